@@ -279,9 +279,14 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
                                 .example = EXAMPLE,
                                 .answer = args->has_effect ? &args->answer : NULL,
                                 .own = &pattern};
-    const enum attn_status status =
-        question_answer(&question, args->is_similarity ? compare_heads : survey, err);
+    const char *files[2] = {args->pattern, attention_mask_file(&args->question.attention)};
+    enum attn_status status;
 
+    if (args->pattern) {
+        question.files = files;
+        question.n_file = files[1] ? 2 : 1;
+    }
+    status = question_answer(&question, args->is_similarity ? compare_heads : survey, err);
     attn_ndarray_release(&pattern);
     return status;
 }

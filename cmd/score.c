@@ -124,6 +124,24 @@ static struct attn_table_grid grid_of(const struct score_args *args)
                                     .asked = args->merges_words ? "of each word" : "of each token"};
 }
 
+/* Writes the table; its pictures show tokens that are pieces of one character as the run does. */
+static enum attn_status write_drawn(struct question *question, struct attn_error *err)
+{
+    struct attn_request request = question->request;
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    request.on_note = NULL;
+    status = attn_run_prepare(question->host, &request, &run, err);
+    if (status == ATTN_OK) {
+        question->grid.run = attn_run_labels(run);
+        question->grid.positions = "position";
+        status = question_write(question, err);
+    }
+    attn_run_free(run);
+    return status;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct score_args *args = question->call->args;
@@ -143,7 +161,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
     if (how.study && question->items.sum.n_label > 0) /* a bar for each group */
         question->grid.rows = question->grid.columns = attn_table_column(question->table, 0)->name;
-    ATTN_TRY(question_write(question, err));
+    if (!how.study && !how.texts && !how.merges_words && how.stride == 0 &&
+        tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, err));
+    else
+        ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
         note_sum(&sum);
     return ATTN_OK;

@@ -348,11 +348,16 @@ static enum attn_status write_pictures(const struct tables_args *args,
                : ATTN_OK;
 }
 
+enum { KEPT_SIZE = 128 }; /* of the name of a column */
+
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
                               const struct attn_table_grid *grid, struct attn_sink *out,
                               struct attn_error *err)
 {
-    const struct attn_table_fit fit = {terminal_room(args->picture.width), "--csv -"};
+    struct attn_table_fit fit = {.width = terminal_room(args->picture.width),
+                                 .elsewhere = "--csv -",
+                                 .kept = grid ? grid->values : NULL};
+    char sorted[KEPT_SIZE];
     const int precision = (int)args->output.precision;
 
     if (tables_have_pictures(args) && grid)
@@ -363,6 +368,10 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               write_tables(&walk.output, precision, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
+    if (args->sort) {
+        snprintf(sorted, sizeof sorted, "%.*s", (int)strcspn(args->sort, ":"), args->sort);
+        fit.kept = sorted;
+    }
     return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_fitted(table, precision, &fit, out, err),
                     err);
 }

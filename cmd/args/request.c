@@ -255,7 +255,7 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
         .attention = attn_run_attention(served->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .fit = {terminal_room(args->picture.width), "--csv DIR"}};
+        .fit = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"}};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 

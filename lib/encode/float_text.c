@@ -325,15 +325,22 @@ static void append_number(struct attn_buffer *out, const char *text)
             attn_buffer_append_char(out, '.');
 }
 
+/* Writes VALUE with so many significant DIGITS; whether that reads back as the same. Text and strtod
+ * speak of one locale. */
+static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
+{
+    snprintf(text, DOUBLE_TEXT_SIZE, "%.*g", digits, value);
+    return !(strtod(text, NULL) < value || strtod(text, NULL) > value);
+}
+
+/* What some digits bring back, more do, too. Most numbers need 16 or 17, most others few. */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];
-    int digits = 1;
+    int digits = reads_back(value, DBL_DIG, text) ? 1 : DBL_DIG + 1;
 
-    do /* text and strtod speak of one locale */
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (digits++ < DBL_DECIMAL_DIG &&
-           (strtod(text, NULL) < value || strtod(text, NULL) > value));
+    while (!reads_back(value, digits, text) && digits < DBL_DECIMAL_DIG)
+        digits++;
     append_number(out, text);
 }
 

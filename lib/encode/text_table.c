@@ -96,7 +96,7 @@ void attn_text_table_begin(struct attn_text_table *table, size_t n_column)
     attn_buffer_reset(&table->cells);
     attn_buffer_reset(&table->columns);
     table->n_column = n_column;
-    table->n_hidden = 0;
+    table->n_hidden = table->kept = 0;
     for (size_t c = 0; c < n_column; c++)
         attn_buffer_append(&table->columns, &column, sizeof column);
 }
@@ -203,18 +203,19 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
     size_t used = 0; /* up to the last byte that is no padding */
 
     attn_buffer_reset(&table->line);
-    for (size_t c = 0; c < table->n_column - table->n_hidden; c++) {
+    for (size_t c = 0; c < table->n_column; begin = cells[c++].end) {
         size_t size = cells[c].end - begin;
         size_t padding = columns[c].width > cells[c].width ? columns[c].width - cells[c].width : 0;
         bool is_left = columns[c].is_left;
 
+        if (!attn_text_table_shows(table, c))
+            continue;
         append_blanks(&table->line, gap_before(table, &columns[c], c) + (is_left ? 0 : padding));
         attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
                           size);
         if (size > 0)
             used = table->line.size;
         append_blanks(&table->line, is_left ? padding : 0);
-        begin = cells[c].end;
     }
     if (!table->line.has_failed)
         table->line.size = used;
@@ -244,9 +245,15 @@ size_t attn_text_table_width(const struct attn_text_table *table)
     const struct attn_text_column *columns = (const void *)table->columns.data;
     size_t width = 0;
 
-    for (size_t c = 0; c < table->n_column - table->n_hidden; c++)
-        width += gap_before(table, &columns[c], c) + columns[c].width;
+    for (size_t c = 0; c < table->n_column; c++)
+        if (attn_text_table_shows(table, c))
+            width += gap_before(table, &columns[c], c) + columns[c].width;
     return width;
+}
+
+bool attn_text_table_shows(const struct attn_text_table *table, size_t column)
+{
+    return column < table->n_column - table->n_hidden || (column > 0 && column == table->kept);
 }
 
 void attn_text_table_hide(struct attn_text_table *table, size_t width)

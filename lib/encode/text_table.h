@@ -40,6 +40,7 @@ struct attn_text_table {
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
     size_t n_hidden;             /* of them, that lines leave out from the right; 0 at first */
+    size_t kept;                 /* one of them that stays; 0 at first: the first alone does */
     size_t indent;               /* blanks before the first column */
     enum attn_color_depth depth; /* of what is painted; none at first */
 };
@@ -81,8 +82,10 @@ void attn_text_table_clear(struct attn_text_table *table);
 /* Columns that the table takes, after it was measured. */
 size_t attn_text_table_width(const struct attn_text_table *table);
 
-/* Hides what does not fit WIDTH, after the table was measured; the first column always stays. */
+/* Hides what does not fit WIDTH, after the table was measured; the first column always stays, and
+ * `kept`. */
 void attn_text_table_hide(struct attn_text_table *table, size_t width);
+bool attn_text_table_shows(const struct attn_text_table *table, size_t column);
 
 void attn_text_table_release(struct attn_text_table *table);
 

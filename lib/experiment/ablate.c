@@ -617,8 +617,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->n_set > 0 && args->is_cumulative)
         return attn_error_set(err, ATTN_INVALID, "`sets` and `is_cumulative` do not go together");
     if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`is_cumulative` and `n_control` need one text, not many");
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`is_cumulative` and `n_control` need one text or `items`, not `texts`");
     return ATTN_OK;
 }
 

@@ -100,6 +100,10 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
         if (fold->n_label == MOST_LABELS)
             return attn_error_set(err, ATTN_INVALID, "`group_by` names more than %d labels",
                                   MOST_LABELS);
+        for (size_t i = 0; i < fold->n_label; i++)
+            if (strcmp(fold->labels[i], at) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`group_by` names '%s' twice",
+                                      attn_quote_string(at).text);
         fold->labels[fold->n_label++] = at;
         if (!end)
             break;
@@ -945,14 +949,16 @@ static void lay_out(const struct attn_fold *fold, struct layout *layout)
 
         column.type = type_of_label(fold, i);
         add_column(layout, &column, "");
+        layout->columns[i].name = fold->labels[i]; /* of any length */
     }
     for (size_t i = 0; i < fold->n_column; i++)
         add_columns(&fold->columns[i], layout);
     add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
-            if (strcmp(layout->names[i], layout->names[k]) == 0) {
+            if (strcmp(fold->labels[i], layout->names[k]) == 0) {
                 snprintf(layout->names[i], NAME_SIZE, "item.%s", fold->labels[i]);
+                layout->columns[i].name = layout->names[i];
                 break;
             }
 }

@@ -33,7 +33,7 @@ enum {
     N_COLUMN
 };
 
-enum { BASE_ROW, SOURCE_ROW, FIRST_PIECE };
+enum { SOURCE_ROW = 1, FIRST_PIECE = 2 }; /* after the base */
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
@@ -468,8 +468,8 @@ static enum attn_status append_rows(struct patch *patch, struct attn_error *err)
     struct attn_cell *rows = attn_frame_alloc(&patch->frame, n_row, N_COLUMN * sizeof *rows);
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    fill_row(patch, "base", patch->frame.trials.base.value, rows + BASE_ROW * N_COLUMN);
-    fill_row(patch, "source", source, rows + SOURCE_ROW * N_COLUMN);
+    fill_row(patch, "base", patch->frame.trials.base.value, rows);
+    fill_row(patch, "source", source, rows + N_COLUMN);
     for (size_t i = 0; i < patch->pieces.n; i++)
         fill_piece(patch, i, rows + (FIRST_PIECE + i) * N_COLUMN);
     if (patch->can_restore) {

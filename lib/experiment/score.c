@@ -552,7 +552,7 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
                                   const struct attn_many_result *result, struct attn_cell *row,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
-    double nats;
+    double nats = 0;
 
     ATTN_TRY(score_text(scoring, result, &nats, err));
     answer->metric = "difference";

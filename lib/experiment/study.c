@@ -30,6 +30,7 @@ enum {
     MOST_PEEKED = 1000,
     WINDOW = 16,
     N_ID = 1 << 16,
+    N_SLOT = 1 << 17, /* twice as many */
     MOST_RESAMPLES = 10000000
 };
 
@@ -38,7 +39,8 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_host *host;
     bool has_begun;
-    unsigned pairs;         /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;   /* an item is folded and not among the lines: no checkpoint can say so */
+    unsigned pairs; /* ATTN_ITEM_BIT of those that are asked about */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
     double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
@@ -53,7 +55,7 @@ struct attn_study {
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
-    uint64_t *ids; /* [2 * N_ID] owns; hashes of the first N_ID ids, by hash; 0: none */
+    uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
     bool has_twice;        /* one of them twice, which was noted */
     bool is_labeled;       /* the labels were noted */
@@ -152,7 +154,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
-    made->ids = attn_alloc(N_ID, 2 * sizeof *made->ids, err);
+    made->ids = attn_alloc(N_SLOT, sizeof *made->ids, err);
     status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         status = attn_fold_create(&form->fold, args, &made->fold, err);
@@ -238,13 +240,13 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     if (study->has_twice || study->args->paired || study->n_id == N_ID ||
         item->record.has == ATTN_RECORD_ID_NUMBER)
         return;
-    for (at = (size_t)(hash >> 1); study->ids[at % (2 * N_ID)] != 0; at++)
-        if (study->ids[at % (2 * N_ID)] == hash) {
+    for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
+        if (study->ids[at % N_SLOT] == hash) {
             study->has_twice = true;
             note(study, "the id %s is there more than once", name_of(item).text);
             return;
         }
-    study->ids[at % (2 * N_ID)] = hash;
+    study->ids[at % N_SLOT] = hash;
     study->n_id++;
 }
 
@@ -263,6 +265,7 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 /* --- Restarts --------------------------------------------------------------------------------- */
 
 static const char *const row_names[] = {"base", "source", "model"};
+static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
 /* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
  * row, its moments, how often the model was right, the numbers beside rows. */
@@ -324,6 +327,9 @@ static bool load(struct attn_study *study, const char *text)
         if (is_word(words[0], sizes[0], name))
             study->sum.metric = name;
     }
+    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
+        if (is_word(words[0], sizes[0], other_metrics[i]))
+            study->sum.metric = other_metrics[i];
     for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
         if (is_word(words[1], sizes[1], row_names[i]))
             study->sum.row = row_names[i];
@@ -486,8 +492,10 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     study->sum.n_item++;
     if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
+    study->is_torn = true;
     if (failed) {
         ATTN_TRY(write_each(study, item, NULL, failed, err));
+        study->is_torn = false;
         return take_failure(study, item, failed, err);
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
@@ -500,7 +508,9 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
     }
-    return write_each(study, item, answer->table, NULL, err);
+    ATTN_TRY(write_each(study, item, answer->table, NULL, err));
+    study->is_torn = false;
+    return ATTN_OK;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -532,7 +542,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 {
     if (study->each)
-        attn_each_keep(study->each, err);
+        attn_each_keep(study->each, study->is_torn ? NULL : err);
 }
 
 /* --- Side by side ----------------------------------------------------------------------------- */
@@ -671,10 +681,27 @@ static void work(void *context, size_t task, int worker)
     attn_monitor_leave(asking->monitor);
 }
 
+/* How many items are asked about at a time: one for each thread. Fewer items than threads, in a
+ * file, are asked about one after the other, each on all threads. */
+static enum attn_status count_workers(const struct attn_study *study, size_t n_thread,
+                                      size_t *n_worker, struct attn_error *err)
+{
+    struct attn_items *items = study->args->items;
+    struct attn_item *last = NULL;
+
+    *n_worker = n_thread;
+    if (n_thread == 1 || isnan(attn_items_share(items))) /* a pipe: it may be long until the next */
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(items, n_thread - 1, &last, err));
+    *n_worker = last ? n_thread : 1;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
     const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
+    size_t n_worker = 1;
     struct asking asking = {
         .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
     enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
@@ -683,8 +710,10 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
         asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
         status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
     }
+    if (status == ATTN_OK)
+        status = count_workers(study, n_thread, &n_worker, err);
     if (status == ATTN_OK) {
-        attn_pool_run(host->pool, n_thread, work, &asking);
+        attn_pool_run(host->pool, n_worker, work, &asking); /* one leaves the pool to its runs */
         status = asking.status != ATTN_OK ? asking.status : asking.read_status;
         if (status != ATTN_OK)
             attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);

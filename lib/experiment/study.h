@@ -23,10 +23,11 @@
  * is missing.
  *
  * An item that fails is counted, and the first ten are noted; means are over the others. Items are
- * asked about side by side on the host's threads, each on one, and taken in their order: results
- * do not depend on threads. Memory does not grow with their number, but for n_bootstrap, which
- * keeps the numbers of all items, and paired, which keeps the table of an item until its partner
- * comes. Where each says, what came of every item is a line for each of its rows.
+ * asked about side by side on the host's threads, each on one, or where there are fewer items than
+ * threads one after the other; they are taken in their order. Results do not depend on threads.
+ * Memory does not grow with the number of items, but for n_bootstrap, which keeps the numbers of
+ * all items, and paired, which keeps the table of an item until its partner comes. Where each says,
+ * what came of every item is a line for each of its rows.
  */
 #ifndef ATTN_EXPERIMENT_STUDY_H
 #define ATTN_EXPERIMENT_STUDY_H

@@ -1,6 +1,6 @@
 /*
- * study_pack.c - see study_pack.h. A record is one text. The last record of an item owns it: records
- * are handed out in their order, so it is the last one that is asked for.
+ * study_pack.c - see study_pack.h. A record is one text. The last one of an item owns it, because
+ * records are handed out in their order: it is the last one that is asked for.
  */
 #include "experiment/study_pack.h"
 

@@ -14,13 +14,16 @@
 typedef struct _cairo cairo_t;
 typedef struct _cairo_surface cairo_surface_t;
 typedef struct _cairo_pattern cairo_pattern_t;
+typedef struct _cairo_font_options cairo_font_options_t;
 typedef struct _PangoLayout PangoLayout;
+typedef struct _PangoContext PangoContext;
 typedef struct _PangoFontDescription PangoFontDescription;
 
 /* Values of their enumerations, and what theirs are called. */
 enum {
     ATTN_CAIRO_FORMAT_RGB24 = 1,
     ATTN_CAIRO_FILTER_NEAREST = 3,
+    ATTN_CAIRO_HINT_METRICS_OFF = 1,
     ATTN_CAIRO_PDF_TITLE = 0,
     ATTN_CAIRO_PDF_SUBJECT = 2,
     ATTN_CAIRO_PDF_KEYWORDS = 3,
@@ -66,7 +69,16 @@ enum {
     X(void, cairo_stroke, (cairo_t * cr))                                                          \
     X(void, cairo_fill, (cairo_t * cr))                                                            \
     X(void, cairo_paint, (cairo_t * cr))                                                           \
+    X(cairo_font_options_t *, cairo_font_options_create, (void))                                   \
+    X(void, cairo_font_options_set_hint_metrics,                                                   \
+      (cairo_font_options_t * options, unsigned hint_metrics))                                     \
+    X(void, cairo_font_options_destroy, (cairo_font_options_t * options))                          \
     X(PangoLayout *, pango_cairo_create_layout, (cairo_t * cr))                                    \
+    X(PangoContext *, pango_layout_get_context, (PangoLayout * layout))                            \
+    X(void, pango_layout_context_changed, (PangoLayout * layout))                                  \
+    X(void, pango_cairo_context_set_font_options,                                                  \
+      (PangoContext * context, const cairo_font_options_t *options))                               \
+    X(void, pango_context_set_round_glyph_positions, (PangoContext * context, int is_rounded))     \
     X(void, pango_cairo_show_layout, (cairo_t * cr, PangoLayout * layout))                         \
     X(void, pango_layout_set_text, (PangoLayout * layout, const char *text, int size))             \
     X(void, pango_layout_set_font_description,                                                     \

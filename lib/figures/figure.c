@@ -425,13 +425,16 @@ static double round_down(double size)
 size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS])
 {
     const double step = high > low ? round_down((high - low) / 3) : 0;
+    double first;
     size_t n = 0;
 
     if (!(step > 0) || !isfinite(high - low))
         return 0;
-    for (double i = ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
-        if (n < ATTN_MOST_TICKS)
-            ticks[n++] = i * step + 0.0; /* no -0 */
+    first = ceil(low / step - 1e-9);
+    while (n < ATTN_MOST_TICKS && (first + (double)n) * step <= high + 1e-9 * step) {
+        ticks[n] = (first + (double)n) * step + 0.0; /* no -0 */
+        n++;
+    }
     return n;
 }
 
@@ -731,12 +734,16 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
         return ATTN_OK;
     pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options));
     pen->is_measuring = true;
-    for (pen->growth = 3; pen->growth > 0.05; pen->growth -= pen->growth > 1 ? 0.05 : 0.02) {
+    pen->growth = 3;
+    for (;;) {
         ATTN_TRY(draw_content(pen, err));
         pen->subtitle.size = n_subtitle;
-        if (pen->shapes->width <= pen->room)
+        if (pen->shapes->width <= pen->room || pen->growth <= 0.05)
             break;
+        pen->growth -= pen->growth > 1 ? 0.05 : 0.02;
     }
+    if (pen->shapes->width > pen->room)
+        pen->growth = 1; /* all of it is scaled */
     pen->is_measuring = is_measuring;
     return ATTN_OK;
 }

@@ -330,6 +330,21 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     return ATTN_OK;
 }
 
+/* Lets characters be as wide as their font has them: layouts count on it, and whole pixels are up to
+ * a twentieth wider. */
+static void set_widths(const struct drawing *drawing)
+{
+    const struct cairo *cairo = drawing->cairo;
+    PangoContext *context = cairo->pango_layout_get_context(drawing->layout);
+    cairo_font_options_t *options = cairo->cairo_font_options_create();
+
+    cairo->cairo_font_options_set_hint_metrics(options, ATTN_CAIRO_HINT_METRICS_OFF);
+    cairo->pango_cairo_context_set_font_options(context, options);
+    cairo->pango_context_set_round_glyph_positions(context, 0);
+    cairo->pango_layout_context_changed(drawing->layout);
+    cairo->cairo_font_options_destroy(options);
+}
+
 /* Draws on drawing->surface. */
 static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 {
@@ -349,6 +364,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
     drawing->cr = cairo->cairo_create(drawing->surface);
     cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
+    set_widths(drawing);
     drawing->font = cairo->pango_font_description_new();
     cairo->pango_font_description_set_family(drawing->font, families.data);
     status = draw_shapes(drawing, err);

@@ -332,9 +332,10 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
         (is_auto && !is_table && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
         return;
     /* of one size, in which the longest fits, with room around it */
-    text.size =
-        fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
-             width * 0.88 / attn_figure_text_width(attn_figure_value_columns(pen, view), 1));
+    text.size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+                     width * 0.88 /
+                         attn_figure_text_width(
+                             attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
     text.size = fmin(text.size, place.side * 0.8);
     if (is_auto && text.size < SMALLEST)
         return;

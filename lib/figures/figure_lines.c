@@ -18,7 +18,7 @@ enum {
     PITCH = 18,        /* from one token to the next */
     SPAN = 230,        /* between the columns */
     POSITION_GAP = 8,  /* between tokens and positions */
-    WIDEST = 6,        /* line */
+    WIDEST = 4,        /* line */
     COLOR_LEVEL = 190, /* of lines of one sign */
 };
 

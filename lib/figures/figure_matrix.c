@@ -111,6 +111,8 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
                                                : grid && n <= FEW_OF_TABLE ? OF_TABLE
                                                : n <= FEW                  ? LARGEST
                                                           : fmax(1, floor(WHOLE / n)));
+    if (grid && grid->cells && pen->options->cell == 0)
+        layout->place.side = OF_TEXTS; /* the room is for the texts */
     if (grid && grid->cells)
         layout->place.width = text_width(pen, layout);
     layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);

@@ -87,13 +87,14 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
     struct attn_shape_text text = {
         .x = x + SWATCH + 6, .size = ATTN_FIGURE_AXIS, .color = pen->ink, .y = plot->top + 10};
 
-    for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++, text.y += ENTRY) {
+    for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
         size_t n;
         const char *name = attn_figure_label(pen, &plot->groups, i, &n);
 
         attn_shapes_add_box(pen->shapes,
                             (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hues[i]});
         attn_shapes_add_text(pen->shapes, &text, name, n);
+        text.y += ENTRY;
     }
 }
 
@@ -143,33 +144,37 @@ static void add_error(struct attn_figure_pen *pen, bool is_down, double at, doub
             (double[]){is_down ? at + CAP : ends[i], is_down ? ends[i] : at + CAP}, 1, pen->ink);
 }
 
+/* The bar of NUMBER and how sure it is, from Y on. */
+static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
+                    const double number[3], double y, uint32_t hue)
+{
+    const double zero = x_of(plot, 0), end = x_of(plot, number[0]);
+
+    attn_shapes_add_box(
+        pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
+    if (isfinite(number[1]) && isfinite(number[2]))
+        add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]), x_of(plot, number[2]));
+}
+
 static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    double y = plot->top + BETWEEN_BARS, number[3];
+    const double pitch = (double)plot->groups.n * BAR + BETWEEN_BARS;
+    double number[3];
 
-    for (size_t c = 0; c < plot->places.n; c++, y += BETWEEN_BARS) {
-        struct attn_shape_text label = {.x = plot->left - 8,
-                                        .y = y + (double)plot->groups.n * BAR / 2 + 5,
-                                        .size = ATTN_FIGURE_TEXT,
-                                        .color = pen->ink,
-                                        .anchor = ATTN_ANCHOR_END};
+    for (size_t c = 0; c < plot->places.n; c++) {
+        const double y = plot->top + BETWEEN_BARS + (double)c * pitch;
+        const struct attn_shape_text label = {.x = plot->left - 8,
+                                              .y = y + (double)plot->groups.n * BAR / 2 + 5,
+                                              .size = ATTN_FIGURE_TEXT,
+                                              .color = pen->ink,
+                                              .anchor = ATTN_ANCHOR_END};
         size_t n;
         const char *name = attn_figure_label(pen, &plot->places, c, &n);
 
         attn_shapes_add_text(pen->shapes, &label, name, n);
-        for (size_t r = 0; r < plot->groups.n; r++, y += BAR) {
-            if (!number_of(plot, r, c, number))
-                continue;
-            const double from = fmin(x_of(plot, 0), x_of(plot, number[0]));
-
-            attn_shapes_add_box(
-                pen->shapes,
-                (struct attn_shape_box){from, y, fmax(x_of(plot, 0), x_of(plot, number[0])) - from,
-                                        BAR - 1, hues[r]});
-            if (isfinite(number[1]) && isfinite(number[2]))
-                add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]),
-                          x_of(plot, number[2]));
-        }
+        for (size_t r = 0; r < plot->groups.n; r++)
+            if (number_of(plot, r, c, number))
+                add_bar(pen, plot, number, y + (double)r * BAR, hues[r]);
     }
 }
 
@@ -352,10 +357,14 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
 
     plot.groups = attn_figure_rows(pen, plot.matrix);
     plot.places = attn_figure_columns(pen, plot.matrix);
-    if (plot.groups.n > MOST_GROUPS)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure %s`' shows at most %d groups, the table has %zu",
-                              is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+    if (plot.groups.n > MOST_GROUPS) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure %s`' shows at most %d groups, the table has %zu",
+                       is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+        attn_error_hint(err, is_curve ? "`figure grid` shows all, `queries` and `limit` choose"
+                                      : "`limit` chooses rows, `group-by` names groups");
+        return ATTN_INVALID;
+    }
     if (!is_curve && plot.groups.n * plot.places.n > MOST_BARS) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure bars`' shows at most %d bars, the table has %zu", MOST_BARS,

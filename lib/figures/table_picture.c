@@ -39,7 +39,8 @@ struct table_cells {
     struct attn_buffer quantity; /* with its unit */
     struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
     struct table_axis rows, columns;
-    struct attn_token_texts texts; /* of the cells */
+    struct attn_token_texts texts;     /* of the cells */
+    struct attn_token_texts tokens[2]; /* of the run and its source, where they are drawn */
     char note[NOTE_SIZE];
     float *lows, *highs; /* [cells] of plots; owns */
 };
@@ -141,7 +142,7 @@ static bool is_total(const struct attn_cell *part)
            is_text(part, "model");
 }
 
-/* Where a part stands among others, from 1: in the order of the model, those without a layer last. */
+/* Where a part stands among others, from 1: in the order of the model, without a layer last. */
 static size_t rank_of_part(const struct attn_cell *part)
 {
     static const char *const parts[] = {"attn_bias", "mlp",       "embed",
@@ -154,8 +155,8 @@ static size_t rank_of_part(const struct attn_cell *part)
     return n + 1;
 }
 
-/* The key of row I. A part beside others has its name as column; what comes before the layers stands
- * in the row of the first, what comes after them in that of the last. */
+/* The key of row I. A part beside others has its name as column; what comes before the layers
+ * stands in the row of the first, what comes after them in that of the last. */
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
                                size_t i)
 {
@@ -969,18 +970,38 @@ static enum attn_status read_series(const struct attn_table *table,
     return status;
 }
 
+/* The token of a row: as pictures show it where its POSITION is one of TOKENS, else the text that
+ * the table has. */
+static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                         size_t texts, size_t positions, const struct attn_token_texts *tokens)
+{
+    const struct attn_cell position =
+        positions == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, positions);
+    size_t n;
+    const char *token;
+
+    if (position.type != ATTN_VALUE_INTEGER || position.integer < 0 ||
+        (size_t)position.integer >= tokens->n) {
+        append_cell(out, table, row, texts);
+        return;
+    }
+    token = attn_token_text(tokens, (size_t)position.integer, &n);
+    attn_buffer_append(out, token, n);
+}
+
 /* Each row of the table that has a position as a token. */
 static enum attn_status read_tokens(const struct attn_table *table,
                                     const struct attn_table_grid *grid, size_t values,
                                     struct table_cells *cells, struct attn_error *err)
 {
     const size_t texts = column_or_none(table, grid->texts), n_row = attn_table_n_row(table);
-    const size_t positions = column_or_none(table, grid->rows);
+    const size_t positions = column_or_none(table, grid->positions);
+    const size_t rows = column_or_none(table, grid->rows);
     struct table_axis *axis = &cells->columns;
     size_t n = 0;
 
     for (size_t i = 0; i < n_row; i++)
-        n += positions == SIZE_MAX || !is_missing(table, i, positions);
+        n += rows == SIZE_MAX || !is_missing(table, i, rows);
     if (texts == SIZE_MAX || n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
@@ -989,10 +1010,12 @@ static enum attn_status read_tokens(const struct attn_table *table,
     if (!axis->texts.ends || !cells->rows.texts.ends)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
+    if (grid->run && positions != SIZE_MAX)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
     for (size_t i = 0; i < n_row; i++) {
-        if (positions != SIZE_MAX && is_missing(table, i, positions))
+        if (rows != SIZE_MAX && is_missing(table, i, rows))
             continue; /* of all tokens together */
-        append_cell(&axis->texts.bytes, table, i, texts);
+        append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
         if (!is_missing(table, i, values))
             attn_level_matrix_put(&cells->figure.matrix, 0, axis->texts.n,
                                   number_at(table, i, values));
@@ -1184,6 +1207,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     release_axis(&made.cells.rows);
     release_axis(&made.cells.columns);
     attn_token_texts_release(&made.cells.texts, 1);
+    attn_token_texts_release(made.cells.tokens, 2);
     attn_free(made.cells.lows);
     attn_free(made.cells.highs);
     attn_free(made.cells.figure.matrix.cells);

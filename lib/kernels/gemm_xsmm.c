@@ -102,14 +102,13 @@ static void free_code(void *code)
 /* Starts it, where its code can be executed. */
 static bool start(enum attn_isa limit)
 {
-    /* Less than 2 is libxsmm's own test for "not started". One without a registry starts anew. */
-    const bool is_first = libxsmm_ninit < 2 || !has_registry();
-
+    /* Less than 2 is libxsmm's own test for "not started". One without a registry starts anew. It
+     * is asked once: that looks at every slot, and every session asks. */
+    if (libxsmm_ninit >= 2 && has_registry())
+        return true;
     libxsmm_init();
     if (!has_registry())
         return false;
-    if (!is_first)
-        return true;
     libxsmm_set_default_allocator(NULL, (libxsmm_malloc_function){.function = allocate_code},
                                   (libxsmm_free_function){.function = free_code});
     if (limit == ATTN_ISA_AVX2 && libxsmm_get_target_archid() > LIBXSMM_X86_AVX2)

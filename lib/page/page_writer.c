@@ -39,6 +39,7 @@ extern const char attn_page_policy[], attn_page_policy_end[];
 enum {
     MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
+    MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
     MOST_TEXT = 160,          /* bytes of the text that stand below the title */
 };
 
@@ -82,29 +83,48 @@ static enum attn_status check_selection(const struct attn_page *w, struct attn_e
     return ATTN_INVALID;
 }
 
-/* Makes the text and the title. */
-static void make_title(struct attn_page *w)
+/* Appends what the page shows: "fable: layer 2, head 5: pattern". */
+static void append_what(const struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
-    const char *given = w->base.options.picture->title;
 
-    attn_labels_append_text(labels, &w->text);
+    if (labels->model) {
+        size_t size;
+        const char *model = attn_path_last(labels->model, &size);
+
+        attn_buffer_append(out, model, size);
+        attn_buffer_append_string(out, ": ");
+    }
+    if (w->heads.n == 1) {
+        attn_page_head_append_name(out, &w->heads.items[0], labels);
+        attn_buffer_append_string(out, ": ");
+    }
+    attn_buffer_append_string(out, is_comparison(w) ? "pattern, chosen and exact" : "pattern");
+}
+
+/* Whether the text is the title, which nobody gave. */
+static bool is_named_by_text(const struct attn_page *w)
+{
+    return !w->base.options.picture->title && !w->base.labels.axes && w->text.size > 0;
+}
+
+/* Makes the text and the title, which is what people look for: their text, or its beginning. */
+static void make_title(struct attn_page *w)
+{
+    const char *given = w->base.options.picture->title;
+    size_t n;
+
+    attn_labels_append_text(&w->base.labels, &w->text);
+    n = w->text.size < MOST_TITLE ? w->text.size : MOST_TITLE;
     if (given) {
         attn_buffer_append_string(&w->title, given);
+    } else if (is_named_by_text(w)) {
+        for (; n < w->text.size && n > 0 && ((unsigned char)w->text.data[n] & 0xc0) == 0x80;)
+            n--; /* it ends between characters */
+        attn_buffer_append(&w->title, w->text.data, n);
+        attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
-        if (labels->model) {
-            size_t size;
-            const char *model = attn_path_last(labels->model, &size);
-
-            attn_buffer_append(&w->title, model, size);
-            attn_buffer_append_string(&w->title, ": ");
-        }
-        if (w->heads.n == 1) {
-            attn_page_head_append_name(&w->title, &w->heads.items[0], labels);
-            attn_buffer_append_string(&w->title, ": ");
-        }
-        attn_buffer_append_string(&w->title,
-                                  is_comparison(w) ? "pattern, chosen and exact" : "pattern");
+        append_what(w, &w->title);
     }
     attn_escape_append(&w->heading, w->title.data, w->title.size);
     w->heading.has_failed |= w->title.has_failed;
@@ -169,6 +189,28 @@ static void append_printable(struct attn_buffer *out, struct attn_buffer *text, 
     attn_buffer_release(&printable);
 }
 
+/* The text that cross-attention looks at: "; source: dessert first". */
+static void append_source(const struct attn_page *w, struct attn_buffer *out)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    struct attn_buffer text = {0};
+    const size_t n = attn_selection_dims(labels->selection)->n_source;
+    bool has_blanks = false; /* tokens hold them */
+
+    if (!labels->source_tokens)
+        return;
+    for (size_t i = 1; i < n; i++)
+        has_blanks |= labels->source_token_sizes[i] > 0 && labels->source_tokens[i][0] == ' ';
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_append_string(&text, i > 0 && !has_blanks ? " " : "");
+        attn_buffer_append(&text, labels->source_tokens[i], labels->source_token_sizes[i]);
+    }
+    attn_buffer_append_string(out, "; source: <bdi>");
+    append_printable(out, &text, MOST_TEXT);
+    attn_buffer_append_string(out, "</bdi>");
+    attn_buffer_release(&text);
+}
+
 /* Sizes, the text, and the options that shaped the run. */
 static void append_about(struct attn_page *w, struct attn_buffer *out)
 {
@@ -176,6 +218,12 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
     const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
     struct attn_buffer option = {0};
 
+    if (is_named_by_text(w)) {
+        append_what(w, &option);
+        append_printable(out, &option, SIZE_MAX);
+        attn_buffer_append_string(out, "; ");
+        out->has_failed |= option.has_failed;
+    }
     attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
     if (labels->axes) {
         attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
@@ -183,11 +231,12 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
     } else {
         attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
     }
-    if (!labels->axes && w->text.size > 0) {
+    if (!labels->axes && w->text.size > (is_named_by_text(w) ? MOST_TITLE : 0)) {
         attn_buffer_append_string(out, ": <bdi>");
         append_printable(out, &w->text, MOST_TEXT);
         attn_buffer_append_string(out, "</bdi>");
     }
+    append_source(w, out);
     for (size_t i = 0; i < labels->n_option; i++) {
         size_t size;
         const char *value = attn_path_last(labels->options[i].value, &size);
@@ -304,6 +353,14 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
+/* Whether HEAD is shown first rather than OTHER: it looks at the source, or far. */
+static bool is_better(const struct attn_page_head *head, const struct attn_page_head *other)
+{
+    return head->is_source != other->is_source
+               ? head->is_source
+               : head->values[ATTN_PAGE_far] > other->values[ATTN_PAGE_far];
+}
+
 static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
@@ -322,7 +379,7 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
         attn_page_data_end(w->data);
     }
     attn_page_heads_end(&w->heads, head);
-    if (i == 0 || head->values[ATTN_PAGE_far] > w->heads.items[w->start].values[ATTN_PAGE_far]) {
+    if (i == 0 || is_better(head, &w->heads.items[w->start])) {
         w->start = i;
         w->has_best = has_table(head);
         if (w->has_best)

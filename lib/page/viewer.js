@@ -32,7 +32,8 @@ const columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
 const byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
 const rowOfQuery = new Map();
 const isComparison = run.sets.length > 1;
-const MEASURES = ['first', 'previous', 'self', 'entropy', 'far'];
+const isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source);
+const MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...(isComparison ? ['difference'] : [])];
 const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
@@ -42,7 +43,8 @@ for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
 function headName(h) {
   const head = heads[h];
   if (run.grouping === 'none') return 'head ' + head.head;
-  return run.grouping + ' ' + head.group + ', head ' + head.head;
+  return run.grouping + ' ' + head.group + ', head ' + head.head +
+    (isMixed ? head.is_source ? ' (cross)' : ' (self)' : '');
 }
 
 // The run has texts as they are. What may be shown of them, printable, it has beside them where that
@@ -63,6 +65,85 @@ function shortText(position, isSource) {
   const characters = Array.from(text);
   return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
 }
+
+// --- Words --------------------------------------------------------------------------------------
+
+// The first and the last token of each word: it begins with white space, and what follows without any
+// belongs to it.
+function wordsOf(isSource) {
+  const tokens = tokensOf(isSource), found = [];
+  if (!tokens) return null;
+  tokens.forEach((token, p) => {
+    if (p === 0 || /^\s/.test(token) || isGap(p, isSource)) found.push([p, p]);
+    else found.at(-1)[1] = p;
+  });
+  return found;
+}
+
+// What a page of words needs: which tokens are which, and what the run is in words. Null where tokens
+// are words, or rows are not all there.
+function findWords() {
+  const own = wordsOf(false), source = run.source_tokens ? wordsOf(true) : null;
+  const isWhole = !run.queries && own && heads.every(h => h.rows === own.at(-1)[1] + 1);
+  if (!isWhole || (own.length === run.tokens.length && (!source || source.length === run.source_tokens.length)))
+    return null;
+  const joined = (list, of) => list && of && list.map(([from, to]) => of.slice(from, to + 1).join(''));
+  const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
+  return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
+    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps,
+      source_tokens: run.source_tokens, source_texts: run.source_texts, source_labels: run.source_labels,
+      predictions: run.predictions },
+    words: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
+      gaps: run.gaps && own.map(([from]) => run.gaps[from]),
+      source_tokens: joined(source, run.source_tokens), source_texts: joined(source, run.source_texts),
+      source_labels: joined(source, run.source_labels),
+      predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
+        positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
+}
+
+let words = null, areMerged = false;
+
+// Makes rows and columns words, or tokens again.
+function mergeWords(isOn) {
+  isOn = Boolean(isOn && words);
+  if (isOn === areMerged) return;
+  areMerged = isOn;
+  Object.assign(run, isOn ? words.words : words.tokens);
+  heads.forEach((head, h) => {
+    const keys = head.is_source && words.source ? words.source : words.own;
+    [head.rows, head.cols] = isOn ? [words.own.length, keys.length] : words.sizes[h];
+  });
+  rowOfQuery.clear();
+  for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(row, row);
+  lastQuery = heads[0].rows - 1;
+  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
+  maxPosition = Math.max(maxKey, lastQuery);
+  shapedOnes.clear();
+  $('stage').dataset.made = '';
+}
+
+// The weights between words: the columns of a word's tokens summed, their rows averaged.
+function weightsOfWords(weights, h) {
+  const nColumn = words.sizes[h][1], rows = words.own;
+  const columns = heads[h].is_source && words.source ? words.source : rows;
+  const out = new Float32Array(rows.length * columns.length).fill(NaN);
+  rows.forEach(([r0, r1], i) => columns.forEach(([c0, c1], j) => {
+    let sum = NaN;
+    for (let r = r0; r <= r1; r++)
+      for (let c = c0; c <= c1; c++) {
+        const w = weights[r * nColumn + c];
+        if (w === w) sum = (sum === sum ? sum : 0) + w;
+      }
+    out[i * columns.length + j] = sum / (r1 - r0 + 1);
+  }));
+  return out;
+}
+
+const setWords = isOn => {
+  mergeWords(isOn);
+  hover = null;
+  set({ words: areMerged ? 1 : 0, q: lastQuery, k: -1, p: [] });
+};
 
 // --- Weights ------------------------------------------------------------------------------------
 
@@ -98,6 +179,7 @@ class Kept {
     this.map.set(key, value);
     if (this.map.size > this.n) this.map.delete(this.map.keys().next().value);
   }
+  clear() { this.map.clear(); }
 }
 
 const decoded = new Kept(MAX_KEPT), shapedOnes = new Kept(MAX_SHAPED), waited = new Set();
@@ -112,13 +194,13 @@ async function decode(h, set) {
   const key = set + ':' + h;
   let weights = decoded.get(key);
   if (!weights) {
-    const head = heads[h];
-    weights = weightsOf(await inflate(head.id + run.sets[set]), head.rows * head.cols, run.bytes);
+    const head = heads[h], [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols];
+    weights = weightsOf(await inflate(head.id + run.sets[set]), rows * cols, run.bytes);
     if (set === 0)
-      eachNotFinite(head, (row, column) => { weights[row * head.cols + column] = Infinity; });
+      eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
     decoded.set(key, weights);
   }
-  return weights;
+  return areMerged ? weightsOfWords(weights, h) : weights;
 }
 
 // What is left when the first key is left out and the rest divided by its sum.
@@ -144,9 +226,9 @@ function difference(a, b) {
 }
 
 async function makeOne(h, set) {
-  const { rows, cols } = heads[h];
   if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
-  return shape(await decode(h, set), rows, cols);
+  const weights = await decode(h, set);
+  return shape(weights, heads[h].rows, heads[h].cols);
 }
 
 // The mean or the largest of several heads; a masked cell counts as 0 where another head has it.
@@ -168,7 +250,7 @@ async function makeCombined(list, set) {
 
 // The matrix of a set of heads, or null while it is being decoded: the page is drawn again then.
 function matrixOf(list, set) {
-  const key = [list.join(), set, list.length > 1 ? state.c : '', state.first, state.r].join(':');
+  const key = [list.join(), set, list.length > 1 ? state.c : '', state.first, state.r, areMerged].join(':');
   const found = shapedOnes.get(key);
   if (found) return found;
   if (!waited.has(key)) {
@@ -176,9 +258,10 @@ function matrixOf(list, set) {
     (list.length > 1 ? makeCombined(list, set) : makeOne(list[0], set)).then(weights => {
       waited.delete(key);
       const { rows, cols, is_source } = heads[list[0]];
+      if (weights.length !== rows * cols) return draw(); // words became tokens meanwhile
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
         isDifference: set === 'difference' });
-      draw();
+      return draw();
     });
   }
   return null;
@@ -206,6 +289,7 @@ function readThumbs(bytes) {
       differences = Float32Array.from(bytes.subarray(at, at + rows * cols), level =>
         level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
       at += rows * cols;
+      head.difference = differences.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
     }
     thumbs.push({ rows, cols, sets, differences });
   }
@@ -351,7 +435,7 @@ function percent(w) {
 
 const FIGURES = { grid: 'grid', matrix: 'matrix', lines: 'lines', tokens: 'tokens' };
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
-const lastQuery = queryAt(heads[0].rows - 1);
+let lastQuery = queryAt(heads[0].rows - 1);
 const defaults = {
   v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : 'matrix'), // the view
   h: run.start,                           // the head
@@ -371,6 +455,7 @@ const defaults = {
   z: clamp(run.cell, 0, 64),              // pixels of a cell; 0: as fits
   m: '', o: 0,                            // measure, and whether it orders the heads
   a: 0,                                   // whether the matrix is shown as a table
+  words: 0,                               // whether the tokens of a word are one row and column
 };
 const state = structuredClone(defaults);
 let hover = null; // what the pointer is on: {q, k} by positions, or {h}
@@ -385,33 +470,35 @@ const readNumber = (low, high) => text => {
 };
 const readWord = words => text => words.includes(text) ? text : undefined;
 const readHead = text => byName.get(text);
-const maxKey = Math.max(...heads.map(h => h.cols)) - 1;
-const maxPosition = Math.max(maxKey, lastQuery);
+let maxKey = Math.max(...heads.map(h => h.cols)) - 1, maxPosition = Math.max(maxKey, lastQuery);
 const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Number(text) : undefined;
 
 // How each part of the hash is read; what is not understood is undefined and left out.
 const readers = {
-  v: readWord(VIEWS), h: readHead, q: readQuery, k: readNumber(0, maxKey),
+  v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   s: readWord(['sqrt', 'linear', 'log']), map: readWord(rampNames),
   e: readWord(run.span === 'fixed' ? ['unit', 'matrix', 'row', 'fixed'] : ['unit', 'matrix', 'row']),
   first: readNumber(0, 1), r: readNumber(0, 1),
   min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
-  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)),
+  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
   w: readWord(['chosen', 'exact', 'difference', 'both']),
   z: readNumber(0, 64), m: readWord(MEASURES), o: readNumber(0, 1), a: readNumber(0, 1),
 };
 
 function readHash(hash) {
-  Object.assign(state, structuredClone(defaults));
-  for (const part of hash.replace(/^#/, '').split('&')) {
+  const parts = hash.replace(/^#/, '').split('&');
+  mergeWords(parts.includes('words=1')); // what positions mean depends on it
+  Object.assign(state, structuredClone(defaults), { q: lastQuery });
+  for (const part of parts) {
     const at = part.indexOf('=');
     const name = part.slice(0, at);
     if (at < 1 || !Object.hasOwn(readers, name)) continue;
     const value = readers[name](part.slice(at + 1));
     if (value !== undefined) state[name] = value;
   }
+  if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // it is not in the file
   if (!isComparison) state.w = 'chosen';
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
@@ -421,7 +508,8 @@ function writeHash() {
   const nameOf = h => heads[h].group + '.' + heads[h].head;
   const parts = [];
   for (const [name, value] of Object.entries(state)) {
-    if (String(value) === String(defaults[name]) && name !== 'v' && name !== 'h') continue;
+    if (String(value) === String(name === 'q' ? lastQuery : defaults[name]) && name !== 'v' && name !== 'h')
+      continue;
     if (value === -1 || value === '') continue;
     const text = name === 'h' ? nameOf(value) : name === 't' ? value.map(nameOf).join()
       : String(value);
@@ -565,6 +653,7 @@ function drawThumb(h, size, set) {
 
 // How strongly a head is drawn: by its share of the largest measure of all.
 function dimmed(value) {
+  if (state.m === 'difference') return 1; // the colours say it
   const largest = Math.max(...heads.map(h => h[state.m] || 0));
   return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * Math.min(1, value / largest);
 }
@@ -573,6 +662,10 @@ function orderedHeads() {
   const order = heads.map((_, h) => h);
   return order.sort((a, b) => (heads[b][state.m] || 0) - (heads[a][state.m] || 0) || a - b);
 }
+
+// Whether a layer looks at the text itself or at the source, where there are both kinds.
+const kindOfLayer = group => !isMixed ? []
+  : [el('small', {}, heads.find(h => h.group === group).is_source ? ' cross' : ' self')];
 
 const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 
@@ -593,7 +686,7 @@ function arrangeThumbs(size) {
     ...columns.map(c => el('span', { class: 'column-name', role: 'columnheader' }, String(c))));
   const rows = groups.map(group => el('div', { class: 'row', role: 'row' },
     el('span', { class: 'row-name', role: 'rowheader' },
-      run.grouping === 'none' ? '' : String(group)),
+      run.grouping === 'none' ? '' : String(group), ...kindOfLayer(group)),
     ...columns.map(c => {
       const h = byName.get(group + '.' + c);
       return h === undefined ? el('span', { role: 'gridcell' }) : thumbNodes[h];
@@ -619,7 +712,7 @@ function drawThumbs() {
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m ? 'mean weight of a query' : '';
+    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query' : '';
 }
 
 function tick(h) {
@@ -708,11 +801,11 @@ class Matrix {
   }
 
   // Takes a matrix and lays it out.
-  show(m, isSmall) {
+  show(m, isSmall, most = 44) {
     this.m = m;
     const width = this.node.parentNode.clientWidth;
     const height = isSmall ? Math.min(width, innerHeight * 0.7) : innerHeight * 0.74;
-    let px = state.z || 44;
+    let px = state.z || most;
     for (;; px--) {
       this.left = measureLabels(m.rows, queryAt, false, px);
       this.top = measureLabels(m.cols, j => j, m.isSource, px);
@@ -836,7 +929,8 @@ class Matrix {
       const text = shortText(position, isSource);
       if (text) parts.push(el('bdi', {}, text));
     }
-    return el('div', { class: isHere ? 'label here' : 'label' }, ...parts);
+    return el('div', { class: 'label' + (isHere ? ' here' : '') + (isSought(position, isSource) ? ' sought' : '') },
+      ...parts);
   }
 
   drawLabels(seen) {
@@ -868,7 +962,8 @@ class Matrix {
         node.style.width = this.labelHeight - 4 + 'px';
         node.style.height = px + 'px';
       } else {
-        node.style.left = this.x(c) + (top.hasText ? 3 : -3) + 'px';
+        const width = top.hasText ? 0 : textWidth(String(c)) + 2; // the last ones stay inside
+        node.style.left = Math.min(this.x(c) + (top.hasText ? 3 : -3), seen.width - width) + 'px';
         node.style.top = this.y0 - 16 + 'px';
       }
       above.push(node);
@@ -922,7 +1017,10 @@ function drawMatrix(list) {
     return found[0];
   }
   if (matrices.length !== sets.length) makeMatrices(sets.length);
-  matrices.forEach((matrix, i) => matrix.show(found[i], state.v === 'grid'));
+  const isSmall = state.v === 'grid' && !isBoth;
+  matrices.forEach((matrix, i) => matrix.show(found[i], isSmall));
+  const px = Math.min(...matrices.map(matrix => matrix.px)); // cells of one size
+  matrices.forEach((matrix, i) => matrix.px !== px && matrix.show(found[i], isSmall, px));
   return found[isBoth ? 1 : 0];
 }
 
@@ -955,6 +1053,11 @@ function isGap(p, isSource) {
   return run.gaps ? run.gaps[p] === 1 : isSpaced(run.tokens) && !run.ids;
 }
 
+// Whether a line may end between two tokens: a word and the blank before it stay together, and so do
+// the pieces of a word, but for scripts that have no blanks.
+const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
+  !(/[\p{L}\p{N}\p{M}]$/u.test(before) && /^[\p{L}\p{N}\p{M}]/u.test(text));
+
 let spans = []; // of positions, and of rows of the source
 
 function makeText(n, isSource, role) {
@@ -968,6 +1071,7 @@ function makeText(n, isSource, role) {
     span.addEventListener('click', () => pin(p, isSource));
     made.push(span);
     if (p > 0 && isGap(p, isSource)) box.append(' ');
+    else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
     box.append(span);
     if (tokensOf(isSource)?.[p].endsWith('\n')) box.append(el('br'));
   }
@@ -1019,12 +1123,16 @@ function colourText(m) {
   const asked = !isFrom && m.isSource ? source : own;
   const positionOf = i => isFrom ? i : queryAt(i);
   const line = { ...m, weights: sums, rows: 1, cols: sums.length, ranges: null, isPooled: !isFrom };
-  for (const list of spans) for (const span of list) {
-    span.className = 'token';
+  spans.forEach((list, at) => list.forEach((span, p) => {
+    span.className = isSought(p, at === 1) ? 'token sought' : 'token';
     span.style.backgroundColor = span.style.color = '';
-  }
+  }));
   for (let i = 0; i < sums.length; i++) {
     const span = target[positionOf(i)], colour = colourOf(line, 0, i);
+    if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') { // faint, so that what is seen stands out
+      span.classList.add('masked');
+      continue;
+    }
     span.style.backgroundColor = colour;
     span.style.color = isFinite(sums[i]) || !isDark() ? inkOn(colour) : '#a0a9b3';
   }
@@ -1079,11 +1187,12 @@ function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
     const p = positionOf(i), text = shortText(p, isSource);
     const label = svgEl('text', { x, y: 34 + i * height, 'text-anchor': anchor, fill: paint('--ink'),
       'font-family': paint('--mono'), 'font-size': 12, 'xml:space': 'preserve', cursor: 'pointer',
-      class: role, 'data-at': p },
+      class: role + (isSought(p, isSource) ? ' sought' : ''), 'data-at': p },
     anchor === 'end' ? '\u2068' + text + '\u2069 ' + p : p + ' \u2068' + text + '\u2069');
     const at = role === 'query' ? { q: p, k: -1 } : { q: -1, k: p };
-    label.addEventListener('pointerenter', () => { hover = at; drawLineStrength(svg); sayLine(); });
-    label.addEventListener('pointerleave', () => { hover = null; drawLineStrength(svg); sayLine(); });
+    const follow = () => { drawLineStrength(svg); sayLine(); drawDetail(shown); };
+    label.addEventListener('pointerenter', () => { hover = at; follow(); });
+    label.addEventListener('pointerleave', () => { hover = null; follow(); });
     label.addEventListener('click', () => {
       hover = null;
       set(role === 'query' ? { q: p, p: [p] } : { k: p });
@@ -1114,22 +1223,48 @@ function drawLineStrength(svg) {
       (at.k < 0 || Number(path.dataset.k) === at.k);
     path.setAttribute('stroke-opacity', isOn ? path.dataset.strength : 0.04);
   }
+  const q = at && at.q >= 0 ? at.q : state.q;
+  const strips = [...svg.querySelectorAll('.strip')];
+  for (const strip of strips) {
+    const m = stripMatrices[strip.dataset.at], row = rowOfQuery.get(q);
+    const w = row === undefined ? NaN : m.weights[row * m.cols + Number(strip.dataset.k)];
+    strip.setAttribute('fill-opacity', isFinite(w) ? Math.sqrt(Math.min(1, Math.abs(w))).toFixed(2) : 0);
+  }
+}
+
+// Beside each key, of several heads: how much each looks at it from the query that is looked at.
+const STRIP = 9;
+let stripMatrices = [];
+
+function addStrips(svg, list, found, x, height) {
+  stripMatrices = found;
+  found.forEach((m, at) => {
+    for (let k = 0; k < m.cols; k++) {
+      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 22 + k * height, width: STRIP - 1,
+        height: height - 3, fill: HUES[at % HUES.length], stroke: paint('--rule'), 'stroke-width': 0.5,
+        'fill-opacity': 0, 'data-at': at, 'data-k': k }, svgEl('title', {}, headName(list[at])));
+      svg.append(rect);
+    }
+  });
 }
 
 function lineSvg(list, found, width) {
   const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
-  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36)), x1 = width - x0;
+  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36));
+  const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
+  const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
     'aria-label': 'Lines from queries on the left to the keys that they attend to, on the right' });
   svg.append(svgEl('rect', { width: '100%', height: '100%', fill: paint('--paper') }));
-  for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8, 'start', 'key: attended to']])
+  for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8 + strips, 'start', 'key: attended to']])
     svg.append(svgEl('text', { x, y: 14, 'text-anchor': anchor, fill: paint('--soft'),
       'font-family': 'system-ui, sans-serif', 'font-size': 12 }, text));
   found.forEach((one, at) => {
+    const shift = 3 * (at - (found.length - 1) / 2); // heads that agree stay apart
     const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
     for (const { row, key, w } of strongest(one, state.n)) {
-      const y0 = 30 + row * height, y1 = 30 + key * height, size = Math.sqrt(Math.min(1, Math.abs(w)));
-      const path = svgEl('path', { fill: 'none', 'stroke-width': (0.5 + 4.5 * size).toFixed(2),
+      const y0 = 30 + row * height + shift, y1 = 30 + key * height + shift, size = Math.sqrt(Math.min(1, Math.abs(w)));
+      const path = svgEl('path', { fill: 'none', 'stroke-width': (0.5 + (found.length > 1 ? 2.5 : 4.5) * size).toFixed(2),
         stroke: one.isDifference ? (w < 0 ? HUES[0] : HUES[1]) : hue,
         d: `M${x0} ${y0}C${(x0 + x1) / 2} ${y0} ${(x0 + x1) / 2} ${y1} ${x1} ${y1}`,
         'stroke-dasharray': found.length > 1 ? DASHES[at % DASHES.length] : w < 0 ? '5 3' : 'none' });
@@ -1141,7 +1276,8 @@ function lineSvg(list, found, width) {
     }
   });
   lineLabels(svg, m.rows, queryAt, false, x0 - 8, 'end', 'query', height);
-  lineLabels(svg, m.cols, j => j, m.isSource, x1 + 8, 'start', 'key', height);
+  if (strips) addStrips(svg, list, found, x1 + 4, height);
+  lineLabels(svg, m.cols, j => j, m.isSource, x1 + 8 + strips, 'start', 'key', height);
   drawLineStrength(svg);
   return svg;
 }
@@ -1169,7 +1305,7 @@ function drawLines() {
   const together = state.c ? [list] : list.map(h => [h]);
   const found = together.map(some => matrixOf(some, set));
   if (found.includes(null)) return null;
-  const svg = lineSvg(list, found, clamp(stage.clientWidth, 330, 760));
+  const svg = lineSvg(list, found, clamp(stage.clientWidth, 330, 960));
   stage.replaceChildren(...(found.length > 1 ? [lineKey(list)] : []), el('div', { class: 'lines' }, svg));
   sayLine();
   return found[0];
@@ -1218,8 +1354,8 @@ function drawLegend(m) {
     fixed: '' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
-  const parts = [drawRamp(m), kind((m.isDifference ? 'chosen minus exact: signed ' : 'weight: ') +
-    names[state.s] + spans[state.e])];
+  const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
+    kind((one.isDifference ? 'chosen minus exact: signed ' : 'weight: ') + names[state.s] + spans[state.e])]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
@@ -1259,9 +1395,53 @@ function predictionTable(q) {
 
 function drawDetail(m) {
   const at = cell();
-  const q = state.v === 'tokens' && state.dir === 'from' ? lookedFrom().at(-1) : at.q;
+  const q = state.v === 'tokens' && state.dir === 'from' ? lookedFrom().at(-1)
+    : at.q < 0 ? state.q : at.q;
   if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
+}
+
+// --- Finding ------------------------------------------------------------------------------------
+
+let sought = { own: new Set(), source: new Set(), list: [], at: -1 };
+const isSought = (p, isSource) => (isSource ? sought.source : sought.own).has(p);
+
+// The head that a text names: 2.5, L2H5, layer 2 head 5.
+function namedHead(text) {
+  const found = /^\D*(\d+)\D+(\d+)\s*$/.exec(text);
+  return found ? byName.get(found[1] + '.' + found[2]) : undefined;
+}
+
+// Tokens that hold a text, each at its position; the text and then the source.
+function seek(text) {
+  const h = namedHead(text), list = [], lower = text.toLowerCase();
+  if (h !== undefined) {
+    sought = { own: new Set(), source: new Set(), list, at: -1 };
+    $('find-note').textContent = headName(h);
+    return set({ h });
+  }
+  for (const isSource of text.trim() ? [false, true] : [])
+    (textsOf(isSource) || []).forEach((token, p) => {
+      if (token.toLowerCase().includes(lower)) list.push({ p, isSource });
+    });
+  const places = isSource => new Set(list.filter(x => x.isSource === isSource).map(x => x.p));
+  sought = { own: places(false), source: places(true), list, at: -1 };
+  $('find-note').textContent = text.trim() && list.length === 0 ? 'not found' : '';
+  return list.length ? seekNext() : draw();
+}
+
+// Goes to the next one: as query where it has a row, and as key where it has a column.
+function seekNext() {
+  if (sought.list.length === 0) return;
+  sought.at = (sought.at + 1) % sought.list.length;
+  const { p, isSource } = sought.list[sought.at], head = heads[state.h], changes = {};
+  if (!isSource && rowOfQuery.has(p)) changes.q = p;
+  if (Boolean(head.is_source) === isSource && p < head.cols) changes.k = p;
+  $('find-note').textContent = sought.at + 1 + ' of ' + sought.list.length;
+  hover = null;
+  set(changes);
+  for (const matrix of matrices) matrix.reveal();
+  spans[isSource ? 1 : 0]?.[p]?.scrollIntoView?.({ block: 'nearest' });
 }
 
 // --- Drawing ------------------------------------------------------------------------------------
@@ -1305,7 +1485,7 @@ function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
   if (state.v !== 'grid' && state.v !== 'matrix') matrices = [];
   $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
-    ? list.length + ' ticked heads' : shownName(list);
+    ? list.length + ' compared heads' : shownName(list);
   shown = state.v === 'tokens' ? drawTokens(list) : state.v === 'lines' ? drawLines() : drawMatrix(list);
   if (!shown && waited.size > 0) return;
   if (state.v === 'grid' || state.v === 'matrix') $('stage').dataset.made = 'matrix';
@@ -1333,6 +1513,7 @@ function draw() {
   const theme = isPrinting ? 'light' : state.d;
   if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   $('panes').dataset.view = state.v;
+  $('panes').classList.toggle('both', state.w === 'both' && (state.v === 'grid' || state.v === 'matrix'));
   for (const button of $('views').children)
     button.setAttribute('aria-pressed', String(button.dataset.view === state.v));
   $('head').value = state.h;
@@ -1345,6 +1526,7 @@ function draw() {
   $('first').disabled = run.hides_first;
   $('renormalize').checked = Boolean(state.r);
   $('renormalize').disabled = run.renormalizes;
+  $('words').checked = areMerged;
   $('threshold').value = Math.round(100 * Math.sqrt(state.min));
   $('threshold-value').textContent = state.min;
   $('which').value = state.w;
@@ -1540,7 +1722,7 @@ function openKeep() {
     link.select();
     if (navigator.clipboard) navigator.clipboard.writeText(link.value).catch(() => {});
   });
-  openDialog('Keep this view', el('p', { class: 'group' }, button('keep-svg', 'SVG', keepSvg),
+  openDialog('Save this view', el('p', { class: 'group' }, button('keep-svg', 'SVG', keepSvg),
     button('keep-png', 'PNG', keepPng), button('keep-csv', 'CSV', keepCsv),
     button('keep-print', 'Print', () => { $('dialog').close(); print(); })),
   el('p', { class: 'note' }, 'The link brings this view back, wherever the file is opened.'),
@@ -1555,23 +1737,25 @@ const KEYS = [
   ['t', 'in tokens: weights from a token, or to it'],
   ['f', 'leave the first token out, or show it'],
   ['r', 'divide rows by their sum'],
+  ['u', 'tokens of a word together, or apart'],
+  ['/', 'find a token or a head; Enter: the next one'],
   ['s', 'scale: square root, linear, logarithm'],
   ['e  o', 'extent of the scale; colours'],
   ['[  ]', 'smallest weight that is shown'],
-  ['Space  Enter', 'tick the head; open it as a matrix'],
-  ['c', 'ticked heads: apart, mean, maximum'],
+  ['Space  Enter', 'compare the head; open it as a matrix'],
+  ['c', 'compared heads: apart, mean, maximum'],
   ['p  Esc', 'pin the token; unpin all'],
   ['n', 'lines: how many of each query'],
   ['\u2212  +  0', 'smaller, larger, fit'],
   ['a', 'matrix as a table'],
   ['w', 'comparison: chosen, exact, difference, side by side'],
   ['d', 'dark or light'],
-  ['k', 'keep this view'],
-  ['?', 'these keys'],
+  ['k', 'save this view'],
+  ['?', 'these shortcuts'],
 ];
 
 function openKeys() {
-  openDialog('Keys', el('dl', {}, ...KEYS.filter(([key]) => isComparison || key !== 'w').flatMap(([key, text]) =>
+  openDialog('Shortcuts', el('dl', {}, ...KEYS.filter(([key]) => (isComparison || key !== 'w') && (words || key !== 'u')).flatMap(([key, text]) =>
     [el('dt', {}, ...key.split('  ').flatMap((k, i) => [i ? ' ' : '', el('kbd', {}, k)])), el('dd', {}, text)])));
 }
 
@@ -1613,6 +1797,8 @@ const actions = {
   '[': () => threshold(-4), ']': () => threshold(4),
   '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
+  '/': () => $('find').focus(),
+  u: () => words && setWords(!areMerged),
   ' ': () => tick(state.h),
   Enter: () => set({ v: 'matrix' }),
   Escape: () => set({ p: [], k: -1 }),
@@ -1651,6 +1837,8 @@ function fillControls() {
   if (run.span === 'fixed')
     $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
   $('compared').hidden = !isComparison;
+  $('words').parentNode.hidden = !words;
+  if (isComparison) $('measure').append(el('option', { value: 'difference' }, 'difference'));
   $('app').classList.toggle('alone', heads.length === 1);
 }
 
@@ -1665,6 +1853,12 @@ function listen() {
   change('span', node => ({ e: node.value }));
   change('colormap', node => ({ map: node.value }));
   change('first', node => ({ first: node.checked ? 1 : 0 }));
+  $('words').addEventListener('change', event => setWords(event.target.checked));
+  $('find').addEventListener('input', event => seek(event.target.value));
+  $('find').addEventListener('keydown', event => {
+    if (event.key === 'Enter') { event.preventDefault(); seekNext(); }
+    if (event.key === 'Escape') { event.target.value = ''; seek(''); event.target.blur(); }
+  });
   change('renormalize', node => ({ r: node.checked ? 1 : 0 }));
   change('which', node => ({ w: node.value }));
   change('measure', node => ({ m: node.value }));
@@ -1691,8 +1885,17 @@ function listen() {
   addEventListener('afterprint', () => { isPrinting = false; draw(); });
 }
 
+// A comparison begins with what differs most.
+function openComparison() {
+  const most = Math.max(...heads.map(h => h.difference));
+  Object.assign(defaults, { w: 'difference', h: heads.findIndex(h => h.difference === most) });
+  if (heads.length > 1) Object.assign(defaults, { m: 'difference', o: 1 });
+}
+
 async function start() {
   readThumbs(await inflate('thumbs-data'));
+  if (isComparison) openComparison();
+  words = findWords();
   fillControls();
   makeThumbs();
   readHash(location.hash);

@@ -89,6 +89,8 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->labels && options->takes_texts)
         return attn_error_set(err, ATTN_INVALID,
                               "`labels` are keys of records, and texts have none");
+    batch->labels.keys = (struct attn_record_keys){
+        .text = options->text_key, .id = options->id_key, .has_next = true};
     if (options->labels)
         ATTN_TRY(attn_label_names_parse(options->labels, &batch->labels, err));
     ATTN_TRY(choose_table(batch, err));
@@ -237,8 +239,6 @@ static enum attn_status check_outputs(const struct attn_batch *batch, const stru
 static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
                                           struct attn_error *err)
 {
-    const struct attn_record_keys keys = {
-        .text = batch->options.text_key, .id = batch->options.id_key, .has_next = true};
     struct attn_record_store store = {.ids = NULL};
     struct attn_record record = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
     enum attn_status status = ATTN_OK;
@@ -248,10 +248,10 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
         const char *end = memchr(at, '\n', (size_t)(last - at));
         const size_t n = (size_t)((end ? end : last) - at);
 
-        status = attn_record_read(at, n, &keys, &store, &record, err);
+        status = attn_record_read(at, n, &batch->labels.keys, &store, &record, err);
         if (status == ATTN_OK && record.failure != ATTN_RECORD_FAILURE_BAD_JSON)
-            status = attn_record_labels_read(at, n, &keys, &batch->labels, &batch->first_labels,
-                                             &record, err);
+            status =
+                attn_record_labels_read(at, n, &batch->labels, &batch->first_labels, &record, err);
         at += n + 1;
     }
     attn_record_store_release(&store);

@@ -121,14 +121,13 @@ static bool begins_object(const struct attn_buffer *line)
 static enum attn_status read_object(struct attn_batch *batch, struct batch_slot *slot,
                                     struct attn_record *record, struct attn_error *err)
 {
-    const struct attn_record_keys keys = {
-        .text = batch->options.text_key, .id = batch->options.id_key, .has_next = true};
     const struct attn_buffer *text = &batch->line.text;
 
-    ATTN_TRY(attn_record_read(text->data, text->size, &keys, &slot->store, record, err));
+    ATTN_TRY(
+        attn_record_read(text->data, text->size, &batch->labels.keys, &slot->store, record, err));
     if (batch->options.labels && record->failure != ATTN_RECORD_FAILURE_BAD_JSON)
-        ATTN_TRY(attn_record_labels_read(text->data, text->size, &keys, &batch->labels,
-                                         &slot->labels, record, err));
+        ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, &slot->labels,
+                                         record, err));
     slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
     check_next(batch, record);
     return ATTN_OK;

@@ -220,8 +220,9 @@ static enum attn_status take_columns(struct attn_each *each, const struct attn_t
         const struct attn_column *column = attn_table_column(table, c);
         size_t place = 0;
 
-        while (place < each->of.n_column && (each->of.columns[place].type != column->type ||
-                                             strcmp(each->of.columns[place].name, column->name)))
+        while (place < each->of.n_column &&
+               (each->of.columns[place].type != column->type ||
+                strcmp(each->of.columns[place].name, column->name) != 0))
             place++;
         if (place == each->of.n_column)
             return attn_error_set(err, ATTN_INVALID, "the column '%s' is none that rows have",

@@ -33,8 +33,8 @@ struct attn_each_rows {
     void *user; /* for it */
 };
 
-/* Opens it for the rows of ITEMS. All is borrowed but OPTIONS, which are copied. */
-enum attn_status attn_each_open(const struct attn_each_options *options,
+/* Opens it for the rows of ITEMS. All is borrowed but what is GIVEN, which is copied. */
+enum attn_status attn_each_open(const struct attn_each_options *given,
                                 const struct attn_each_rows *rows, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
@@ -64,7 +64,7 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
 /* All items were written: the file gets its name. */
 enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err);
 
-/* It ends early, by ERR: keeps what is done. */
+/* It ends early, by ERR: keeps what is done. NULL: what was done since the last checkpoint is lost. */
 void attn_each_keep(struct attn_each *each, const struct attn_error *err);
 
 /* What was kept stays; else nothing does. NULL is allowed. */

@@ -59,7 +59,6 @@ void attn_label_names_release(struct attn_label_names *names)
 
 struct label_reading {
     struct attn_json_reader reader;
-    const struct attn_record_keys *keys;
     const struct attn_label_names *names;
     struct attn_label_store *store;
     struct attn_record *record;
@@ -81,7 +80,7 @@ static const char *keep(struct label_reading *reading, const struct attn_json_to
 /* Whether KEY says what the record is. */
 static bool is_taken(const struct label_reading *reading, const struct attn_json_token *key)
 {
-    const struct attn_record_keys *keys = reading->keys;
+    const struct attn_record_keys *keys = &reading->names->keys;
 
     return attn_json_equals(key, keys->text ? keys->text : "text") ||
            attn_json_equals(key, keys->id ? keys->id : "id") || attn_json_equals(key, "ids") ||
@@ -176,14 +175,12 @@ static enum attn_status take_members(struct label_reading *reading, struct attn_
 }
 
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         const struct attn_record_keys *keys,
                                          const struct attn_label_names *names,
                                          struct attn_label_store *store, struct attn_record *record,
                                          struct attn_error *err)
 {
     struct label_reading reading = {
         .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
-        .keys = keys,
         .names = names,
         .store = store,
         .record = record,

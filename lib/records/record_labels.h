@@ -5,7 +5,7 @@
  *     struct attn_label_names names = {0};
  *     struct attn_label_store store = {0};
  *     attn_label_names_parse("condition,verb", &names, &err);      // or "all"
- *     attn_record_labels_read(line, size, &keys, &names, &store, &record, &err);
+ *     attn_record_labels_read(line, size, &names, &store, &record, &err);
  *     ... store.labels[i] ...                                      // until the next line
  *     attn_label_store_release(&store);
  *     attn_label_names_release(&names);
@@ -18,11 +18,12 @@
 #include "records/items.h"
 #include "run/record_internal.h"
 
-/* Which keys are labels. Initialize with = {0}. */
+/* Which keys are labels. Initialize with = {0} but for the first. */
 struct attn_label_names {
-    bool is_all;             /* all that mean nothing else */
-    struct attn_buffer text; /* the names, each terminated; owns */
-    const char **names;      /* [n] owns; in the order of their list */
+    struct attn_record_keys keys; /* with which records are read; they are no labels of all */
+    bool is_all;                  /* all that mean nothing else */
+    struct attn_buffer text;      /* the names, each terminated; owns */
+    const char **names;           /* [n] owns; in the order of their list */
     size_t n, capacity;
 };
 
@@ -40,12 +41,11 @@ struct attn_label_store {
 };
 
 /*
- * Reads those of LINE [size bytes], which attn_record_read has read with KEYS. A label that is none
+ * Reads those of LINE [size bytes], which attn_record_read has read with those keys. A label that is none
  * is the failure of RECORD, if that has none yet; ATTN_NO_MEMORY is the only failure here. STORE is
  * empty after a line that is no object.
  */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         const struct attn_record_keys *keys,
                                          const struct attn_label_names *names,
                                          struct attn_label_store *store, struct attn_record *record,
                                          struct attn_error *err);

@@ -180,7 +180,7 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
 
         if (i == 0)
             row = &n_token;
-        else if (i > n_measure + 2 * (writer->form->n_top > 0))
+        else if (i > n_measure + (writer->form->n_top > 0 ? 2 : 0))
             fill_next(w, has_failed ? NULL : outcome->predictions);
         else if (i > n_measure)
             fill_top(w, has_failed ? NULL : outcome->predictions, i == n_measure + 1);

@@ -232,9 +232,13 @@ static enum attn_status write_lines(struct table_page *page, struct attn_text_ta
                                     struct attn_error *err)
 {
     const size_t n = lines->n_column;
+    const char *before = "not shown: ";
 
     ATTN_TRY(attn_buffer_check(&page->text, err));
     ATTN_TRY(attn_text_table_measure(lines, err));
+    for (size_t c = 0; page->fit.kept && c < n; c++)
+        if (strcmp(attn_table_column(page->table, c)->name, page->fit.kept) == 0)
+            lines->kept = c;
     if (page->fit.width > 0)
         attn_text_table_hide(lines, page->fit.width);
     ATTN_TRY(attn_text_table_write(lines, page->sink, err));
@@ -242,8 +246,11 @@ static enum attn_status write_lines(struct table_page *page, struct attn_text_ta
         return ATTN_OK;
     page->text.size = 0;
     for (size_t c = n - lines->n_hidden; c < n; c++) {
-        attn_buffer_append_string(&page->text, c == n - lines->n_hidden ? "not shown: " : ", ");
+        if (attn_text_table_shows(lines, c))
+            continue;
+        attn_buffer_append_string(&page->text, before);
         append_name(&page->text, page->table, c);
+        before = ", ";
     }
     attn_buffer_append_format(&page->text, " (%s has all columns)\n", page->fit.elsewhere);
     return flush(page, err);

@@ -20,6 +20,7 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
 struct attn_table_fit {
     size_t width;          /* columns of a terminal; 0: any */
     const char *elsewhere; /* what has all columns, in words of the caller: "--csv -" */
+    const char *kept;      /* a column that stays, what the table is about; or NULL */
 };
 
 /* As aligned text. Columns on the right that do not fit are left out, and a last line names them

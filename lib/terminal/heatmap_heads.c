@@ -74,7 +74,7 @@ static const struct {
     {ATTN_MEASURE_FAR, 'f', "far"},
 };
 
-enum { N_KIND = sizeof kinds / sizeof *kinds, LEAST_ROWS = 2 /* of induction */ };
+enum { N_KIND = sizeof kinds / sizeof *kinds };
 
 attn_measure_set attn_head_map_measures(void)
 {
@@ -101,30 +101,53 @@ static void append_words(const struct attn_head_map *heads)
     attn_buffer_append_string(&heads->map->label, "; mean weight:");
 }
 
+/* Takes cells of WIDTH columns, and so many layers beside each other that they fit a screen. False:
+ * some heads go below others. */
+static bool fits(struct attn_head_map *heads, size_t width)
+{
+    enum { SCREEN_LINES = 24, N_HEADER = 1 };
+    const struct attn_dims *dims = attn_selection_dims(heads->selection);
+    const struct attn_heatmap_colors colors = colors_of(heads);
+    struct attn_head_columns *columns = &heads->columns;
+    const size_t most = heads->map->width, n_head = dims->n_head;
+    size_t n_beside = 1;
+    bool is_fit;
+
+    columns->left = dims->n_layer > 100 ? sizeof "layer 100" : sizeof "layer 1";
+    while (dims->n_layer > SCREEN_LINES * n_beside &&
+           attn_head_columns_fit(columns, most, n_head, width, 0, n_beside + 1))
+        n_beside++;
+    is_fit = attn_head_columns_fit(columns, most, n_head, width, 0, n_beside);
+    append_words(heads);
+    attn_heatmap_end_legend(heads->map, &colors, &heads->n_line, NULL);
+    heads->n_line += N_HEADER + (dims->n_layer + columns->n_beside - 1) / columns->n_beside *
+                                    ((n_head + columns->n - 1) / columns->n);
+    return is_fit;
+}
+
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
-                        const struct attn_measure_group *measures)
+                        const struct attn_measure_group *measures, size_t most_lines)
 {
-    enum { MOST_WIDTH = 3, SCREEN_LINES = 24, N_HEADER = 1 };
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    struct attn_head_columns *columns = &heads->columns;
-    struct attn_heatmap_colors colors;
-    size_t width = MOST_WIDTH, n_beside = 1, n_block;
+    enum { MOST_WIDTH = 3 };
+    struct attn_head_map best = {0};
 
     *heads = (struct attn_head_map){.map = map, .selection = selection, .measures = measures};
-    colors = colors_of(heads);
-    columns->left = dims->n_layer > 100 ? sizeof "layer 100" : sizeof "layer 1";
-    while (!attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, 1) && width > 1)
-        width--;
-    while (dims->n_layer > SCREEN_LINES * n_beside &&
-           attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, n_beside + 1))
-        n_beside++;
-    attn_head_columns_fit(columns, map->width, dims->n_head, width, 0, n_beside);
-    n_block = (dims->n_head + columns->n - 1) / columns->n;
-    append_words(heads);
-    attn_heatmap_end_legend(map, &colors, &heads->n_line, NULL);
-    heads->n_line +=
-        N_HEADER + (dims->n_layer + columns->n_beside - 1) / columns->n_beside * n_block;
+    for (size_t width = MOST_WIDTH; width > 0; width--)
+        if ((fits(heads, width) || width == 1) &&
+            (best.n_line == 0 || (best.n_line > most_lines && heads->n_line < best.n_line)))
+            best = *heads;
+    *heads = best;
+}
+
+/* Whether a head's induction says something: it sums the weights on several tokens, so where tokens
+ * come again and again a head that looks everywhere has some, too. */
+static bool has_induction(const struct attn_head_map *heads, int layer, int head)
+{
+    const struct attn_measure_group *m = heads->measures;
+
+    return attn_measure_group_find(m, ATTN_MEASURE_N_INDUCTION, layer, head) >= 2 &&
+           attn_measure_group_find(m, ATTN_MEASURE_INDUCTION, layer, head) >= 0.3;
 }
 
 /* A head's letter and the weight that it stands for. '-': none of them is a number. */
@@ -137,9 +160,7 @@ static char kind_of(const struct attn_head_map *heads, int layer, int head, doub
         const enum attn_measure measure = kinds[i].measure;
         const double value = attn_measure_group_find(heads->measures, measure, layer, head);
 
-        if (measure == ATTN_MEASURE_INDUCTION &&
-            !(attn_measure_group_find(heads->measures, ATTN_MEASURE_N_INDUCTION, layer, head) >=
-              LEAST_ROWS))
+        if (measure == ATTN_MEASURE_INDUCTION && !has_induction(heads, layer, head))
             continue;
         if (letter == '-' ? !isnan(value) : value > *weight) {
             letter = kinds[i].letter;

@@ -230,10 +230,11 @@ struct attn_head_map {
 /* What is to be measured, as bits: previous, first, self, induction, far. */
 attn_measure_set attn_head_map_measures(void);
 
-/* In as few lines as the width allows; MEASURES need not have been made yet. */
+/* With cells as wide as the width allows, unless narrow ones fit MOST_LINES lines and these do not.
+ * MEASURES need not have been made yet. */
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
-                        const struct attn_measure_group *measures);
+                        const struct attn_measure_group *measures, size_t most_lines);
 
 enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct attn_error *err);
 

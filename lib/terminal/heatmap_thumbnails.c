@@ -309,17 +309,21 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
                           const struct attn_place *place)
 {
     const bool has_keys = attn_site_has_keys(event->site);
-    const bool is_arrays = t->map && t->map->writer->labels.axes;
     const size_t head = (size_t)event->head;
-    const size_t at = is_arrays ? head : (size_t)event->layer * t->n_across + head;
     const struct attn_level_matrix *m;
-    size_t n_row, n_column;
+    size_t at = head, n_row, n_column;
 
-    if (!t->cells || event->site != t->site || t->numbers[at] == SIZE_MAX)
+    if (!t->cells || event->site != t->site)
+        return;
+    if (!t->map->writer->labels.axes) /* heads of arrays are numbered through all batches */
+        at += (size_t)event->layer * t->n_across;
+    if (t->numbers[at] == SIZE_MAX)
         return;
     m = &t->levels->items[t->numbers[at]];
     n_row = scaled(t, m, m->n_row);
     n_column = scaled(t, m, m->n_column);
+    if (n_row == 0 || n_column == 0)
+        return;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t band = (place->row + r) * n_row / m->n_row;
         const bool has_others = divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;

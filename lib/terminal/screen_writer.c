@@ -210,7 +210,8 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
                                       MOST_LINES > least ? MOST_LINES - least : 1, err));
         used = fixed + w->thumbnails.n_line;
         if (w->thumbnails.n_line == 0) {
-            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures);
+            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures,
+                               MOST_LINES > least ? MOST_LINES - least : 1);
             used = fixed + w->heads.n_line;
         }
     }
@@ -251,8 +252,10 @@ static enum attn_status event_screen(struct attn_writer *writer,
 
         return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
     }
-    for (size_t i = 0; event->site == ATTN_SITE_PATTERN && i < w->measures.n; i++)
-        attn_measurement_add(w->measures.items[i], event, NULL);
+    if (event->site == ATTN_SITE_PATTERN) { /* far is last, and reads all keys: on all threads */
+        attn_measurements_add(w->measures.items, w->measures.n - 1, event);
+        attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
+    }
     attn_thumbnails_take(&w->thumbnails, event, place);
     return attn_levels_take(w->levels, event, place, &whole, err);
 }

@@ -459,8 +459,8 @@ START_TEST(tokens_have_the_colours_of_a_row_or_a_column)
     attn_browser_wait(browser, READOUT ".startsWith('key 2 short')");
     snprintf(expected, sizeof expected, "%.4f", weight_of(json, 2, 5, 3, 2)); /* the largest */
     assert_text(VALUE, expected);
-    assert_text("getComputedStyle(document.querySelector('" TOKEN(1) "')).backgroundColor",
-                "rgb(200, 200, 200)"); /* it came before, so it is masked */
+    assert_text("document.querySelector('" TOKEN(1) "').className", "token masked"); /* it came
+                                                                                     before */
     cJSON_Delete(json);
     leave();
 }
@@ -484,6 +484,132 @@ START_TEST(lines_are_the_strongest_keys)
     assert_text("[...document.querySelectorAll('.lines path')].filter(p => "
                 "p.getAttribute('stroke-opacity') > 0.1).length",
                 "2");
+    leave();
+}
+END_TEST
+
+START_TEST(a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines)
+{
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "v=lines&h=2.5");
+    assert_text("document.querySelector('#strongest caption').textContent",
+                "strongest keys of query 6 first");
+    free(attn_browser_text(browser, "document.querySelector('.lines text.query[data-at=\"2\"]')."
+                                    "dispatchEvent(new PointerEvent('pointerenter'))"));
+    assert_text("document.querySelector('#strongest caption').textContent",
+                "strongest keys of query 2 short");
+    free(attn_browser_text(browser, "document.querySelector('.lines text.query[data-at=\"2\"]')."
+                                    "dispatchEvent(new PointerEvent('pointerleave'))"));
+    assert_text("document.querySelector('#strongest caption').textContent",
+                "strongest keys of query 6 first");
+    leave();
+}
+END_TEST
+
+/* Lines that agree lie beside each other; a strip per head beside each key says how much it looks
+ * there from one query. */
+START_TEST(several_heads_can_be_told_apart)
+{
+    cJSON *json;
+    char expected[64];
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1&t=2.5,3.0&q=4");
+    assert_text("document.querySelectorAll('.lines .strip').length", "14");
+    assert_text(
+        "new Set([...document.querySelectorAll('.lines path')].filter(p => p.dataset.q == 0)"
+        ".map(p => p.getAttribute('d'))).size",
+        "2");
+    snprintf(expected, sizeof expected, "%.2f", sqrt(weight_of(json, 3, 0, 4, 2)));
+    assert_text("document.querySelector('.strip[data-at=\"1\"][data-k=\"2\"]').getAttribute('fill-"
+                "opacity')",
+                expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+static void type_into_search(const char *text)
+{
+    char expression[256];
+
+    snprintf(expression, sizeof expression,
+             "(f => { f.value = '%s'; f.dispatchEvent(new Event('input')); })("
+             "document.getElementById('find'))",
+             text);
+    free(attn_browser_text(browser, expression));
+}
+
+START_TEST(tokens_and_heads_are_found)
+{
+    enter();
+    run(FABLE("The cat and the other cat"));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    attn_browser_key(browser, "/", 0);
+    assert_text("document.activeElement.id", "find");
+    type_into_search("CAT");
+    assert_text("document.getElementById('find-note').textContent", "1 of 2");
+    assert_text(HASH ".includes('q=1&k=1')", "true");
+    assert_text("document.querySelectorAll('.matrix .queries .sought').length", "2");
+    attn_browser_key(browser, "Enter", 0);
+    assert_text("document.getElementById('find-note').textContent", "2 of 2");
+    assert_text(HASH, "#v=matrix&h=2.5&k=6");
+    type_into_search("L3H0");
+    assert_text(HASH ".includes('h=3.0')", "true");
+    type_into_search("dog");
+    assert_text("document.getElementById('find-note').textContent", "not found");
+    leave();
+}
+END_TEST
+
+/* The page makes of tokens the same words as --merge-words. */
+START_TEST(words_are_merged_on_the_page)
+{
+    static const char text[] = "It is not known to nobody that it slept";
+    char expected[32];
+    cJSON *json;
+
+    enter();
+    run_with(FABLE("--merge-words", text), (const char *[]){"--json", "j.json"}, 2);
+    run_without_json(FABLE(text));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&words=1&q=6&k=5");
+    snprintf(expected, sizeof expected, "%.3f", weight_of(json, 2, 5, 6, 5));
+    assert_text("Number(" VALUE ").toFixed(3)", expected);
+    assert_text("document.querySelectorAll('.matrix .queries .label').length", "9");
+    assert_text(READOUT ".startsWith('query 6 that \u2192 key 5 nobody')", "true");
+    attn_browser_key(browser, "u", 0); /* tokens again */
+    attn_browser_wait(browser, "document.querySelectorAll('.matrix .queries .label').length > 9");
+    assert_text(HASH ".includes('words')", "false");
+    attn_browser_click_on(browser, "#words");
+    attn_browser_wait(browser, "document.querySelectorAll('.matrix .queries .label').length == 9");
+    attn_browser_click_on(browser, "#view-tokens");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage .token').length == 9");
+    assert_text("document.querySelector('#stage .text').textContent", text);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* A word and the blank before it are on one line. */
+START_TEST(no_token_is_on_two_lines)
+{
+    enter();
+    attn_browser_resize(browser, 640, 900);
+    run_without_json(
+        FABLE("Nobody knows how long it is to the store, and the cat that was in the road "
+              "because it was too tired did not want to go there, so it went to eat"));
+    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
+    assert_text("[...document.querySelectorAll('#stage .token')].filter(t => "
+                "t.getClientRects().length > 1).length",
+                "0");
+    assert_text("new Set([...document.querySelectorAll('#stage .token')].map(t => "
+                "t.getBoundingClientRect().top)).size > 2",
+                "true");
+    assert_text("document.documentElement.scrollWidth <= 640", "true");
     leave();
 }
 END_TEST
@@ -545,6 +671,26 @@ START_TEST(cross_attention_has_two_texts)
 }
 END_TEST
 
+/* A page with a source says it, begins with a head that looks there, and says of each layer where
+ * it looks. */
+START_TEST(cross_attention_is_named)
+{
+    enter();
+    run_without_json((const char *[]){"run", "-m", "@models/interpreter", "--source",
+                                      "The cat sat on the mat",
+                                      "\xe7\x8c\xab\xe5\x9d\x90\xe5\x9c\xa8", NULL});
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.getElementById('about').textContent.includes('source: "
+                "<|endoftext|>The cat sat on the mat')",
+                "true");
+    assert_text("document.getElementById('name').textContent", "layer 1, head 0 (cross)");
+    assert_text(
+        "[...document.querySelectorAll('#thumbs .row-name')].map(n => n.textContent).join()",
+        "layer,0 self,1 cross,2 self,3 cross");
+    leave();
+}
+END_TEST
+
 START_TEST(predictions_stand_beside_their_position)
 {
     enter();
@@ -580,6 +726,47 @@ START_TEST(both_attentions_of_a_comparison_are_shown)
     ck_assert(abs(rgb[0] - rgb[2]) < 6 && rgb[0] > 220);
     attn_browser_key(browser, "w", 0);
     assert_text(HASH ".includes('w=both')", "true");
+    leave();
+}
+END_TEST
+
+START_TEST(a_comparison_opens_on_its_largest_difference)
+{
+    enter();
+    run_without_json(FABLE("--compare", "--attention", "window:2", life));
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.getElementById('which').value", "difference");
+    assert_text(
+        "document.getElementById('measure').value + document.getElementById('sort').checked",
+        "differencetrue");
+    assert_text("document.querySelector('.thumb').getAttribute('aria-selected')", "true");
+    assert_text("[...document.querySelectorAll('.thumb .value:nth-of-type(1)')].map(v => "
+                "Number(v.textContent)).every((v, i, all) => i == 0 || v <= all[i - 1])",
+                "true");
+    attn_browser_load(browser, "p.html", "v=matrix&w=chosen");
+    assert_text("document.getElementById('which').value", "chosen");
+    leave();
+}
+END_TEST
+
+START_TEST(matrices_side_by_side_are_of_one_size)
+{
+    enter();
+    run_without_json(FABLE("--compare", "--attention", "window:2", life));
+    attn_browser_resize(browser, 1440, 900);
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=both");
+    assert_text("new Set([...document.querySelectorAll('.matrix')].map(m => "
+                "m.getBoundingClientRect().top)).size",
+                "1");
+    assert_text(
+        "new Set([...document.querySelectorAll('.matrix')].map(m => { const y = "
+        "[...m.querySelectorAll('.queries .label')].map(l => l.getBoundingClientRect().top); "
+        "return y[1] - y[0]; })).size",
+        "1");
+    assert_text("[...document.querySelectorAll('.matrix')].every(m => "
+                "m.getBoundingClientRect().bottom <= 900)",
+                "true");
+    assert_text("document.querySelectorAll('#legend .ramp').length", "2");
     leave();
 }
 END_TEST
@@ -809,6 +996,67 @@ START_TEST(fits_a_telephone)
 }
 END_TEST
 
+START_TEST(can_be_touched_and_printed)
+{
+    enter();
+    run_without_json(FABLE(life));
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    attn_browser_click_on(browser, "#more");
+    assert_text("[...document.querySelectorAll('button, select, input, label')].filter(e => "
+                "e.offsetParent && e.type != 'checkbox' && e.getBoundingClientRect().height < 44)"
+                ".map(e => e.id || e.textContent).join()",
+                "");
+    assert_text("document.documentElement.scrollWidth <= 390", "true");
+    attn_browser_set_media(browser, "print", "light");
+    assert_text("getComputedStyle(document.getElementById('figure')).breakInside", "avoid");
+    leave();
+}
+END_TEST
+
+/* The last number above the columns is inside, whatever the width. */
+START_TEST(no_label_is_cut)
+{
+    static const int widths[] = {390, 1440};
+    char text[4 * 120];
+
+    enter();
+    write_words(text, 120);
+    run_without_json(FABLE("--heads", "2.5", text));
+    for (int i = 0; i < 2; i++) {
+        attn_browser_resize(browser, widths[i], 844);
+        attn_browser_load(browser, "p.html", "v=matrix");
+        assert_text(
+            "(() => { const box = document.querySelector('.matrix .keys')"
+            ".getBoundingClientRect(); return [...document.querySelectorAll('.matrix .keys "
+            ".label')].every(l => { const r = document.createRange(); "
+            "r.selectNodeContents(l); return r.getBoundingClientRect().right <= box.right + "
+            "0.5; }); })()",
+            "true");
+    }
+    leave();
+}
+END_TEST
+
+/* The text is what people look for. */
+START_TEST(text_is_the_title)
+{
+    enter();
+    run_without_json(FABLE(life));
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelector('h1').textContent", life);
+    assert_text("document.title", life);
+    assert_text(
+        "document.getElementById('about').textContent.startsWith('fable: pattern; 32 heads, "
+        "7 tokens')",
+        "true");
+    assert_text(
+        "['tick', 'keep', 'help'].map(id => document.getElementById(id).textContent).join()",
+        "Compare,Save,Shortcuts");
+    leave();
+}
+END_TEST
+
 START_TEST(shows_a_picture_and_a_table_without_a_script)
 {
     char *text, *with;
@@ -887,4 +1135,9 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
            what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
            dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
-           has_names_for_everything_and_few_tab_stops, is_seen)
+           has_names_for_everything_and_few_tab_stops,
+           a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines,
+           several_heads_can_be_told_apart, tokens_and_heads_are_found,
+           words_are_merged_on_the_page, no_token_is_on_two_lines, cross_attention_is_named,
+           a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
+           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, is_seen)

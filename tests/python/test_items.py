@@ -105,7 +105,11 @@ class Items(TestCase):
         grouped = m.ablate(items=ITEMS, parts="layers", group_by="number")
         self.assertEqual((grouped.info["n_group"], grouped.columns[0]), (2, "number"))
         np.testing.assert_allclose(grouped.where(number="singular")["change"], one[1::2].mean(0), rtol=1e-12, atol=1e-12)
-        self.assertEqual(grouped.where(number="plural").grid("layer", "part", "change").shape, (4, 2))
+        one_group = grouped.where(number="plural")
+        self.assertEqual(one_group.grid("layer", "part", "change").shape, (4, 1))
+        self.assert_raises(attn.InvalidError, "one group", grouped.plot, "layer", "part")
+        for picture in one_group.plot("layer", "part"), one_group.plot(figure="bars"), grouped.plot(figure="curve"):
+            self.assertIn("<svg", picture.svg)
 
     def test_frames(self):
         theirs = model().ablate(items=ITEMS, parts="layers", group_by="order").to_dict()
@@ -133,6 +137,48 @@ class Items(TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model().ablate(items=ITEMS, parts="mlp")
+
+    def test_a_line_for_each_item_and_row(self):
+        items = [*ITEMS, {"id": "bad", "text": KEYS, "target": " barks it"}]
+        with tempfile.TemporaryDirectory() as folder:
+            def ask(name, **options):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    return model().ablate(items=items, parts="mlp", each=os.path.join(folder, name), **options)
+
+            def read(name):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    return file.read()
+
+            t = ask("all.csv")
+            self.assertEqual((t.info["n_item"], t.info["n_before"], t.info["is_complete"]), (5, 0, False))
+            self.assertEqual(len(read("all.csv").splitlines()), 1 + 4 * 5 + 1)
+            rows = read("all.csv").splitlines()[1:21:5]
+            self.assertEqual([row.split(",")[0] for row in rows], ["k1", "k2", "k3", "k4"])
+            problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_failed=0)
+            self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 5$")
+            again = ask("cut.csv", resume=True)
+            self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
+            self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])
+            self.assert_raises(attn.InvalidError, "other options", ask, "cut.csv", resume=True, target=" is")
+            for i in range(2):
+                ask("part.csv", shard=(i, 2))
+            parts = [read(f"part-0000{i}-of-00002.csv") for i in range(2)]
+            self.assertEqual(parts[0] + parts[1].split("\n", 1)[1], read("all.csv"))
+            ask("all.jsonl")
+            self.assertEqual(json.loads(read("all.jsonl").splitlines()[0])["id"], "k1")
+        self.assert_raises(TypeError, "resume needs each", model().ablate, items=ITEMS, resume=True)
+
+    @needs_cli
+    def test_lines_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, ours = os.path.join(folder, "items.jsonl"), os.path.join(folder, "ours.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(item) + "\n" for item in ITEMS)
+            theirs = cli("heads", "-q", "-m", "fable", "--items", path, "--each", "-")
+            model().heads(items=path, each=ours)
+            with open(ours, "rb") as file:
+                self.assertEqual(file.read(), theirs)
 
     def test_what_no_items_are(self):
         m = model()

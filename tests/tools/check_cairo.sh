@@ -18,6 +18,7 @@ ${CC:-cc} -std=c11 -Ilib $flags -Wall -Wextra -Werror -fsyntax-only -x c - <<'EN
 /* An enumeration is no int in a declaration, but is one when it is passed. */
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 SAME(ATTN_CAIRO_FORMAT_RGB24, CAIRO_FORMAT_RGB24);
+SAME(ATTN_CAIRO_HINT_METRICS_OFF, CAIRO_HINT_METRICS_OFF);
 SAME(ATTN_CAIRO_FILTER_NEAREST, CAIRO_FILTER_NEAREST);
 SAME(ATTN_CAIRO_PDF_TITLE, CAIRO_PDF_METADATA_TITLE);
 SAME(ATTN_CAIRO_PDF_SUBJECT, CAIRO_PDF_METADATA_SUBJECT);

@@ -491,6 +491,88 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
+/* --- Of a study ------------------------------------------------------------------------------- */
+
+/* A study of DATA whose lines go to EACH: *table is the answer. */
+static enum attn_status study(const char *data, const struct attn_each_options *each,
+                              struct attn_table **table, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_ablate_sum sum;
+    enum attn_status status;
+
+    options.path = "in.jsonl";
+    options.data = data;
+    options.n_data = strlen(data);
+    ATTN_TRY(attn_items_open(&options, &asked.items, err));
+    asked.each = each;
+    asked.group_by = "n";
+    asked.paired = "kind=a:b";
+    args.study = &asked;
+    args.answer.target = " are";
+    args.parts = ATTN_ABLATE_ATTN;
+    args.n_control = 2;
+    status = attn_ablate(host, &request, &args, table, &sum, err);
+    attn_items_free(asked.items);
+    return status;
+}
+
+static void expect_same_table(const struct attn_table *a, const struct attn_table *b)
+{
+    ck_assert_uint_eq(attn_table_n_row(a), attn_table_n_row(b));
+    ck_assert_uint_eq(attn_table_n_column(a), attn_table_n_column(b));
+    for (size_t row = 0; row < attn_table_n_row(a); row++)
+        for (size_t c = 0; c < attn_table_n_column(a); c++) {
+            const struct attn_cell x = attn_table_cell(a, row, c), y = attn_table_cell(b, row, c);
+
+            ck_assert_int_eq(x.type, y.type);
+            ck_assert(x.integer == y.integer && (x.real == y.real || isnan(x.real)));
+            ck_assert_uint_eq(x.size, y.size);
+            if (x.size > 0)
+                ck_assert_mem_eq(x.text, y.text, x.size);
+        }
+}
+
+/* Partners that wait and random choices are taken over, too; and every allocation fails once, at the
+ * beginning and when it goes on. */
+START_TEST(a_study_goes_on)
+{
+    static const char all[] = "{\"id\":1,\"kind\":\"a\",\"n\":1,\"text\":\"The keys\"}\n"
+                              "{\"id\":2,\"kind\":\"a\",\"n\":1,\"text\":\"The dogs\"}\n"
+                              "{\"id\":2,\"kind\":\"b\",\"n\":1,\"text\":\"The dog\"}\n"
+                              "{\"id\":1,\"kind\":\"b\",\"n\":1,\"text\":\"The key\"}\n";
+    struct attn_each_options each = ATTN_EACH_OPTIONS_DEFAULT;
+    struct attn_table *whole, *table = NULL;
+    struct attn_error err = {0};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    begin();
+    each.path = "rows.csv";
+    each.source = &source;
+    ck_assert_msg(study(all, &each, &whole, &err) == ATTN_OK, "%s", err.message);
+    unlink("rows.csv");
+    unlink("rows.csv.run.json");
+    each.is_resumed = true; /* so far as it came before memory ran out */
+    for (long n = 0; status != ATTN_OK; n += 1 + n / 64) {
+        err = (struct attn_error){0};
+        attn_alloc_fail_at(n);
+        status = study(all, &each, &table, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+    }
+    expect_same_table(table, whole);
+    attn_table_free(table);
+    ck_assert_int_eq(study(all, &each, &table, &err), ATTN_OK);
+    expect_same_table(table, whole);
+    attn_table_free(table);
+    attn_table_free(whole);
+    end();
+}
+END_TEST
+
 ATTN_SUITE("each", writes_every_value, writes_to_a_sink, goes_on_where_it_ended,
            refuses_what_is_other, shards_together_are_the_whole, notes_labels_without_a_column,
-           writes_no_item, survives_every_failed_allocation)
+           writes_no_item, survives_every_failed_allocation, a_study_goes_on)

@@ -526,11 +526,51 @@ START_TEST(serves_several_threads_at_once)
 }
 END_TEST
 
+/* A vector of the program's own, at all positions; then nothing but a factor. */
+START_TEST(takes_steering_whose_vector_is_in_memory)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_steering steering = ATTN_STEERING_DEFAULT;
+    struct attn_run *plain, *steered;
+
+    request.selection.sites = "resid_mid";
+    struct attn_capture *before = capture_run(host, &request, &plain);
+    const struct attn_dims dims = *attn_selection_dims(attn_run_labels(plain)->selection);
+    const float *rows = attn_capture_tensor(before, ATTN_SITE_RESID_MID, 1);
+    float vector[64];
+
+    ck_assert_uint_le(dims.d_model, 64);
+    for (size_t i = 0; i < dims.d_model; i++)
+        vector[i] = (float)i - 2;
+    steering.site = ATTN_SITE_RESID_MID, steering.layer = 1;
+    for (int is_added = 1; is_added >= 0; is_added--) {
+        steering.values =
+            (struct attn_ndarray){.rank = is_added, .shape = {dims.d_model}, .data = vector};
+        steering.factor = 0.5F; /* of what is multiplied alone */
+        request.edits.steerings = &steering, request.edits.n_steering = 1;
+        struct attn_capture *after = capture_run(host, &request, &steered);
+        const float *seen = attn_capture_tensor(after, ATTN_SITE_RESID_MID, 1);
+
+        for (size_t i = 0; i < dims.n_position * dims.d_model; i++) {
+            const float wanted = is_added ? rows[i] + vector[i % dims.d_model] : rows[i] * 0.5F;
+
+            ck_assert_mem_eq(&seen[i], &wanted, sizeof wanted);
+        }
+        attn_capture_free(after);
+        attn_run_free(steered);
+    }
+    attn_capture_free(before);
+    attn_run_free(plain);
+    attn_host_free(host);
+}
+END_TEST
+
 ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_by_calls,
            reads_a_knockout_as_it_is_typed, takes_a_patch_whose_array_is_in_memory,
-           answers_top_at_each_chosen_position, makes_tables_of_predictions,
-           attends_to_arrays_without_a_model, says_at_which_stage_it_failed,
-           says_that_a_model_cannot_be_opened,
+           takes_steering_whose_vector_is_in_memory, answers_top_at_each_chosen_position,
+           makes_tables_of_predictions, attends_to_arrays_without_a_model,
+           says_at_which_stage_it_failed, says_that_a_model_cannot_be_opened,
            tells_when_an_ablation_changes_nothing_that_is_wanted,
            names_the_edits_that_change_nothing, survives_every_failed_allocation,
            serves_several_threads_at_once)

@@ -184,6 +184,43 @@ static void free_each(struct attn_table *tables[N_ITEM])
         attn_table_free(tables[i]);
 }
 
+static struct attn_table *ask_heads(const struct attn_study_args *study, size_t item)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    args.study = study;
+    args.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_MAX) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION);
+    args.from = "-1";
+    args.to = "0";
+    if (!study)
+        request.input = input_of(texts[item]);
+    ck_assert_msg(attn_survey(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
+    return table;
+}
+
+/* Several texts are fed together. */
+START_TEST(heads_of_packs_are_those_of_single_runs)
+{
+    static const char *const names[] = {"max", "weight", "percentile"};
+    const struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+
+    open_host();
+    table = ask_items(ask_heads, &study);
+    ask_each(ask_heads, tables);
+    for (size_t row = 0; row < attn_table_n_row(table); row++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            expect_near(number_at(table, row, names[i]), sample_of(tables, row, names[i], -1).mean,
+                        row, names[i]);
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
 START_TEST(means_are_those_of_single_runs)
 {
     static const char *const names[] = {"value", "change", "kl"};
@@ -231,6 +268,7 @@ START_TEST(groups_are_in_the_order_of_their_first_items)
     table = ask_items(ask_ablate, &study);
     ask_each(ask_ablate, tables);
     n = attn_table_n_row(tables[0]);
+    ck_assert_uint_gt(n, 0);
     ck_assert_uint_eq(attn_table_n_row(table), 2 * n);
     ck_assert_uint_eq(sum.n_group, 2);
     ck_assert_uint_eq(sum.n_label, 1);
@@ -439,6 +477,55 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
+/* What is asked of STUDY in packs. */
+static enum attn_status ask_packs(const struct attn_study_args *study, bool is_score,
+                                  struct attn_table **table, struct attn_error *err)
+{
+    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_score_sum unused;
+
+    score.study = survey.study = study;
+    return is_score ? attn_score(host, &request, &score, table, &unused, err)
+                    : attn_survey(host, &request, &survey, table, err);
+}
+
+START_TEST(a_failing_allocation_leaves_nothing_of_packs)
+{
+    static const char *const asked[] = {
+        "{\"text\": \"The keys\", \"target\": \" are\", \"at\": 0}\n"
+        "{\"text\": 1}\n{\"text\": \"The dog\", \"target\": \" is\"}\n",
+        "{\"good\": \"The keys are\", \"bad\": \"The keys is\"}\n"
+        "{\"good\": \"The\", \"bad\": \"The keys is\"}\n"
+        "{\"good\": \"The dog is\", \"bad\": \"The dog are\"}\n",
+        "{\"text\": \"The keys\", \"from\": 1, \"to\": \"The\"}\n"
+        "{\"text\": \"The dog\", \"from\": \"dog\", \"to\": \"keys\"}\n"};
+
+    open_host();
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        enum attn_status status = ATTN_NO_MEMORY;
+        struct attn_table *table = NULL;
+
+        for (long n = 0; status != ATTN_OK; n += 1 + n / 32) {
+            struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+            struct attn_error err = {0};
+
+            study.items = open_items(asked[i]);
+            attn_alloc_fail_at(n);
+            status = ask_packs(&study, i < 2, &table, &err);
+            attn_alloc_fail_off();
+            attn_items_free(study.items);
+            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+            ck_assert(status == ATTN_OK || table == NULL);
+        }
+        ck_assert_uint_ge(attn_table_n_row(table), 1);
+        attn_table_free(table);
+    }
+    close_host();
+}
+END_TEST
+
 /* --- What callers do wrong -------------------------------------------------------------------- */
 
 START_TEST(mistakes_are_said)
@@ -477,6 +564,8 @@ START_TEST(mistakes_are_said)
 }
 END_TEST
 
-ATTN_SUITE("study", means_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
-           pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
-           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind, mistakes_are_said)
+ATTN_SUITE("study", means_are_those_of_single_runs, heads_of_packs_are_those_of_single_runs,
+           groups_are_in_the_order_of_their_first_items, pairs_are_differences_of_partners,
+           intervals_are_of_the_same_resamples, counts_items_that_fail,
+           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
+           mistakes_are_said)

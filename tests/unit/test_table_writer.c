@@ -58,9 +58,10 @@ static struct attn_table *create_awkward(void)
 }
 
 /* Expects what TABLE is in lines of WIDTH columns. */
-static void expect_fitted(const struct attn_table *table, size_t width, const char *expected)
+static void expect_fitted(const struct attn_table *table, size_t width, const char *kept,
+                          const char *expected)
 {
-    const struct attn_table_fit fit = {width, "a file"};
+    const struct attn_table_fit fit = {width, "a file", kept};
     struct attn_sink *sink;
     const char *bytes;
     size_t size;
@@ -406,14 +407,18 @@ START_TEST(columns_that_do_not_fit_are_named)
 
     ck_assert(attn_table_create("heads", own, 3, &table, NULL) == ATTN_OK);
     ck_assert(attn_table_append(table, row, 3, NULL) == ATTN_OK);
-    expect_fitted(table, 0, "head  a\\x1b[1m  same\n   7        12  yes\n");
-    expect_fitted(table, 20, "head  a\\x1b[1m  same\n   7        12  yes\n");
-    expect_fitted(table, 19,
+    expect_fitted(table, 0, NULL, "head  a\\x1b[1m  same\n   7        12  yes\n");
+    expect_fitted(table, 20, NULL, "head  a\\x1b[1m  same\n   7        12  yes\n");
+    expect_fitted(table, 19, NULL,
                   "head  a\\x1b[1m\n   7        12\n"
                   "not shown: same (a file has all columns)\n");
-    expect_fitted(table, 1,
+    expect_fitted(table, 1, NULL,
                   "head\n   7\n"
                   "not shown: a\\x1b[1m, same (a file has all columns)\n");
+    expect_fitted(table, 10, "same",
+                  "head  same\n   7  yes\n"
+                  "not shown: a\\x1b[1m (a file has all columns)\n");
+    expect_fitted(table, 20, "same", "head  a\\x1b[1m  same\n   7        12  yes\n");
     attn_table_free(table);
 }
 END_TEST

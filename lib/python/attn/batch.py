@@ -113,14 +113,13 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     how.max_line, how.max_record, how.precision = max_line, limit, precision
     how.max_failed = -1 if max_failed is None else max_failed
     if shard is not None:
-        how.shard, how.n_shard = _shard(shard)
+        how.shard, how.n_shard = shard_of(shard)
     how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
     how.is_resumed, how.is_synced = resume, sync
     how.source = POINTER(c.attn_source)(host.found[0].source)
     asked = dict(given, outputs=[name for name, _ in outputs])
-    how.asked = json.dumps(asked, sort_keys=True, default=_text_of).encode()
-    files = [terminated(text.partition("=")[2], "patch") for text in _list(options.get("patch")) if "=" in text]
-    how.files, how.n_file = (c_char_p * len(files))(*files), len(files)
+    how.asked = as_asked(asked)
+    how.files, how.n_file = files_of(options)
     how.cancel, how.on_note = POINTER(c_int)(host.cancel), c.attn_note_fn(calls.note)
     if on_progress:
         how.on_progress = type(how.on_progress)(calls.progress)
@@ -142,7 +141,7 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
         interruptible(compute, host.cancel)
     except Error as problem:
         if calls.problem is None:
-            raise _continued(problem, result) from None
+            raise continued(problem, result.can_resume, f"record {result.n_record}") from None
     finally:
         lib.attn_batch_free(batch)
     if calls.problem is not None:
@@ -151,13 +150,13 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
     return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, warn_of(calls.notes))
 
 
-def _continued(problem: Error, result: c.attn_batch_result) -> Error:
+def continued(problem: Error, can_resume: bool, where: str) -> Error:
     """The same, and where it can go on."""
-    hint = problem.hint or (f"resume continues at record {result.n_record}" if result.can_resume else "")
+    hint = problem.hint or (f"resume continues at {where}" if can_resume else "")
     return type(problem)(problem.message, problem.stage, hint)
 
 
-def _shard(shard) -> tuple[int, int]:
+def shard_of(shard) -> tuple[int, int]:
     i, n = map(int, shard)
     if not 0 <= i < n:
         raise ValueError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
@@ -176,10 +175,23 @@ def _bits(parse: str, names, what: str) -> int:
     return bits.value
 
 
+def as_asked(options: dict) -> bytes:
+    """OPTIONS as JSON: a call is continued by one with the same."""
+    return json.dumps(options, sort_keys=True, default=_text_of).encode()
+
+
+def files_of(options: dict):
+    """The files that OPTIONS of a request name, and their number."""
+    files = [terminated(text.partition("=")[2], "patch") for text in _list(options.get("patch")) if "=" in text]
+    return (c_char_p * len(files))(*files), len(files)
+
+
 def _text_of(value):
     """What stands for VALUE where two calls are compared: of arrays their shape and bytes."""
     if isinstance(value, Edit):
         return vars(value)
+    if hasattr(value, "_opened"):  # a model
+        return value._opened
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     if isinstance(value, (range, os.PathLike)):

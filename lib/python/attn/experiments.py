@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
+from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
@@ -50,7 +51,11 @@ def _texts(question: _Question, args, texts) -> None:
 class _Question:
     """What is asked about a text, or about items: its request, and the host that answers."""
 
-    def __init__(self, model: Model, text, options: dict):
+    def __init__(self, model: Model, text, options: dict, given: dict):
+        """GIVEN are the variables of the method, which are its arguments."""
+        places = ("items", "bootstrap", "interval", "max_failed", "shard", "each", "resume", "sync", "sort", "limit")
+        self.given = {name: value for name, value in {**given, **options}.items()
+                      if name not in ("self", "options", *places)}
         options = dict(options)
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
@@ -64,6 +69,7 @@ class _Question:
         """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows."""
         table, study = c_void_p(), self.study
         if study:
+            study.ask(name, self.given)
             args.study = POINTER(c.attn_study_args)(study.args)
 
         def compute():
@@ -72,7 +78,12 @@ class _Question:
             result.notes = take_notes() + self.request.notes
             return result
 
-        result = interruptible(compute, self.host.cancel)
+        try:
+            result = interruptible(compute, self.host.cancel)
+        except Error as problem:
+            if study:
+                raise study.failure(problem, self.request.notes) from None
+            raise
         warn_of(result.notes)
         about = self.text
         if study:
@@ -136,7 +147,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     sort, limit as Table.sort has them: a column, the largest first, and so many rows
     items       many items instead of a text, as of ablate
     """
-    question, args = _Question(self, text, options), c.ATTN_SURVEY_ARGS_DEFAULT()
+    question, args = _Question(self, text, options, locals()), c.ATTN_SURVEY_ARGS_DEFAULT()
     _texts(question, args, texts)
     if probe is not False:
         args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
@@ -189,8 +200,11 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     group_by      with items: labels, a table for each of their values; paired: "LABEL=A:B", the differences of items
                   with one id; bootstrap: N or (N, seed) resamples, intervals of `interval` percent; max_failed: so
                   many items may fail, default all, with a UserWarning
+    each          with items: a file, .csv or .jsonl, for a line per item and row, beside the table. A call that ended
+                  early is continued by the same with resume=True; sync=True: what is done survives a power failure.
+                  shard: (i, n), part i of n of the items, 0 <= i < n
     """
-    question, args = _Question(self, text, options), c.ATTN_ABLATE_ARGS_DEFAULT()
+    question, args = _Question(self, text, options, locals()), c.ATTN_ABLATE_ARGS_DEFAULT()
     _texts(question, args, texts)
     name, _, layer = parts.partition(":")
     args.parts = c.ATTN_ABLATE_NEURONS if name == "neurons" and layer else choice(parts, _PARTS, "parts")
@@ -236,7 +250,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     info        clean and corrupted: the metric of both runs
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
-    question, args = _Question(self, clean, options), c.ATTN_PATCH_ARGS_DEFAULT()
+    question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
     if corrupted_source is not None:
@@ -271,7 +285,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     queries     positions, default the last; sites may add resid_mid and resid_post
     items       many items instead of a text, as of ablate
     """
-    question, args = _Question(self, text, options), c.ATTN_LENS_ARGS_DEFAULT()
+    question, args = _Question(self, text, options, locals()), c.ATTN_LENS_ARGS_DEFAULT()
     _texts(question, args, texts)
     args.top, args.reads_heads = top, heads_out
     fill_answer(args.answer, question.keep, target, foil)
@@ -349,7 +363,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     baseline    of ig: "mean" or "zero"; or `baseline_text`, a text or ids of as many tokens
     merge_words of tokens: a row a word
     """
-    question, args = _Question(self, text, options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
+    question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
         if by_token or texts is not None or question.study:
             raise TypeError("by_token, texts and items need method='dla'")
@@ -382,7 +396,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     target, foil, at, metric
                 of items that have none of their own
     """
-    question, args, found = _Question(self, text, options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
+    question, args, found = _Question(self, text, options, locals()), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
     _texts(question, args, texts)
     if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
@@ -409,7 +423,7 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
 
     items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
     """
-    question, args = _Question(self, a, options), c.ATTN_DIFF_ARGS_DEFAULT()
+    question, args = _Question(self, a, options, locals()), c.ATTN_DIFF_ARGS_DEFAULT()
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
     other = Request(a if b is None else b, **({**options, "attention": with_attention} if with_attention else options))
     host = with_model._use() if with_model is not None else None

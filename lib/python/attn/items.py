@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import binding as c
+from .batch import as_asked, continued, files_of, shard_of
+from .errors import Error
 from .library import call, lib, path_bytes, terminated, warn
 
-OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed")
+OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed", "shard", "each", "resume", "sync")
 # Where pandas made 3.0 of 3, because other items have none.
 _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
@@ -19,8 +21,9 @@ _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
-    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, max_failed=None):
-        self.sum = c.attn_study_sum()
+    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, max_failed=None, shard=None,
+                 each=None, resume=False, sync=False):
+        self.sum, self.done = c.attn_study_sum(), c.attn_each_result()
         self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
         args = self.args
         if group_by is not None:
@@ -38,8 +41,24 @@ class Study:
             data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
+        if shard is not None:
+            options.shard, options.n_shard = shard_of(shard)
+        if each is not None:
+            self.each = c.ATTN_EACH_OPTIONS_DEFAULT()
+            self.each.path, self.each.is_resumed, self.each.is_synced = path_bytes(each, "each"), resume, sync
+            self.each.source = POINTER(c.attn_source)(host.found[0].source)
+            self.each.result = POINTER(c.attn_each_result)(self.done)
+            args.each = POINTER(c.attn_each_options)(self.each)
+        elif resume:
+            raise TypeError("resume needs each, the file that it goes on with")
         call("attn_items_open", byref(options), byref(self.items))
         args.items = self.items
+
+    def ask(self, question: str, given: dict) -> None:
+        """Says what QUESTION with the arguments GIVEN is asked: a file is continued by the same alone."""
+        if self.args.each:
+            self.each.asked = as_asked(dict(given, question=question))
+            self.each.files, self.each.n_file = files_of(given)
 
     def info(self) -> dict[str, Any]:
         """What was found beside the table."""
@@ -47,16 +66,27 @@ class Study:
         info = {name: getattr(found, name) for name in ("n_item", "n_failed", "n_group", "n_pair")}
         if found.metric:
             info.update(metric=found.metric.decode(), mean=found.mean, se=found.se, right=found.right)
+        if self.args.each:
+            info.update(n_before=self.done.n_before, is_complete=self.done.is_complete)
         return info
 
     def warn(self, notes: list[str]) -> None:
         """Says that items failed, and why the first of them did."""
         if self.sum.n_failed:
-            first = next((note for note in notes if note.startswith("item ")), "")
-            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {first}")
+            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {_first_failure(notes)}")
+
+    def failure(self, problem: Error, notes: list[str]) -> Error:
+        """PROBLEM, which ended it, with why the first item failed, and where it can go on."""
+        found = continued(problem, self.done.can_resume, f"item {self.done.n_item}")
+        hints = [_first_failure(notes), found.hint]
+        return type(problem)(problem.message, problem.stage, "; ".join(hint for hint in hints if hint))
 
     def __del__(self):
         lib.attn_items_free(getattr(self, "items", None))
+
+
+def _first_failure(notes: list[str]) -> str:
+    return next((note for note in notes if note.startswith("item ")), "")
 
 
 def study_of(host, options: dict) -> Study | None:

@@ -153,15 +153,14 @@ class Table:
         names = drawn["rows"], drawn["columns"]
         if names[0] == names[1]:
             raise ValueError("this table has no sides of a matrix: say rows and columns")
-        sides = [self._side(name) for name in names]
+        cells = [(row, column, value) for row, column, value in zip(*map(self._values, (*names, drawn["values"])))
+                 if row is not None and column is not None]
+        sides = [self._side(name, [cell[at] for cell in cells]) for at, name in enumerate(names)]
         grid = np.full([len(side) for side in sides], np.nan).view(Grid)
         grid.rows, grid.columns = (list(side) for side in sides)
         grid.name = drawn["values"]
-        cells = zip(*map(self._values, names), self._values(drawn["values"]))
         taken = set()
         for row, column, value in cells:
-            if row is None or column is None:
-                continue
             if (row, column) in taken:
                 raise ValueError(f"several rows have {names[0]} {row} and {names[1]} {column}: choose with where(), or "
                                  "other columns")
@@ -169,12 +168,12 @@ class Table:
             grid[sides[0][row], sides[1][column]] = np.nan if value is None else value
         return grid
 
-    def _side(self, name: str) -> dict[Any, int]:
-        """Where the values of a column are in a grid."""
-        values = [value for value in self._values(name) if value is not None]
-        if name in _COUNTED and self._columns[name].type == c.ATTN_VALUE_INTEGER:
+    def _side(self, name: str, values: list) -> dict[Any, int]:
+        """Where the VALUES of a column are in a grid."""
+        kind = self._columns[name].type
+        if name in _COUNTED and kind == c.ATTN_VALUE_INTEGER:
             values = list(range(max(values, default=-1) + 1))
-        elif self._columns[name].type != c.ATTN_VALUE_TEXT:
+        elif kind != c.ATTN_VALUE_TEXT:
             values = sorted(set(values))
         return {value: at for at, value in enumerate(dict.fromkeys(values))}
 
@@ -204,8 +203,9 @@ class Table:
         """The picture that attn-cli makes of this table: by default the numbers that matter by layer and head, or by
         layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
 
-        options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always", "never": numbers in cells), cell, title,
-                    theme ("light", "dark"), dpi, font, font_size, figure_width ("85mm", "3.3in")
+        options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always",
+                    "never": numbers in cells), cell, title, theme ("light", "dark"), dpi, font, font_size,
+                    figure_width ("85mm", "3.3in")
         """
         drawn = self._layout(rows, columns, values)
         return Picture(functools.partial(self._draw, drawn, options))
@@ -221,7 +221,9 @@ class Table:
         grid = c.attn_table_grid()
         for name, value in drawn.items():
             setattr(grid, name, value.encode() if isinstance(value, str) else value)
-        grid.n_label = self._n_group
+        figure = picture.figure or grid.figure
+        if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:
+            grid.n_label = self._n_group
         grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
 
         def write(output, run=None, other_run=None):
@@ -231,6 +233,9 @@ class Table:
 
         use = self._use_labels
         return written(format, path, False, functools.partial(use, write) if use else write)
+
+    def _n_groups(self) -> int:
+        return len(set(zip(*(self._cells[name] for name in self.columns[:self._n_group]))))
 
     def _repr_svg_(self) -> str | None:
         try:

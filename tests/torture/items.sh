@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# items.sh - studies: threads, packs, kills at random moments, shards of everything, items of every bad
+# kind, a file that grows, readers that go away. Whatever happens, the lines of items and the table are
+# those of one run.
+. "$(dirname "$0")/frame.sh"
+
+RANDOM=1 # the same moments again, as far as the machine is willing
+seen=$scratch/seen
+mkdir "$seen"
+
+expect() { # WHAT COMMAND...
+    local what=$1 output
+    shift
+    output=$("$@" 2>&1) && pass || fail "$what: $(head -c 300 <<<"$output")"
+}
+
+# Writes N items; each 50th fails, in one of four ways, and every 64th is long.
+write_items() { # N
+    awk -v n="$1" 'BEGIN {
+        srand(7); split("key keys dog dogs boy boys", nouns, " ")
+        split("{\"text\":|{\"id\":\"e\"}|{\"text\":\"a\",\"u\":[1]}|{\"text\":\"a\",\"target\":\" a b\"}", bad, "|")
+        for (i = 0; i < n; i++) {
+            if (i % 50 == 49) { print bad[1 + int(i / 50) % 4]; continue }
+            line = "The " nouns[1 + i % 6] " near the door"
+            for (j = 0; i % 64 == 63 && j < 40; j++) line = line " of the " nouns[1 + int(rand() * 6)]
+            printf "{\"id\":%d,\"text\":\"%s\",\"number\":\"%s\",\"kind\":%d}\n", i / 2, line, \
+                i % 2 ? "pl" : "sg", i % 3
+        }
+    }'
+}
+
+of_pairs=(--target ' are' --foil ' is' --bootstrap 10)
+ablate=("$cli" ablate -q --parts attn --control 2:1 "${of_pairs[@]}")
+score=("$cli" score -q "${of_pairs[@]}")
+heads=("$cli" heads -q --measures entropy,previous)
+for command in ablate score heads; do
+    declare -n words=$command
+    words+=(--items "$scratch/items.jsonl" --group-by kind)
+done
+
+n_item=300 n_kill=2 most=900000
+is_full && n_item=20000 n_kill=60 most=4000000
+write_items $n_item >"$scratch/items.jsonl"
+for command in ablate score heads; do
+    declare -n words=$command
+    "${words[@]}" --each "$scratch/$command.csv" >"$scratch/$command.txt"
+    [ $? -eq 6 ] && pass || fail "$command: items failed, and the exit code is another"
+    "${words[@]}" --each "$scratch/$command.jsonl" >/dev/null
+done
+same() { # COMMAND OUT: the lines are OUT.csv, the table is OUT.txt
+    cmp "$scratch/$1.csv" "$2.csv" && cmp "$scratch/$1.txt" "$2.txt"
+}
+
+# --- Threads and shards ---------------------------------------------------------------------------
+
+for command in ablate score heads; do
+    declare -n words=$command
+    for n in 1 2 8; do
+        "${words[@]}" -t $n --each "$seen/t.csv" >"$seen/t.txt"
+        expect "$command -t $n" same $command "$seen/t"
+    done
+    for n in 2 7; do
+        rm -f "$seen"/s*
+        for ((i = 0; i < n; i++)); do
+            "${words[@]}" --each "$seen/s.csv" --shard $i/$n >/dev/null
+            "${words[@]}" --each "$seen/s.jsonl" --shard $i/$n >/dev/null
+        done
+        for part_of in "$seen"/s-*.csv; do
+            [ "$part_of" = "$seen/s-00000-of-0000$n.csv" ] && cat "$part_of" || tail -n +2 "$part_of"
+        done | expect "$command in $n shards" cmp - "$scratch/$command.csv"
+        cat "$seen"/s-*.jsonl | expect "$command in $n shards of JSON Lines" cmp - "$scratch/$command.jsonl"
+    done
+done
+
+# --- Kills ----------------------------------------------------------------------------------------
+
+# Runs with --resume until it ends by itself, and ends it N times before.
+kill_often() { # COMMAND N MOST
+    local i status pid wait n_ended=0 signals=(KILL TERM)
+    local -n of=$1
+    for ((i = 0; ; i++)); do
+        "${of[@]}" --each "$seen/k.csv" --resume >"$seen/k.txt" 2>"$seen/k.err" &
+        pid=$!
+        if [ $i -lt "$2" ]; then
+            wait=$((RANDOM * $3 / 32768))
+            sleep "$(printf '%d.%06d' $((wait / 1000000)) $((wait % 1000000)))"
+            kill -${signals[i % 2]} $pid 2>/dev/null
+        fi
+        wait $pid
+        status=$?
+        case $status in
+        137 | 143) n_ended=$((n_ended + 1)) ;;
+        6)
+            expect "$1, killed $n_ended times" same "$1" "$seen/k"
+            [ $i -lt "$2" ] || break
+            rm -f "$seen"/k*
+            ;;
+        *) fail "$1: kills: status $status, $(head -c 300 "$seen/k.err")" && break ;;
+        esac
+    done 2>/dev/null
+}
+for command in ablate score heads; do
+    rm -f "$seen"/k*
+    kill_often $command $n_kill $most
+done
+
+# --- Inputs and readers ---------------------------------------------------------------------------
+
+cp "$scratch/items.jsonl" "$scratch/grows.jsonl"
+(sleep 0.3; cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl") &
+"$cli" ablate -q --items "$scratch/grows.jsonl" --target ' are' --control 20 --each "$seen/g.csv" >/dev/null 2>"$seen/g.err"
+status=$?
+wait
+[ $status -eq 4 ] && grep -q 'does not change while it is read' "$seen/g.err" && pass ||
+    fail "a file that grows: status $status, $(head -c 300 "$seen/g.err")"
+[ ! -e "$seen/g.csv" ] && pass || fail 'a file that grows: the name is there'
+head -n 3 "$scratch/score.csv" >"$scratch/three.csv"
+"${score[@]}" --each - | head -n 3 | expect 'a reader that goes away' cmp - "$scratch/three.csv"
+"${score[@]}" --each - | (sleep 0.5 && cat) | expect 'a reader that sleeps' cmp - "$scratch/score.csv"
+"${score[@]}" --each "$seen/w.csv" >/dev/null 2>&1 &
+"${score[@]}" --each "$seen/w.csv" >/dev/null 2>"$seen/w.err"
+status=$?
+wait
+[ $status -eq 5 ] || [ $status -eq 6 ] && pass || fail "two writers: status $status"
+expect 'two writers' cmp "$seen/w.csv" "$scratch/score.csv"
+(
+    ulimit -f 2 # KiB
+    trap '' XFSZ
+    "${score[@]}" --each "$seen/u.csv" >/dev/null 2>"$scratch/err"
+)
+[ $? -eq 5 ] && [ ! -e "$seen/u.csv" ] && pass || fail "ulimit -f: $(cat "$scratch/err")"
+
+finish
