@@ -44,6 +44,7 @@
 #include "base/table.h"
 
 /* What is watched, changed and computed. */
+#include "trace/gradient_site.h"
 #include "trace/site.h"
 #include "trace/selection.h"
 #include "trace/trace.h"

@@ -131,7 +131,7 @@ START_TEST(selections_do_not_change_a_gradient)
     narrow.request.selection.queries = "-1";
     ck_assert(run(&narrow, NULL) == ATTN_OK);
     ck_assert_mem_eq(attn_capture_head(narrow.capture, ATTN_SITE_PATTERN_GRAD, 1, 3),
-                     attn_capture_head(job.capture, ATTN_SITE_PATTERN_GRAD, 1, 3) + 4 * 5,
+                     attn_capture_head(job.capture, ATTN_SITE_PATTERN_GRAD, 1, 3) + (size_t)4 * 5,
                      5 * sizeof(float));
     close_job(&job), close_job(&narrow);
 }
