@@ -18,6 +18,7 @@
  *     step, step_attention        one equation: a norm, a linear map, attention, a sum
  *     block, decoder              the equations of a block, of the whole and its output
  *     session*                    what a caller sees: ids in, logits out
+ *     backward*                   from the logits back: gradients; its block is this one's mirror
  */
 #ifndef ATTN_MODEL_FORWARD_INTERNAL_H
 #define ATTN_MODEL_FORWARD_INTERNAL_H
