@@ -168,6 +168,36 @@ static enum attn_status check_predictions(const struct output_args *args, struct
                   "--top, --next and --target print on standard output, which holds data");
 }
 
+/* Whether the run is for a page of all its queries and nothing else. */
+static bool is_for_page(const struct run_args *args)
+{
+    const struct request_args *request = &args->request;
+    struct output_walk walk = {.args = &request->output};
+    size_t n = 0, n_page = 0;
+
+    for (; output_next(&walk); n++)
+        n_page += strcmp(walk.output.format->name, "html") == 0;
+    return n == 1 && n_page == 1 && !request->is_compared && !request->is_explained &&
+           !request->selection.queries && !request->picture.figure;
+}
+
+/* A page says what is expected after each position, where the output layer takes little time for
+ * that. A token has about three bytes. */
+static void predict_for_page(struct served *served)
+{
+    enum { PAGE_TOP = 5, BYTES = 3 };
+    static const double most = 2e9; /* multiplications */
+    const struct attn_config *config = attn_model_config(attn_host_model(served->host));
+    const struct attn_input *input = &served->request.input;
+    const double n = input->ids ? (double)input->n_id : (double)input->n_text / BYTES;
+
+    if (config->output == ATTN_OUTPUT_NONE ||
+        n * (double)config->n_vocab * (double)config->d_model > most)
+        return;
+    served->request.predict.top = PAGE_TOP;
+    served->request.selection.queries = "all";
+}
+
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     struct run_args *args = served->call->args;
@@ -200,6 +230,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
+    if (!is_predicting(args) && is_for_page(args))
+        predict_for_page(served);
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;
 }

@@ -52,8 +52,8 @@ static const struct option_part parts[] = {
 
 const struct option_group question_options = {OPTION_PARTS(parts)};
 
-/* STATUS is that of the work: a reader who went away is no failure, and what was written by then can
- * be continued. */
+/* STATUS is that of the work: a reader who went away is no failure, and what was written by then
+ * can be continued. */
 static enum attn_status end_each(struct question *question, enum attn_status status,
                                  struct attn_error *err)
 {

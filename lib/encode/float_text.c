@@ -325,8 +325,8 @@ static void append_number(struct attn_buffer *out, const char *text)
             attn_buffer_append_char(out, '.');
 }
 
-/* Writes VALUE with so many significant DIGITS; whether that reads back as the same. Text and strtod
- * speak of one locale. */
+/* Writes VALUE with so many significant DIGITS; whether that reads back as the same. Text and
+ * strtod speak of one locale. */
 static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
 {
     snprintf(text, DOUBLE_TEXT_SIZE, "%.*g", digits, value);

@@ -61,8 +61,8 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
-/* What lies between two lines from X to X2. Those that follow one another and look alike are drawn as
- * one. */
+/* What lies between two lines from X to X2. Those that follow one another and look alike are drawn
+ * as one. */
 struct attn_shape_band {
     double x, top, bottom, x2, top2, bottom2;
     double opacity; /* 0..1 */

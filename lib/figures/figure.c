@@ -35,9 +35,11 @@ enum {
     NAME_LINE = 13,
     RAMP_WIDTH = 14,
     RAMP_HEIGHT = 128,
-    TICK = 4,    /* the length of a tick */
-    SWATCH = 12, /* the side of a cell in the legend */
-    ENTRY = 18,  /* the height of a line of the legend */
+    LYING_WIDTH = 192, /* of a ramp that lies, */
+    LYING_HEIGHT = 50, /* with its name and ticks */
+    TICK = 4,          /* the length of a tick */
+    SWATCH = 12,       /* the side of a cell in the legend */
+    ENTRY = 18,        /* the height of a line of the legend */
     LEGEND_COLUMNS = 11,
     LABEL_COLUMNS = 14,
     OWN_COLUMNS = 30, /* of a label of a table: two tokens */
@@ -535,6 +537,92 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
         y += ENTRY;
     }
     pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
+}
+
+/* The name and its scale in one line. */
+static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    struct heading name = break_name(pen);
+
+    for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++]) {
+        attn_buffer_append_string(out, i > 0 ? " " : "");
+        attn_buffer_append(out, name.text.data + begin, name.ends[i] - begin);
+    }
+    attn_buffer_release(&name.text);
+}
+
+/* Ticks below a ramp that lies; those that would touch the one before are left out. */
+static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_color_range range =
+        attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
+    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
+    double ticks[ATTN_MOST_TICKS], end = -HUGE_VAL;
+    const size_t n = is_relative(pen) ? 0 : find_ticks(pen, range, ticks);
+    struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + ATTN_FIGURE_SMALL,
+                                    .size = ATTN_FIGURE_SMALL,
+                                    .color = pen->ink,
+                                    .anchor = ATTN_ANCHOR_MIDDLE};
+    char text[ATTN_TICK_TEXT_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t size = attn_color_tick_text(unit * ticks[i], text);
+        const double half = attn_figure_text_width(size, ATTN_FIGURE_SMALL) / 2;
+
+        label.x = x + LYING_WIDTH * attn_color_place(&pen->scale, range, ticks[i]);
+        if (label.x - half < end + 4)
+            continue;
+        end = label.x + half;
+        attn_figure_add_line(pen, (double[]){label.x, y + RAMP_WIDTH},
+                             (double[]){label.x, y + RAMP_WIDTH + TICK}, 1, pen->frame);
+        attn_shapes_add_text(pen->shapes, &label, text, size);
+    }
+}
+
+struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_pen *pen)
+{
+    struct attn_buffer name = {0};
+    double width;
+
+    append_name(pen, &name);
+    width = attn_figure_text_width(attn_text_width(name.data, name.size), ATTN_FIGURE_SMALL);
+    pen->shapes->text.has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+    return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), LYING_HEIGHT};
+}
+
+void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y)
+{
+    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+                                 [ATTN_CELL_HIDDEN] = "left out",
+                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
+    const struct attn_shape_text line = {
+        .x = x, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    struct attn_shape_cells ramp = {
+        .x = x, .y = y + ENTRY, .width = 1, .height = RAMP_WIDTH, .n_row = 1, .n_col = LYING_WIDTH};
+    struct attn_buffer name = {0};
+    uint16_t *colors;
+
+    append_name(pen, &name);
+    attn_shapes_add_text(pen->shapes, &line, name.data, name.size);
+    pen->shapes->text.has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+    y += ENTRY;
+    colors = attn_shapes_add_cells(pen->shapes, &ramp);
+    for (size_t i = 0; colors && i < LYING_WIDTH; i++)
+        colors[i] = (uint16_t)(i * (ATTN_N_COLOR - 1) / (LYING_WIDTH - 1));
+    attn_figure_add_frame(pen, x, y, LYING_WIDTH, RAMP_WIDTH);
+    add_ticks_below(pen, x, y);
+    x += LYING_WIDTH + ENTRY;
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
+        if (!pen->has_kind[kind])
+            continue;
+        attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
+                                (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
+        add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+        x += 2 * ENTRY + attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
+    }
 }
 
 /* --- What the file says -------------------------------------------------------------------- */

@@ -330,8 +330,8 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     return ATTN_OK;
 }
 
-/* Lets characters be as wide as their font has them: layouts count on it, and whole pixels are up to
- * a twentieth wider. */
+/* Lets characters be as wide as their font has them: layouts count on it, and whole pixels are up
+ * to a twentieth wider. */
 static void set_widths(const struct drawing *drawing)
 {
     const struct cairo *cairo = drawing->cairo;

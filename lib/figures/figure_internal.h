@@ -121,6 +121,10 @@ struct attn_figure_size {
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 
+/* The same lying: a ramp with its name above and ticks below. */
+struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_pen *pen);
+void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y);
+
 /* Round numbers from LOW to HIGH [n], ascending: steps of 1, 2, 2.5 or 5 times a power of ten. */
 size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
 
@@ -189,8 +193,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room. Sets
- * shapes->points and ->cell. */
+/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
+ * Sets shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */

@@ -29,6 +29,7 @@ struct text_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis keys;
     double left, top, right; /* of all lines */
+    double bottom;           /* of the text, where the legend begins */
     struct spot spot;        /* of the last token */
     bool is_broken;          /* after it a line ends */
 };
@@ -74,22 +75,23 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 
 static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
 {
-    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    const struct attn_figure_size legend = attn_figure_lying_legend_size(pen);
     double right;
 
     layout->left = right = ATTN_FIGURE_PAD;
     layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
+    if (pen->room > 0)
+        layout->right = fmax(layout->left + 100, pen->room - ATTN_FIGURE_PAD);
     for (size_t i = 0; i < layout->matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, layout, i);
 
         right = fmax(right, spot.x + spot.width);
     }
-    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
-                                   attn_figure_heading_width(pen)));
+    right = fmax(right, layout->left + legend.width);
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
     layout->top = attn_figure_heading_height(pen) + 4;
-    layout->spot.y += layout->top;
-    pen->shapes->height =
-        ceil(fmax(layout->spot.y + LINE, layout->top + legend.height) + ATTN_FIGURE_PAD);
+    layout->bottom = layout->top + layout->spot.y + LINE + 6;
+    pen->shapes->height = ceil(layout->bottom + legend.height + ATTN_FIGURE_PAD);
 }
 
 static void add_token(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
@@ -130,11 +132,22 @@ static void name_query(struct attn_figure_pen *pen, const struct text_layout *la
     attn_buffer_append_string(&pen->subtitle, "; ");
 }
 
+/* A thick line around the query. */
+static void frame_query(struct attn_figure_pen *pen, struct spot spot)
+{
+    const double left = spot.x - 1, right = spot.x + spot.width + 1;
+    const double top = spot.y - 1, bottom = spot.y + BOX + 1;
+    const double corners[][2] = {{left - 1, top},     {right + 1, top}, {left - 1, bottom},
+                                 {right + 1, bottom}, {left, top},      {left, bottom},
+                                 {right, top},        {right, bottom}};
+
+    for (size_t i = 0; i < sizeof corners / sizeof *corners; i += 2)
+        attn_figure_add_line(pen, corners[i], corners[i + 1], 2, pen->ink);
+}
+
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct text_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
-    const uint32_t frame = pen->frame;
-    double right;
 
     ATTN_TRY(attn_figure_check_keys(pen, err));
     if (layout.matrix->n_row != 1) {
@@ -150,7 +163,6 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
-    right = pen->shapes->width - attn_figure_legend_size(pen).width - ATTN_FIGURE_PAD;
     attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.matrix->n_column; i++) {
         const struct spot spot = next_spot(pen, &layout, i);
@@ -158,11 +170,8 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         add_token(pen, &layout, i, spot);
         if (!has_own_keys(pen, &layout) || i != pen->content->writer->queries[0])
             continue;
-        pen->frame = pen->ink; /* a thick line around the query */
-        attn_figure_add_frame(pen, spot.x, spot.y, spot.width, BOX);
-        attn_figure_add_frame(pen, spot.x - 1, spot.y - 1, spot.width + 2, BOX + 2);
-        pen->frame = frame;
+        frame_query(pen, spot);
     }
-    attn_figure_add_legend(pen, right, layout.top);
+    attn_figure_add_lying_legend(pen, layout.left, layout.bottom);
     return ATTN_OK;
 }

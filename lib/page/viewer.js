@@ -84,7 +84,7 @@ function wordsOf(isSource) {
 // are words, or rows are not all there.
 function findWords() {
   const own = wordsOf(false), source = run.source_tokens ? wordsOf(true) : null;
-  const isWhole = !run.queries && own && heads.every(h => h.rows === own.at(-1)[1] + 1);
+  const isWhole = !run.queries && run.ids && own && heads.every(h => h.rows === own.at(-1)[1] + 1);
   if (!isWhole || (own.length === run.tokens.length && (!source || source.length === run.source_tokens.length)))
     return null;
   const joined = (list, of) => list && of && list.map(([from, to]) => of.slice(from, to + 1).join(''));

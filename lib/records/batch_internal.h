@@ -67,8 +67,8 @@ void attn_batch_work_release(struct attn_batch *batch);
  * is not. */
 enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_error *err);
 
-/* Whether the input, of which nothing was read yet, is still that of MADE. ATTN_INVALID at the stage
- * of the options when it is not. */
+/* Whether the input, of which nothing was read yet, is still that of MADE. ATTN_INVALID at the
+ * stage of the options when it is not. */
 enum attn_status attn_batch_work_compare(struct attn_batch *batch,
                                          const struct attn_ledger_made *made,
                                          struct attn_error *err);

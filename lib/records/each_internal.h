@@ -64,7 +64,8 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
 /* All items were written: the file gets its name. */
 enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err);
 
-/* It ends early, by ERR: keeps what is done. NULL: what was done since the last checkpoint is lost. */
+/* It ends early, by ERR: keeps what is done. NULL: what was done since the last checkpoint is
+ * lost. */
 void attn_each_keep(struct attn_each *each, const struct attn_error *err);
 
 /* What was kept stays; else nothing does. NULL is allowed. */

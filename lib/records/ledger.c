@@ -55,8 +55,8 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
                : attn_error_no_memory(err);
 }
 
-/* One of FILES that cannot be read is refused when it is opened for its numbers, and a FIFO would be
- * waited for. */
+/* One of FILES that cannot be read is refused when it is opened for its numbers, and a FIFO would
+ * be waited for. */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err)
 {

@@ -137,9 +137,9 @@ enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn
 
 /*
  * Looks for what is there, to resume it: the results are whole, as *MADE says, and their files as
- * it says; or ledger->done is the last checkpoint that the parts hold, or zeros. ATTN_INVALID at the
- * stage of the options when they are of another model, of another input, or were changed. Whether
- * the input up to there is the same is the owner's to find out.
+ * it says; or ledger->done is the last checkpoint that the parts hold, or zeros. ATTN_INVALID at
+ * the stage of the options when they are of another model, of another input, or were changed.
+ * Whether the input up to there is the same is the owner's to find out.
  */
 enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
                                   struct attn_error *err);
@@ -188,8 +188,8 @@ enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
 
 /*
  * Opens it to resume: finds the last checkpoint that the parts hold, each being asked until one is
- * not held, cuts the journal after it, and stores it in ledger->done. ledger->journal stays -1 where
- * there is no journal, or none with such a line: there is nothing to resume. ATTN_INVALID at
+ * not held, cuts the journal after it, and stores it in ledger->done. ledger->journal stays -1
+ * where there is no journal, or none with such a line: there is nothing to resume. ATTN_INVALID at
  * the stage of the options when it is of other results.
  */
 enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct attn_error *err);

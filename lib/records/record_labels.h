@@ -41,9 +41,9 @@ struct attn_label_store {
 };
 
 /*
- * Reads those of LINE [size bytes], which attn_record_read has read with those keys. A label that is none
- * is the failure of RECORD, if that has none yet; ATTN_NO_MEMORY is the only failure here. STORE is
- * empty after a line that is no object.
+ * Reads those of LINE [size bytes], which attn_record_read has read with those keys. A label that
+ * is none is the failure of RECORD, if that has none yet; ATTN_NO_MEMORY is the only failure here.
+ * STORE is empty after a line that is no object.
  */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
                                          const struct attn_label_names *names,

@@ -121,8 +121,8 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
-/* Ends with the label and "0 ░▒▓█ 1, square root", shades or colours, or with that on a line of its
- * own. Where N_LINE is given, the lines are only counted. */
+/* Ends with the label and the scale, "0 to 1, square root" around shades or colours, or with that
+ * on a line of its own. Where N_LINE is given, the lines are only counted. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors, size_t *n_line,
                                          struct attn_error *err);
@@ -158,7 +158,8 @@ struct attn_head_columns {
 bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_t n_head,
                            size_t width, size_t gap, size_t n_beside);
 
-/* "  head  0       1" above each layer of the first line; numbers that have no room are left out. */
+/* "  head  0       1" above each layer of the first line; numbers that have no room are left
+ * out. */
 enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
                                                 const struct attn_head_columns *columns,
                                                 struct attn_error *err);

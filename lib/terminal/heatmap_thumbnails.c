@@ -160,8 +160,8 @@ static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
     return is_fit;
 }
 
-/* Whether A, which fits, is a better plan than B. Whole matrices are; then those that leave room on a
- * screen, of these large ones, with layers below each other; then those of few lines. */
+/* Whether A, which fits, is a better plan than B. Whole matrices are; then those that leave room on
+ * a screen, of these large ones, with layers below each other; then those of few lines. */
 static bool is_better(const struct attn_thumbnails *a, const struct attn_thumbnails *b,
                       size_t most_lines)
 {

@@ -54,7 +54,7 @@ static bool has_all_heads(const struct screen_writer *w)
     return w->levels->n <= MOST_HEADS;
 }
 
-/* --- Words: drawn, or where N_LINE is given only counted ---------------------------------------- */
+/* --- Words: drawn, or where N_LINE is given only counted -------------------------------------- */
 
 /* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 added by the tokenizer" */
 static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struct attn_error *err)

@@ -565,6 +565,22 @@ START_TEST(tokens_and_heads_are_found)
 }
 END_TEST
 
+/* Of a short text, without being asked for. */
+START_TEST(every_position_says_what_is_expected_there)
+{
+    enter();
+    run_without_json(FABLE("The keys to the cabinet"));
+    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
+    assert_text("document.querySelector('#predictions td').textContent", " are");
+    attn_browser_point_at(browser, "#stage .token:nth-of-type(3)");
+    attn_browser_wait(browser, "document.querySelector('#predictions caption').textContent == "
+                               "'expected after position 2 to'");
+    assert_text("document.querySelector('#predictions td').textContent", " the");
+    assert_text("document.querySelectorAll('#predictions tr').length", "5");
+    leave();
+}
+END_TEST
+
 /* The page makes of tokens the same words as --merge-words. */
 START_TEST(words_are_merged_on_the_page)
 {
@@ -1140,4 +1156,5 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            several_heads_can_be_told_apart, tokens_and_heads_are_found,
            words_are_merged_on_the_page, no_token_is_on_two_lines, cross_attention_is_named,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
-           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, is_seen)
+           can_be_touched_and_printed, no_label_is_cut, text_is_the_title,
+           every_position_says_what_is_expected_there, is_seen)
