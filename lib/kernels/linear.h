@@ -49,7 +49,7 @@ struct attn_linear_args {
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
 
-    /* is_transposed: y [n_row, weight.n_row] = x [n_row, weight.n_col] W^T, in float32 and without a
+    /* is_transposed: y [n_row, weight.n_row] = x [n_row, weight.n_col] W^T, in float32, without
      * bias; last_col is at most weight.n_row, and what is packed for W is not used. is_continued: W
      * has the later columns of a larger one, and the chain goes on from what y holds. */
     bool is_transposed, is_continued;
