@@ -5,6 +5,10 @@
 #include "cmd/line/report.h"
 
 #include "attn.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
 
@@ -16,7 +20,11 @@ struct attribute_args {
     struct answer_args answer;
     struct texts_args texts;
     struct items_args items;
-    int by; /* enum attribute_by */
+    int by;             /* enum attribute_by */
+    const char *method; /* NULL: dla */
+    bool merges_words;
+    int baseline; /* enum attn_baseline */
+    const char *baseline_text, *baseline_ids;
 };
 
 static const struct option attribute_rows[] = {
@@ -24,6 +32,23 @@ static const struct option attribute_rows[] = {
                   "part (default): one row per part of the model. token: one row per head and "
                   "key that it read from, those with the 20 largest magnitudes, or as --sort and "
                   "--limit have it"),
+    OPTION_TEXT("method", "NAME", struct attribute_args, method,
+                "dla (default): the parts that write a logit. Of the tokens of the text, by "
+                "gradients of --metric: saliency, the length of the gradient by the token's "
+                "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
+                "--baseline to the text in N points (50); attnlrp, the product by the rules of "
+                "AttnLRP; relevance, attention times its gradient, followed through the layers. Of "
+                "the cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
+                "or --limit, with an estimate of what knocking each out changes"),
+    OPTION_CHOICE("baseline", "mean|zero", struct attribute_args, baseline,
+                  "of ig: the mean embedding of the vocabulary at every position (default), or "
+                  "zeros. Without learned positions all that counts then lies close to them"),
+    OPTION_TEXT("baseline-text", "TEXT", struct attribute_args, baseline_text,
+                "of ig: another text of as many tokens"),
+    OPTION_TEXT("baseline-ids", "LIST", struct attribute_args, baseline_ids,
+                "the same by the ids of its tokens"),
+    OPTION_FLAG("merge-words", struct attribute_args, merges_words,
+                "of tokens: print one row per word, with the sum over its tokens"),
 };
 
 static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
@@ -32,9 +57,7 @@ static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct attribute_args, question)},
     {&texts_options, offsetof(struct attribute_args, texts)},
     {&items_options, offsetof(struct attribute_args, items)},
-    {&target_options, offsetof(struct attribute_args, answer)},
-    {&foil_options, offsetof(struct attribute_args, answer)},
-    {&at_options, offsetof(struct attribute_args, answer)},
+    {&answer_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
     {&question_picture_options, offsetof(struct attribute_args, question)},
     {&question_options, offsetof(struct attribute_args, question)},
@@ -59,23 +82,50 @@ const struct command command_attribute = {
         "The numbers say which parts write the answer into the residual stream directly.\n"
         "They do not say which part found it: a head that only shows later heads where to\n"
         "look has a small share here. `attn-cli ablate` measures that. Over --texts the\n"
-        "numbers are means and standard deviations.\n",
+        "numbers are means and standard deviations.\n"
+        "\n"
+        "With --method the tokens of the text get attributions, by gradients. These are\n"
+        "about this text, this answer and, of ig, this baseline; they do not say what\n"
+        "happens when a token is replaced. A note says when `sum` is far from `model`.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
-                "      \"The keys to the cabinet\"\n",
+                "      \"The keys to the cabinet\"\n"
+                "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attribute_args),
     .defaults = &defaults,
     .work = attribute,
 };
 
-static enum attn_status work(struct question *question, struct attn_error *err)
+static bool is_by_gradients(const struct attribute_args *args)
+{
+    return args->method && strcmp(args->method, "dla") != 0;
+}
+
+/* --- of parts --------------------------------------------------------------------------------- */
+
+static enum attn_status check_parts(const struct attribute_args *args, struct attn_error *err)
+{
+    const char *option = args->merges_words        ? "merge-words"
+                         : args->baseline > 0      ? "baseline"
+                         : args->baseline_text     ? "baseline-text"
+                         : args->baseline_ids      ? "baseline-ids"
+                         : args->answer.metric > 0 ? "metric"
+                                                   : NULL;
+
+    if (!option)
+        return ATTN_OK;
+    return refuse(err, "--method ig", "--%s needs a --method other than dla", option);
+}
+
+static enum attn_status split_logit(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
     const struct tables_args *tables = &args->question.tables;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
 
+    ATTN_TRY(check_parts(args, err));
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.n_most = (size_t)tables->n_most;
@@ -103,21 +153,145 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return question_write(question, err);
 }
 
+/* --- of tokens -------------------------------------------------------------------------------- */
+
+/* NAME, or NAME:N. */
+static enum attn_status read_method(const char *text, struct attn_token_attribution_args *how,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {
+#define METHOD_NAME(id, number, name, ...) [ATTN_TOKEN_METHOD_##id] = (name),
+        ATTN_TOKEN_METHOD_MAP(METHOD_NAME)
+#undef METHOD_NAME
+    };
+    const size_t size = strcspn(text, ":");
+    int64_t n_point = 0;
+    int method = 0;
+
+    while (method < ATTN_N_TOKEN_METHOD &&
+           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
+        method++;
+    if (method < ATTN_N_TOKEN_METHOD && text[size] == ':' &&
+        (method != ATTN_TOKEN_METHOD_IG ||
+         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
+        method = ATTN_N_TOKEN_METHOD;
+    if (method == ATTN_N_TOKEN_METHOD)
+        return refuse(err, NULL,
+                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N, "
+                      "attnlrp, relevance or attn_x_grad",
+                      text);
+    how->method = (enum attn_token_method)method;
+    how->n_point = (size_t)n_point;
+    return ATTN_OK;
+}
+
+static enum attn_status check_tokens(const struct attribute_args *args, bool is_ig,
+                                     struct attn_error *err)
+{
+    const int n_baseline =
+        (args->baseline > 0) + (args->baseline_text != NULL) + (args->baseline_ids != NULL);
+
+    if (args->by != BY_PART)
+        return refuse(err, NULL, "--by and --method do not go together: --by is of dla");
+    if (args->texts.path || args->items.path)
+        return refuse(err, NULL,
+                      "--method %s and --%s do not go together: tokens belong to one text",
+                      args->method, args->texts.path ? "texts" : "items");
+    if (n_baseline > 1)
+        return refuse(err, NULL, "a baseline is given twice");
+    if (n_baseline > 0 && !is_ig)
+        return refuse(err, NULL, "a baseline is for --method ig");
+    return ATTN_OK;
+}
+
+static enum attn_status attribute_tokens(struct question *question, struct attn_error *err)
+{
+    const struct attribute_args *args = question->call->args;
+    struct attn_token_attribution_args how = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
+    struct answer_ids ids;
+    int32_t *baseline_ids = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(read_method(args->method, &how, err));
+    ATTN_TRY(check_tokens(args, how.method == ATTN_TOKEN_METHOD_IG, err));
+    how.answer = answer_of(&args->answer, &ids);
+    how.merges_words = args->merges_words;
+    how.baseline = (enum attn_baseline)args->baseline;
+    if (args->baseline_text || args->baseline_ids)
+        how.baseline = ATTN_BASELINE_GIVEN;
+    if (args->baseline_text) {
+        how.given.text = args->baseline_text;
+        how.given.n_text = strlen(args->baseline_text);
+    } else if (args->baseline_ids) {
+        ATTN_TRY(ids_parse(args->baseline_ids, &baseline_ids, &how.given.n_id, err));
+        how.given.ids = baseline_ids;
+    }
+    question->grid =
+        (struct attn_table_grid){.rows = "position",
+                                 .columns = "position",
+                                 .texts = "token",
+                                 .values = "attribution",
+                                 .quantity = "share of @",
+                                 .asked = args->merges_words ? "of each word" : "of each token",
+                                 .figure = ATTN_FIGURE_TOKENS};
+    if (how.method == ATTN_TOKEN_METHOD_SALIENCY)
+        question->grid.quantity = "length of the gradient of @";
+    if (how.method == ATTN_TOKEN_METHOD_RELEVANCE)
+        question->grid.quantity = "relevance for @";
+    status = question_begin(question, &args->texts, NULL, NULL, err);
+    if (status == ATTN_OK)
+        status =
+            attn_attribute_tokens(question->host, &question->request, &how, &question->table, err);
+    free(baseline_ids);
+    ATTN_TRY(status);
+    return question_write(question, err);
+}
+
+static enum attn_status attribute_cells(struct question *question, struct attn_error *err)
+{
+    const struct attribute_args *args = question->call->args;
+    struct attn_cell_attribution_args how = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
+    struct answer_ids ids;
+
+    ATTN_TRY(check_tokens(args, false, err));
+    if (args->merges_words)
+        return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
+    how.answer = answer_of(&args->answer, &ids);
+    how.n_most = (size_t)args->question.tables.n_most;
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .detail = "head",
+                                              .columns = "key",
+                                              .texts = "token",
+                                              .values = "attn_x_grad",
+                                              .quantity = "weight times the gradient of @",
+                                              .asked = "of the largest cells"};
+    ATTN_TRY(question_begin(question, &args->texts, NULL, NULL, err));
+    ATTN_TRY(attn_attribute_cells(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err)
+{
+    const struct attribute_args *args = question->call->args;
+
+    if (!is_by_gradients(args))
+        return split_logit(question, err);
+    return strcmp(args->method, "attn_x_grad") == 0 ? attribute_cells(question, err)
+                                                    : attribute_tokens(question, err);
+}
+
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    const struct answer_args answer = {.target = args->answer.target,
-                                       .foil = args->answer.foil,
-                                       .target_id = args->answer.target_id,
-                                       .foil_id = args->answer.foil_id,
-                                       .metric = args->answer.foil || args->answer.foil_id >= 0
-                                                     ? ATTN_ANSWER_LOGIT_DIFF
-                                                     : ATTN_ANSWER_LOGIT};
+    const bool has_foil = args->answer.foil || args->answer.foil_id >= 0;
+    struct answer_args answer = args->answer; /* what pictures say is measured */
     struct question question = {.call = call,
                                 .args = &args->question,
                                 .reuse = true,
                                 .example = EXAMPLE,
                                 .answer = &answer};
 
+    if (!is_by_gradients(args))
+        answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
     return question_answer(&question, work, err);
 }

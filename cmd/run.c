@@ -23,6 +23,7 @@ struct run_args {
     struct request_args request;
     struct prediction_args prediction;
     struct answer_args answer;
+    struct gradient_args gradient;
     struct ablation_args ablation;
 };
 
@@ -40,6 +41,7 @@ static const struct option_part parts[] = {
     {&picture_options, offsetof(struct run_args, request.picture)},
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&answer_options, offsetof(struct run_args, answer)},
+    {&gradient_options, offsetof(struct run_args, gradient)},
     {&ablation_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
 };
@@ -62,11 +64,18 @@ const struct command command_run = {
         "\n"
         "A pattern says where a head looks. It does not say what the head takes from\n"
         "there, nor whether that matters: `attn-cli ablate`, `patch` and `attribute`\n"
-        "measure that.\n",
+        "measure that.\n"
+        "\n"
+        "--grad adds gradients of the metric that --target and others name. A gradient\n"
+        "says what a very small change would do; a pattern that is nearly 0 or 1 has\n"
+        "scores without gradient however much it matters. The sites pattern_x_grad (the\n"
+        "pattern times its gradient) and relevance (that, followed through the layers)\n"
+        "need a metric, too.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"
                 "  attn-cli run -m fable --target ' are' --foil ' is' \"The keys\"\n"
+                "  attn-cli run -m fable --grad --target ' are' --foil ' is' \"The keys\"\n"
                 "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
@@ -84,9 +93,23 @@ static bool is_answering(const struct answer_args *args)
            args->metric != ATTN_ANSWER_AUTO;
 }
 
+/* Whether the metric is asked for its gradients: then it is not printed. */
+static bool is_differentiating(const struct run_args *args)
+{
+    attn_site_set sites = 0;
+
+    if (args->request.selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(args->request.selection.sites, &sites, NULL);
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
+            return true;
+    return args->gradient.is_beside;
+}
+
 static bool is_predicting(const struct run_args *args)
 {
-    return args->prediction.top > 0 || args->prediction.next.n > 0 || is_answering(&args->answer);
+    return args->prediction.top > 0 || args->prediction.next.n > 0 ||
+           (is_answering(&args->answer) && !is_differentiating(args));
 }
 
 enum { N_TABLE = 3 }; /* of --top, of --next, of --target */
@@ -185,7 +208,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
-    if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0)
+    if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
+        args->answer.metric != ATTN_ANSWER_CE && args->answer.metric != ATTN_ANSWER_KL)
         return refuse(err, NULL, "--foil, --at and --metric need --target");
     ATTN_TRY(request_check(served, err));
     if (served->is_standard_used && is_predicting(args))
@@ -199,8 +223,11 @@ static enum attn_status work(struct served *served, struct attn_error *err)
                                                      .next = args->prediction.next.items,
                                                      .n_next = args->prediction.next.n};
     answer = answer_of(&args->answer, &ids);
-    if (is_answering(&args->answer))
+    if (is_answering(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;
+    if (is_answering(&args->answer))
+        request->selection.gradients_of = &answer;
+    request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     if (!is_predicting(args) && is_for_page(args))
@@ -212,8 +239,10 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
-    struct served served = {
-        .call = call, .args = &args->request, .print_sites = sites_print, .has_first_screen = true};
+    struct served served = {.call = call,
+                            .args = &args->request,
+                            .print_sites = sites_print,
+                            .has_first_screen = !args->gradient.is_beside};
     const enum attn_status status = request_answer(&served, work, err);
 
     ablation_release(&args->ablation);

@@ -44,6 +44,7 @@
 #include "base/table.h"
 
 /* What is watched, changed and computed. */
+#include "trace/gradient_site.h"
 #include "trace/site.h"
 #include "trace/selection.h"
 #include "trace/trace.h"
@@ -66,6 +67,8 @@
 #include "analysis/measure.h"
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
+#include "experiment/cell_attribution.h"
+#include "experiment/token_attribution.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
 #include "experiment/lens.h"

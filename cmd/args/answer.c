@@ -51,6 +51,14 @@ static const struct option_part parts[] = {
 
 const struct option_group answer_options = {OPTION_PARTS(parts)};
 
+static const struct option gradient_rows[] = {
+    OPTION_FLAG("grad", struct gradient_args, is_beside,
+                "with each tensor of --sites its gradient: how fast the metric changes with each "
+                "of its numbers; pattern_grad beside pattern"),
+};
+
+const struct option_group gradient_options = OPTION_GROUP("Answer", gradient_rows);
+
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids)
 {
     *ids = (struct answer_ids){(int32_t)args->target_id, (int32_t)args->foil_id};

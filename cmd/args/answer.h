@@ -25,6 +25,13 @@ struct answer_args {
 /* Options that fill a struct answer_args: --target; --foil; --at; these and --metric. */
 extern const struct option_group target_options, foil_options, at_options, answer_options;
 
+/* Of a run. */
+struct gradient_args {
+    bool is_beside; /* gradients come beside the tensors that are chosen */
+};
+
+extern const struct option_group gradient_options; /* fills a struct gradient_args: --grad */
+
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {
     int32_t target, foil;

@@ -156,6 +156,8 @@ void sites_print(struct attn_sink *out)
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
 
+        if (site >= ATTN_SITE_EMBED_GRAD && site <= ATTN_SITE_LOGITS_GRAD)
+            continue; /* each has the name of another */
         print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
@@ -165,5 +167,7 @@ void sites_print(struct attn_sink *out)
                "Ev d_value, Do d_out, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
                "'attention' means pattern, 'context' means z. A model that lacks a part lacks\n"
                "its sites. rollout, weighted_pattern and value_zeroing are computed from other\n"
-               "sites; globs do not match them.\n");
+               "sites; globs do not match them. Nor do they match what needs a metric (--target):\n"
+               "pattern_x_grad, relevance, and pattern_grad, the gradient of pattern; so of\n"
+               "others but those with R and the three above. --grad adds it to each.\n");
 }

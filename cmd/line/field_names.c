@@ -16,6 +16,7 @@ static const struct {
 } others[] = {
     {"by_token", "by token"},
     {"has_effect", "effect"},
+    {"has_gradients", "grad"},
     {"hides_first", "hide-first"},
     {"is_cumulative", "cumulative"},
     {"is_resumed", "resume"},

@@ -308,7 +308,7 @@ const struct topic topics[] = {
              "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*',\n"
              "'*'. 'attn-cli run --sites help' lists them with their shapes. Globs do not\n"
              "match sites that are computed from others: rollout, weighted_pattern,\n"
-             "value_zeroing.\n"
+             "value_zeroing, and those that need a metric (run --grad).\n"
              "\n"
              "A list that names something that the model or the text does not have is an\n"
              "error; the message says what there is.\n",

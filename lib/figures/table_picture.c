@@ -989,15 +989,19 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_append(out, token, n);
 }
 
-/* Each row of the table as a token. */
+/* Each row of the table that has a position as a token. */
 static enum attn_status read_tokens(const struct attn_table *table,
                                     const struct attn_table_grid *grid, size_t values,
                                     struct table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = column_or_none(table, grid->texts), n = attn_table_n_row(table);
+    const size_t texts = column_or_none(table, grid->texts), n_row = attn_table_n_row(table);
     const size_t positions = column_or_none(table, grid->positions);
+    const size_t rows = column_or_none(table, grid->rows);
     struct table_axis *axis = &cells->columns;
+    size_t n = 0;
 
+    for (size_t i = 0; i < n_row; i++)
+        n += rows == SIZE_MAX || !is_missing(table, i, rows);
     if (texts == SIZE_MAX || n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
@@ -1008,11 +1012,14 @@ static enum attn_status read_tokens(const struct attn_table *table,
     ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
     if (grid->run && positions != SIZE_MAX)
         ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_row; i++) {
+        if (rows != SIZE_MAX && is_missing(table, i, rows))
+            continue; /* of all tokens together */
         append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
-        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
         if (!is_missing(table, i, values))
-            attn_level_matrix_put(&cells->figure.matrix, 0, i, number_at(table, i, values));
+            attn_level_matrix_put(&cells->figure.matrix, 0, axis->texts.n,
+                                  number_at(table, i, values));
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
     }
     cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
     axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);

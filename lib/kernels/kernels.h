@@ -125,6 +125,28 @@ struct attn_finish {
     size_t ld;  /* floats from one row of y to the next */
 };
 
+/* A row of a norm, through which a gradient goes back. */
+struct attn_norm_back {
+    const float *x, *w; /* [n] what was normalized, and the weight */
+    size_t n;
+    float eps;
+    bool is_constant; /* what multiplies x is taken for a constant: relevance */
+};
+
+/* An activation, with U gated: y = act(x) u. */
+struct attn_activation_back {
+    const float *x;
+    const float *u;   /* NULL: there is no gate */
+    float *dy;        /* the gradient of y; becomes that of x */
+    float *du;        /* where that of u goes */
+    bool is_constant; /* act(x) / x is, and each factor of a gate gets half: relevance */
+};
+
+struct attn_cap_back {
+    float cap;
+    bool is_constant; /* y / x is: relevance */
+};
+
 /* The softmax of a row over the keys seen so far: the largest score, and the sum of exp(score -
  * max). Begins as ATTN_RUNNING_SOFTMAX_START. */
 struct attn_running_softmax {
@@ -260,6 +282,23 @@ struct attn_kernels {
 
     /* y [n_col] = x [n_row] s [n_row, n_col], each element one chain; y is neither x nor s. */
     void (*multiply_row)(const float *x, size_t n_row, const float *s, size_t n_col, float *y);
+
+    /* Gradients, each of a function above, from that of its result: of y = normalize(x) w + b, dx,
+     * which may be dy; of y = act(x) or y = act(x) u, n elements; of cap * tanh(x / cap), in place,
+     * x before the cap; of a rotation, in place. */
+    void (*rms_norm_back)(const struct attn_norm_back *norm, const float *dy, float *dx);
+    void (*layer_norm_back)(const struct attn_norm_back *norm, const float *dy, float *dx);
+    void (*activate_back)(enum attn_activation which, const struct attn_activation_back *rows,
+                          size_t n);
+    void (*soft_cap_back)(const struct attn_cap_back *cap, const float *x, float *dy, size_t n);
+    void (*rotate_back)(float *x, const float *cosines, const float *sines, size_t n);
+
+    /* Of a row P of a softmax, in place: dp = p (dp - r), where r is the sum of p dp. */
+    void (*softmax_back)(const float *p, float r, float *dp, size_t n);
+
+    /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart; each
+     * is one chain. */
+    void (*dots)(const float *a, const float *b, size_t ld, size_t n_row, size_t n, float *r);
 
     /* In place: what the cipher makes of each of N numbers; and back. */
     void (*encipher)(const struct attn_cipher *cipher, uint32_t *numbers, size_t n);

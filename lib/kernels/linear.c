@@ -27,7 +27,8 @@ enum {
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
-    PACKED_DEPTH = 512, /* rows of a piece of blocks that is packed alone: whole blocks */
+    PACKED_DEPTH = 512, /* rows of a piece of blocks, or of a transposed weight, that is packed
+                           alone: whole blocks */
     TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
@@ -95,15 +96,20 @@ void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernel
 
 /* --- Running --------------------------------------------------------------------------------- */
 
-/* Floats of scratch that a panel may take, in whatever numbers. */
-static size_t panel_scratch(const struct attn_linear *linear)
-{
-    return depth_of(linear, ATTN_COMPUTE_BF16) * ATTN_PANEL;
-}
-
+/* A panel, in whatever numbers, a bias, and a tile of a panel with columns that do not exist. */
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return panel_scratch(linear) + ATTN_PANEL + (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
+    return (depth_of(linear, ATTN_COMPUTE_BF16) + 1) * ATTN_PANEL +
+           (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
+}
+
+/* A piece may have half as many rows more than it should. */
+size_t attn_linear_scratch_transposed(const struct attn_linear *linear)
+{
+    const size_t most = PACKED_DEPTH * 3 / 2, n_col = linear->weight.n_col;
+
+    return (n_col < most ? n_col : most) * ATTN_PANEL + ATTN_PANEL +
+           (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
 }
 
 /* One map, as its tasks see it. */
@@ -140,6 +146,23 @@ struct strip {
     bool is_ahead; /* it pays to prefetch what comes next */
 };
 
+/* A panel of the transposed weight, which lies in it where its columns are far apart and the
+ * numbers of each are neighbours, or NULL. */
+static const char *find_transposed(const struct split_map *map, size_t panel, size_t *lda)
+{
+    const struct attn_matrix *w = &map->linear->weight;
+    const size_t first = map->args->first_col + attn_panel_first(&map->panels, panel);
+    const size_t width = attn_panel_width(&map->panels, panel);
+
+    *lda = width;
+    if (map->args->n_row >= PACK_FROM || w->dtype != ATTN_DTYPE_F32 || w->row_stride != 1 ||
+        w->is_interleaved || w->group != w->n_col || w->col_stride < width ||
+        width != attn_panel_n_col(&map->panels, panel) || (uintptr_t)w->data % _Alignof(float) != 0)
+        return NULL;
+    *lda = w->col_stride;
+    return (const char *)w->data + first * map->size;
+}
+
 /* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
 static const char *find_panel(const struct split_map *map, size_t panel, size_t *lda)
 {
@@ -150,6 +173,8 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
     const struct attn_linear *linear = map->linear;
     const char *data = w->data;
 
+    if (map->args->is_transposed)
+        return find_transposed(map, panel, lda);
     *lda = width;
     if (linear->packed && linear->packed_for == map->args->compute) {
         const struct attn_panels all = attn_panels_split(w->n_col);
@@ -170,8 +195,8 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
 /* Whether panels that must be packed are, a piece at a time. */
 static bool packs_pieces(const struct split_map *map)
 {
-    return map->args->compute == ATTN_COMPUTE_F32 &&
-           attn_dtype_block(map->linear->weight.dtype) > 1;
+    return map->args->is_transposed || (map->args->compute == ATTN_COMPUTE_F32 &&
+                                        attn_dtype_block(map->linear->weight.dtype) > 1);
 }
 
 /* A piece of the depth of one term, which goes over all rows before the next one does. */
@@ -205,7 +230,7 @@ static struct pass find_pass(const struct split_map *map, const struct strip *st
                          .x = x + (term->part * args->n_row * map->depth + first) * map->size,
                          .k = last - first,
                          .ldx = is_f32 ? args->ldx : map->depth,
-                         .is_continued = i > 0};
+                         .is_continued = i > 0 || args->is_continued};
 }
 
 /* Rows ROW .. ROW+n_row-1 by a strip. */
@@ -238,6 +263,21 @@ static void multiply(const struct split_map *map, const struct strip *strip,
         attn_gemm_kernel_run(&kernel, pass->a, x, y, 1);
 }
 
+/* What a chain goes on from, where a panel has columns that do not exist. */
+static void begin_padded(const struct split_map *map, const struct strip *strip,
+                         const struct tile *tile)
+{
+    const struct attn_linear_args *args = map->args;
+
+    for (size_t i = 0; strip->width != strip->n_col && i < tile->n_row; i++) {
+        float *row = strip->padded + i * strip->width;
+
+        memset(row, 0, strip->width * sizeof *row);
+        memcpy(row, args->y + (tile->row + i) * args->ldy + strip->column,
+               strip->n_col * sizeof *row);
+    }
+}
+
 /* What follows the product. */
 static void finish_tile(const struct split_map *map, const struct strip *strip, size_t row,
                         size_t n_row)
@@ -259,16 +299,24 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
-/* Packs the piece of a strip of blocks that PASS multiplies by. */
+/* Packs the piece of a strip that PASS multiplies by. */
 static void pack_piece(const struct split_map *map, const struct strip *strip, struct pass *pass)
 {
+    const struct attn_matrix_part part = {.row = map->args->first_col + strip->column,
+                                          .n_row = strip->n_col,
+                                          .col = pass->first,
+                                          .n_col = pass->k};
     struct attn_matrix piece = map->linear->weight;
 
+    pass->a = (const char *)strip->packed;
+    if (map->args->is_transposed) {
+        attn_panel_pack_transposed(&piece, map->args->engine->kernels, &part, strip->packed);
+        return;
+    }
     piece.data = (const char *)piece.data + attn_dtype_n_byte(piece.dtype, pass->first);
     piece.n_row = pass->k;
     attn_panel_pack(&piece, map->args->engine->kernels, map->args->compute,
                     map->args->first_col + strip->column, strip->n_col, strip->packed);
-    pass->a = (const char *)strip->packed;
 }
 
 /* A strip of blocks of full width by the only row. */
@@ -287,7 +335,7 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
 {
     const size_t n_row = map->args->n_row, n_pass = map->n_term * map->n_piece;
 
-    if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL) {
+    if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL && !map->args->is_transposed) {
         multiply_row(map, strip);
         return;
     }
@@ -303,6 +351,8 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
             tile.n_row = n_row - tile.row < map->tile ? n_row - tile.row : map->tile;
             if (t + 1 == end && strip->is_ahead)
                 tile.next = is_last ? strip->next : find_pass(map, strip, i + 1).a;
+            if (i == 0 && map->args->is_continued)
+                begin_padded(map, strip, &tile);
             multiply(map, strip, &pass, &tile);
             if (is_last)
                 finish_tile(map, strip, tile.row, tile.n_row);
@@ -363,13 +413,16 @@ static void run_task(void *context, size_t task, int worker)
     const struct attn_matrix *w = &map->linear->weight;
     const struct attn_vector *b = &map->linear->bias;
     const size_t panel = index / map->n_chunk, chunk = index % map->n_chunk;
+    const size_t n_scratch = args->is_transposed ? attn_linear_scratch_transposed(map->linear)
+                                                 : attn_linear_scratch(map->linear);
     float *packed = args->scratch[worker];
-    float *bias = packed + panel_scratch(map->linear);
+    float *padded = packed + n_scratch - (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
+    float *bias = padded - ATTN_PANEL;
     struct strip strip = {.column = attn_panel_first(&map->panels, panel),
                           .width = attn_panel_width(&map->panels, panel),
                           .n_col = attn_panel_n_col(&map->panels, panel),
                           .packed = packed,
-                          .padded = bias + ATTN_PANEL};
+                          .padded = padded};
     const size_t first = args->first_col + strip.column;
     size_t begin, end, step;
 
@@ -382,7 +435,7 @@ static void run_task(void *context, size_t task, int worker)
         strip.is_ahead = true;
         strip.next = find_next(maps, task, &strip);
     }
-    if (b->data) {
+    if (b->data && !args->is_transposed) {
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
@@ -421,17 +474,20 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
 {
     const struct attn_gemm_rows rows =
         attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32);
+    const size_t n_in = args->is_transposed ? linear->weight.n_col : linear->weight.n_row;
+    const size_t n_out = args->is_transposed ? linear->weight.n_row : linear->weight.n_col;
     size_t even;
 
     *map = (struct split_map){.linear = linear,
                               .args = args,
                               .panels = attn_panels_split(args->last_col - args->first_col),
-                              .depth = depth_of(linear, args->compute),
+                              .depth = attn_panel_depth(n_in, args->compute),
                               .size = attn_panel_element(args->compute),
                               .n_term = attn_panel_n_plane(linear->weight.dtype, args->compute) +
                                         attn_panel_n_part(args->compute) - 1,
                               .n_chunk = 1};
-    assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
+    assert(args->first_col <= args->last_col && args->last_col <= n_out);
+    assert(!args->is_transposed || args->compute == ATTN_COMPUTE_F32);
     if (args->n_row == 0 || map->panels.n_panel == 0)
         return;
     /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */

@@ -22,8 +22,10 @@ struct attn_linear {
     enum attn_compute packed_for;
 };
 
-/* Floats of scratch that attn_linear_run needs from each worker, for any number of rows. */
+/* Floats of scratch that attn_linear_run needs from each worker, for any number of rows; and where
+ * the map is transposed. */
 size_t attn_linear_scratch(const struct attn_linear *linear);
+size_t attn_linear_scratch_transposed(const struct attn_linear *linear);
 
 /* Bytes of the weight in panels for COMPUTE; and puts all of them into linear->packed, 64-byte
  * aligned. For maps that are run again and again. */
@@ -46,6 +48,11 @@ struct attn_linear_args {
     float *y;          /* [n_row, last_col - first_col], stride ldy; never x */
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
+
+    /* is_transposed: y [n_row, weight.n_row] = x [n_row, weight.n_col] W^T, in float32, without
+     * bias; last_col is at most weight.n_row, and what is packed for W is not used. is_continued: W
+     * has the later columns of a larger one, and the chain goes on from what y holds. */
+    bool is_transposed, is_continued;
 
     /* What follows while a tile of y is in cache; nothing if zeroed. */
     bool has_activation;

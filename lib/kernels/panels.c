@@ -2,6 +2,8 @@
 #include "kernels/panels.h"
 #include "base/dtype_internal.h"
 
+#include <string.h>
+
 enum { NARROWEST = 17 }; /* panel that keeps the numeric contract */
 
 static size_t width_of(size_t n_col)
@@ -131,4 +133,67 @@ void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels
         kernels->pack_panel(matrix, first, m, width_of(m), panel);
     else
         pack_bf16(matrix, kernels, compute, first, m, panel);
+}
+
+/* --- Transposed ------------------------------------------------------------------------------- */
+
+/* Numbers of a column of blocks or of F64, which lie one after another, as a row of the panel. */
+static void pack_column(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                        const struct attn_matrix_part *part, size_t col, float *row)
+{
+    enum { MOST = ATTN_PANEL + 2 * 256 }; /* the whole blocks that hold a panel's numbers */
+    const size_t block = attn_dtype_block(matrix->dtype), first = part->row / block * block;
+    const size_t n = (part->row + part->n_row - first + block - 1) / block * block;
+    const char *data = (const char *)matrix->data +
+                       attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, col) + first);
+    float values[MOST];
+
+    if (block == 1) {
+        kernels->convert(data, matrix->dtype, part->n_row, row);
+        return;
+    }
+    kernels->convert(data, matrix->dtype, n, values);
+    memcpy(row, values + (part->row - first), part->n_row * sizeof *row);
+}
+
+/* The columns of PART, STEP elements from one to the next, as rows of the panel. */
+static void pack_columns(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                         const struct attn_matrix_part *part, size_t step, float *panel)
+{
+    const struct attn_matrix turned = {
+        .data = (const char *)matrix->data +
+                attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, part->col)),
+        .dtype = matrix->dtype,
+        .n_row = part->n_col,
+        .n_col = matrix->n_row,
+        .row_stride = step,
+        .col_stride = matrix->row_stride,
+        .group = matrix->n_row};
+
+    kernels->pack_panel(&turned, part->row, part->n_row, width_of(part->n_row), panel);
+}
+
+void attn_panel_pack_transposed(const struct attn_matrix *matrix,
+                                const struct attn_kernels *kernels,
+                                const struct attn_matrix_part *part, float *panel)
+{
+    const size_t width = width_of(part->n_row), end = part->col + part->n_col;
+    /* Columns that lie at even distances: a group, or half of one that is interleaved. */
+    const size_t run = matrix->is_interleaved ? matrix->group / 2 : matrix->group;
+    struct attn_matrix_part some = *part;
+
+    for (size_t col = part->col; col < end; col += some.n_col) {
+        float *rows = panel + (col - part->col) * width;
+
+        if (attn_dtype_block(matrix->dtype) > 1 || matrix->dtype == ATTN_DTYPE_F64) {
+            some.n_col = 1;
+            pack_column(matrix, kernels, part, col, rows);
+            memset(rows + part->n_row, 0, (width - part->n_row) * sizeof *rows);
+            continue;
+        }
+        some.col = col;
+        some.n_col = run - col % run < end - col ? run - col % run : end - col;
+        pack_columns(matrix, kernels, &some, matrix->col_stride * (matrix->is_interleaved ? 2 : 1),
+                     rows);
+    }
 }

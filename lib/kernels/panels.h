@@ -30,6 +30,16 @@ size_t attn_panel_find(const struct attn_panels *panels, size_t column); /* the 
 void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                      enum attn_compute compute, size_t first, size_t m, void *panel);
 
+/* Rows row .. row+n_row-1 and columns col .. col+n_col-1 of a matrix. */
+struct attn_matrix_part {
+    size_t row, n_row, col, n_col;
+};
+
+/* PART of MATRIX transposed, in float32: [part->n_col, width], a panel of part->n_row columns. */
+void attn_panel_pack_transposed(const struct attn_matrix *matrix,
+                                const struct attn_kernels *kernels,
+                                const struct attn_matrix_part *part, float *panel);
+
 /* Bytes of a number in a panel for COMPUTE, and how many numbers a column of N_ROW has there: in
  * bfloat16 an even number, as of a row of x. */
 size_t attn_panel_element(enum attn_compute compute);

@@ -18,6 +18,7 @@
  *     step, step_attention        one equation: a norm, a linear map, attention, a sum
  *     block, decoder              the equations of a block, of the whole and its output
  *     session*                    what a caller sees: ids in, logits out
+ *     backward*                   from the logits back: gradients; its block is this one's mirror
  */
 #ifndef ATTN_MODEL_FORWARD_INTERNAL_H
 #define ATTN_MODEL_FORWARD_INTERNAL_H
@@ -86,6 +87,8 @@ struct attn_forward {
     bool is_trace_over;             /* it sees nothing any more */
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
+    bool keeps_layer; /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
+                         own place, for a way back (backward.h) */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
     const volatile sig_atomic_t *cancel; /* NULL: never */

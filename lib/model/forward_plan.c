@@ -61,13 +61,15 @@ struct linear_needs {
     size_t n_rounded; /* numbers of 16 bits of a row of x */
 };
 
-static void include_linear(struct linear_needs *needs, const struct attn_linear *linear,
-                           enum attn_compute compute)
+static void include_linear(struct linear_needs *needs, const struct attn_forward *f,
+                           const struct attn_linear *linear)
 {
     if (!linear->weight.data)
         return;
     needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
-    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded(linear, compute));
+    if (f->keeps_layer)
+        needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch_transposed(linear));
+    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded(linear, f->compute));
 }
 
 static struct linear_needs linear_needs(const struct attn_forward *f)
@@ -77,9 +79,9 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
 
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
-            include_linear(&needs, &weights->blocks[layer].linears[i], f->compute);
-    if (f->end.site == ATTN_SITE_LOGITS)
-        include_linear(&needs, &weights->unembed, f->compute);
+            include_linear(&needs, f, &weights->blocks[layer].linears[i]);
+    if (f->end.site == ATTN_SITE_LOGITS || f->keeps_layer)
+        include_linear(&needs, f, &weights->unembed);
     return needs;
 }
 
@@ -108,7 +110,8 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
     return attn_arena_take(arena, n_row, n_col * sizeof(float));
 }
 
-/* q, k, v and z are not read any more when the MLP begins: its rows lie where they were. */
+/* q, k, v and z are not read any more when the MLP begins: its rows lie where they were, unless a
+ * way back will read all. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
@@ -117,11 +120,15 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
     const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
-    float *shared = take(arena, 1, max_size(n_head_float, n_mlp * n * c->d_mlp));
+    const size_t n_mlp_float = n_mlp * n * c->d_mlp;
+    float *shared =
+        take(arena, 1,
+             f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float));
 
     if (!shared) /* measuring */
         return;
-    f->mlp = f->q = shared;
+    f->q = shared;
+    f->mlp = f->keeps_layer ? shared + n_head_float : shared;
     f->mlp_linear = f->mlp + n * c->d_mlp;
     f->k = f->q + n * d_q;
     f->v = f->k + n_key * d_k;
@@ -203,7 +210,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
     f->stage.capacity =
         attn_stage_size(&f->stage, f->model, n_run < c->n_layer ? n_run : c->n_layer,
-                        f->end.site == ATTN_SITE_LOGITS);
+                        f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);
     f->stage.bytes = attn_arena_take(arena, f->stage.capacity, 1);
     plan_heads(f, arena);
     f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);

@@ -182,6 +182,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
         .has_logits = options->has_logits,
+        .keeps_layer = session->keeps_layer,
         .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
         .dims = attn_config_dims(config, options->n_max),
         .cancel = options->cancel,
@@ -272,9 +273,9 @@ static enum attn_status build(struct attn_session *s, const struct attn_model *m
     return ATTN_OK;
 }
 
-enum attn_status attn_session_create(const struct attn_model *model,
-                                     const struct attn_session_options *given,
-                                     struct attn_session **session, struct attn_error *err)
+static enum attn_status create(const struct attn_model *model,
+                               const struct attn_session_options *given, bool keeps_layer,
+                               struct attn_session **session, struct attn_error *err)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *s;
@@ -286,12 +287,27 @@ enum attn_status attn_session_create(const struct attn_model *model,
     s = attn_alloc(1, sizeof *s, err);
     if (!s)
         return ATTN_NO_MEMORY;
+    s->keeps_layer = keeps_layer;
     status = build(s, model, &options, err);
     if (status == ATTN_OK)
         *session = s;
     else
         attn_session_free(s);
     return status;
+}
+
+enum attn_status attn_session_create(const struct attn_model *model,
+                                     const struct attn_session_options *given,
+                                     struct attn_session **session, struct attn_error *err)
+{
+    return create(model, given, false, session, err);
+}
+
+enum attn_status attn_session_create_keeping(const struct attn_model *model,
+                                             const struct attn_session_options *given,
+                                             struct attn_session **session, struct attn_error *err)
+{
+    return create(model, given, true, session, err);
 }
 
 enum attn_status attn_session_measure(const struct attn_model *model,

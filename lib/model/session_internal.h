@@ -17,6 +17,7 @@ struct attn_session {
     bool *has_own_stride;             /* owns; [n_layer] */
     struct attn_arena arena;          /* owns the buffers of `forward` */
     size_t n_position;                /* fed so far; of all sequences */
+    bool keeps_layer;                 /* forward.keeps_layer */
     bool is_broken;                   /* a feed failed: only a reset helps */
     bool has_last_logits;             /* forward.last_logits are those of the last position */
 };
@@ -53,6 +54,11 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
 
 /* Runs the feed that was begun, whose embeddings lie in resid. */
 enum attn_status attn_session_run_feed(struct attn_session *session);
+
+/* As attn_session_create, of a session whose pass keeps_layer. */
+enum attn_status attn_session_create_keeping(const struct attn_model *model,
+                                             const struct attn_session_options *given,
+                                             struct attn_session **session, struct attn_error *err);
 
 /* The memory in bytes that creating it would take, with the same checks; takes none of it. */
 enum attn_status attn_session_measure(const struct attn_model *model,

@@ -114,7 +114,8 @@ static struct attn_linear copy_linear(struct attn_stage *stage, const struct att
     return staged;
 }
 
-/* A map whose columns are copied a few at a time. */
+/* A map whose columns are copied a few at a time: columns of the result, or where the map is
+ * transposed numbers of a chain. */
 static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *args,
                        struct attn_pool *pool)
 {
@@ -122,8 +123,11 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
     const size_t n_fit = PIECE_BYTES / attn_dtype_n_byte(w->dtype, w->n_row);
     const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* whole panels */
 
-    for (size_t first = args->first_col; first < args->last_col; first += step) {
-        const size_t left = args->last_col - first, n_col = left < step ? left : step;
+    const size_t begin = args->is_transposed ? 0 : args->first_col;
+    const size_t end = args->is_transposed ? w->n_col : args->last_col;
+
+    for (size_t first = begin; first < end; first += step) {
+        const size_t left = end - first, n_col = left < step ? left : step;
         struct attn_linear piece = *args->linear, staged; /* these columns as a map of their own */
         struct attn_linear_args part = *args;
 
@@ -135,6 +139,15 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
                 (const char *)piece.bias.data + attn_dtype_n_byte(piece.bias.dtype, first);
         staged = copy_linear(stage, &piece, n_col, n_col, pool);
         part.linear = &staged;
+        if (args->is_transposed) {
+            const bool is_last = n_col == left;
+
+            part.x = args->x + first;
+            part.is_continued = args->is_continued || first > 0;
+            part.sum = is_last ? args->sum : NULL;
+            attn_linear_run(&part, 1, pool);
+            continue;
+        }
         part.y = args->y + (first - args->first_col);
         part.sum = args->sum ? args->sum + (first - args->first_col) : NULL;
         part.first_col = 0;
@@ -152,16 +165,19 @@ void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_ar
     }
     for (size_t i = 0; i < n; i++) {
         struct attn_linear_args one = args[i];
+        size_t n_col = one.last_col, n_used = one.last_col - one.first_col;
         struct attn_linear staged;
 
         one.next = NULL; /* it will lie where this one does */
         if (one.first_col >= one.last_col)
             continue;
+        if (one.is_transposed)
+            n_col = n_used = one.linear->weight.n_col;
         if (has_whole_columns(&one.linear->weight)) {
             run_pieces(stage, &one, pool);
             continue;
         }
-        staged = copy_linear(stage, one.linear, one.last_col, one.last_col - one.first_col, pool);
+        staged = copy_linear(stage, one.linear, n_col, n_used, pool);
         one.linear = &staged;
         attn_linear_run(&one, 1, pool);
     }

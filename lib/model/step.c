@@ -157,8 +157,7 @@ struct row_work {
     const struct attn_rotary *rotary;
 };
 
-/* Reads a norm's weight, and its bias if there is one, into f->vectors. */
-static void read_norm(struct attn_forward *f, const struct attn_norm_weights *weights)
+void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights)
 {
     const struct attn_kernels *kernels = f->engine.kernels;
     const size_t n = weights->w.n;
@@ -170,8 +169,7 @@ static void read_norm(struct attn_forward *f, const struct attn_norm_weights *we
         kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
 }
 
-/* y = normalize(x) [n] by the norm that was read. */
-static void normalize(const struct attn_forward *f, const float *x, size_t n, float *y)
+void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)
 {
     const struct attn_kernels *kernels = f->engine.kernels;
     const float *w = f->vectors, eps = f->model->config.norm_eps;
@@ -197,12 +195,12 @@ static void turn_row(const struct row_work *work, size_t row)
         angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
     }
     if (norm == ATTN_QK_NORM_ALL_HEADS)
-        normalize(f, x, work->n_col, x);
+        attn_norm_row(f, x, work->n_col, x);
     for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
         if (!attn_forward_needs_head(f, work->site, head))
             continue;
         if (norm == ATTN_QK_NORM_PER_HEAD)
-            normalize(f, x, width, x);
+            attn_norm_row(f, x, width, x);
         f->engine.kernels->rotate(x, work->rotary->cosines + angle, work->rotary->sines + angle,
                                   n_pair);
     }
@@ -221,7 +219,7 @@ static void run_row_task(void *context, size_t task, int worker)
     switch (work->operation) {
     case NORMALIZE_ROWS:
         for (size_t i = 0; i < n; i++)
-            normalize(f, work->x + (first + i) * d, d, y + i * d);
+            attn_norm_row(f, work->x + (first + i) * d, d, y + i * d);
         break;
     case GATE_ROWS:
         kernels->gate(f->activation, y, work->x + first * d, n * d);
@@ -255,6 +253,15 @@ static void run_rows(struct attn_forward *f, enum row_operation operation, const
     share_rows(f, &work);
 }
 
+const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer)
+{
+    const struct attn_rotary *rotary = f->rotaries;
+
+    while (!attn_rope_is_same(rotary->rope, &f->model->config.rope[layer]))
+        rotary++;
+    return rotary;
+}
+
 void attn_rotary_step(struct attn_forward *f, enum attn_site site,
                       const struct attn_norm_weights *weights, float *x)
 {
@@ -267,12 +274,10 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
     if (attn_forward_is_over(f))
         return;
     if (weights->w.data)
-        read_norm(f, weights);
+        attn_norm_read(f, weights);
     work.n_row = attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left;
     work.n_col = work.part.n_head * work.part.width;
-    work.rotary = f->rotaries; /* the table of the current layer */
-    while (!attn_rope_is_same(work.rotary->rope, &f->model->config.rope[f->feed.layer]))
-        work.rotary++;
+    work.rotary = attn_rotary_of_layer(f, f->feed.layer);
     share_rows(f, &work);
     attn_visit(f, site, x);
 }
@@ -364,7 +369,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
         memcpy(y, x, f->feed.n_left * d * sizeof(float));
         return;
     }
-    read_norm(f, weights);
+    attn_norm_read(f, weights);
     run_rows(f, NORMALIZE_ROWS, x, y, d);
 }
 
@@ -380,7 +385,7 @@ void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    read_norm(f, weights);
+    attn_norm_read(f, weights);
     run_rows(f, NORMALIZE_ROWS, x, x, f->model->config.d_model);
     attn_visit(f, site, x);
 }

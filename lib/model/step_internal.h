@@ -17,6 +17,14 @@
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
+/* Reads a norm's weight, and its bias if there is one, into f->vectors; and by what was read, one
+ * row: y = normalize(x) * w + b [n]. */
+void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
+void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);
+
+/* The angles by which LAYER turns. */
+const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
+
 /*
  * Drops the rows that nothing needs from here on, in the last layer: all but the last rows of each
  * sequence, from the first one that is watched or whose logits are asked for. The others of the

@@ -153,7 +153,8 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
 {
     const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
                                    ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
-    const attn_site_set sites = attn_selection_sites(labels->selection) & ~patterns;
+    const attn_site_set gradients = attn_sites_gradients_of(~(attn_site_set)0);
+    const attn_site_set sites = attn_selection_sites(labels->selection) & ~(patterns & ~gradients);
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (sites & ATTN_SITE_BIT(site)) {

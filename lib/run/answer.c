@@ -4,9 +4,11 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
+#include "kernels/kernels.h"
 #include "run/position.h"
 #include "run/run_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -216,4 +218,62 @@ double attn_answer_value(const struct attn_answer *answer, const float *logits, 
     default:
         return target;
     }
+}
+
+/* --- Its derivative --------------------------------------------------------------------------- */
+
+enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err)
+{
+    if (answer->metric != ATTN_ANSWER_KL)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "metric 'kl' has no gradients: at the unchanged run it is smallest, and "
+                          "they are 0 everywhere");
+}
+
+/* d [n] = SCALE (e_ID - p), p the softmax of LOGITS [n], whose ln sum exp is TOTAL. */
+static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
+                              float *d)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = (float)(scale * -exp((double)logits[i] - total));
+    d[id] = (float)(scale * -expm1((double)logits[id] - total));
+}
+
+/* As attn_backward_goal asks for it; CONTEXT is the answer. */
+static void differentiate(const void *context, size_t row, const float *logits, float *d)
+{
+    const struct attn_answer *answer = context;
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    const struct attn_sequence *text = &answer->run->text;
+    size_t id = (size_t)answer->target;
+    double total, scale = 1;
+
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT) {
+        d[id] += 1;
+        if (answer->metric == ATTN_ANSWER_LOGIT_DIFF)
+            d[answer->foil] -= 1;
+        return;
+    }
+    assert(logits);
+    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    if (answer->metric == ATTN_ANSWER_PROB)
+        scale = exp((double)logits[id] - total);
+    if (answer->metric == ATTN_ANSWER_CE) {
+        id = (size_t)text->ids[row + 1];
+        scale = -1 / (double)(text->n - 1);
+    }
+    differentiate_log(logits, n_vocab, id, total, scale, d);
+}
+
+struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
+{
+    const bool is_of_all = answer->metric == ATTN_ANSWER_CE;
+
+    return (struct attn_backward_goal){.first = is_of_all ? 0 : answer->position,
+                                       .n = is_of_all ? answer->run->text.n - 1 : 1,
+                                       .reads_logits = answer->metric != ATTN_ANSWER_LOGIT_DIFF &&
+                                                       answer->metric != ATTN_ANSWER_LOGIT,
+                                       .differentiate = differentiate,
+                                       .context = answer};
 }

@@ -4,6 +4,7 @@
 #define ATTN_RUN_ANSWER_INTERNAL_H
 
 #include "base/status.h"
+#include "model/backward.h"
 #include "run/answer.h"
 #include "run/spaces.h"
 
@@ -30,5 +31,12 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 /* Its metric, one that needs a target, of the LOGITS at the position; TOTAL is ln sum exp of
  * them. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
+
+/* Whether its metric has gradients: ATTN_INVALID for kl. */
+enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err);
+
+/* What a way back begins with: its derivative by the logits, of any metric but kl. Borrows
+ * ANSWER. */
+struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 
 #endif

@@ -91,7 +91,11 @@ enum attn_status attn_derived_check(const struct attn_run *run, struct attn_erro
 
 bool attn_derived_is_wanted(const struct attn_selection *selection)
 {
-    return (attn_selection_sites(selection) & attn_sites_derived()) != 0;
+    attn_site_set sites = 0;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        sites |= ATTN_SITE_BIT(kinds[i]->site);
+    return (attn_selection_sites(selection) & sites) != 0;
 }
 
 /* --- Layers computed again ------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "model/model_internal.h"
 #include "model/session_pack.h"
 #include "run/derived.h"
+#include "run/gradient.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
@@ -90,7 +91,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
                    attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
                    request->predict.n_next == 0 && !request->predict.answer &&
-                   !attn_derived_is_wanted(task->longest->selection);
+                   !attn_derived_is_wanted(task->longest->selection) &&
+                   !attn_gradient_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
         const struct attn_attention *attention = &task->longest->attention.layers[layer];

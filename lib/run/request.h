@@ -1,17 +1,15 @@
 /*
- * request.h - what may be asked of a host, in plain values: an input, which attention is computed,
- * which tensors are wanted, what is changed on the way, which next tokens are scored, and where
- * tensors go.
+ * request.h - what may be asked of a host, in plain values: an input, attention, the tensors that
+ * are wanted, what is changed on the way, the next tokens that are scored, and where tensors go.
  *
  *     struct attn_request request = ATTN_REQUEST_DEFAULT;
  *     request.input.text = "Life is short", request.input.n_text = 13;
  *     request.selection.sites = "pattern", request.selection.heads = "2.*";
  *     request.predict.top = 5;
  *
- * Everything is borrowed until the request is served. What is chosen by sites, layers, heads and
- * queries are texts as in trace/selection.h, since the sizes of the run and the words of its text
- * say what they mean: a query may be a word, "it", " it" with its space, "it#2" the second time
- * (run/position.h). NULL is the default. Letters as in trace/site.h.
+ * Everything is borrowed until the request is served. Sites, layers, heads and queries are texts as
+ * in trace/selection.h, since the sizes of the run and the words of its text say what they mean: a
+ * query may be a word, "it" (run/position.h). NULL is the default. Letters as in trace/site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
@@ -82,7 +80,9 @@ struct attn_request_attention {
 struct attn_request_selection {
     const struct attn_selection *given; /* for the sizes of this run; NULL: made of these: */
     const char *sites, *layers, *heads, *queries;
-    const void *later[4];
+    const struct attn_answer_args *gradients_of; /* any metric but kl; or NULL: there are none */
+    bool has_gradients; /* beside each tensor of `sites`, not only by their names */
+    const void *later[2];
 };
 
 /* What is changed on the way, in this order. */

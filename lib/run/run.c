@@ -15,6 +15,7 @@
 #include "output/picture_internal.h"
 #include "output/writer.h"
 #include "run/derived.h"
+#include "run/gradient.h"
 #include "run/intervention_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
@@ -119,6 +120,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     } else {
         ATTN_TRY(attn_choose(request, dims, n_batch, &run->chosen, err));
         run->selection = run->chosen;
+        ATTN_TRY(attn_gradient_choose(run, err));
     }
     if (run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
@@ -191,6 +193,10 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
     if (!args)
         return ATTN_OK;
     ATTN_TRY(attn_answer_find(run, args, &run->answer, err));
+    if (run->has_goal && run->answer.metric == ATTN_ANSWER_CE) {
+        run->request.predict.answer = NULL; /* it is asked for its gradients alone */
+        return ATTN_OK;
+    }
     if (run->answer.metric != ATTN_ANSWER_KL && run->answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
@@ -232,7 +238,10 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
     dims.sites |= attn_derived_sites(run);
+    ATTN_TRY(attn_gradient_prepare(run, err));
+    dims.sites |= attn_gradient_sites_of(run, dims.sites);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
+    ATTN_TRY(attn_gradient_find_goal(run, err));
     ATTN_TRY(find_answer(run, err));
     look_for_spaces(run);
     ATTN_TRY(attn_run_add_mean_ablation(run, err));
@@ -291,6 +300,7 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     struct attn_arrays_sizes sizes = {0};
 
     ATTN_TRY(check_arrays_request(request, err));
+    ATTN_TRY(attn_gradient_prepare(run, err));
     ATTN_TRY(attn_arrays_fit(&request->input, &sizes, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
@@ -338,7 +348,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
-                   attn_is_known(request->selection.later, "selection", err) &&
+                   attn_rest_is_known(request->selection.later, 2, "selection", err) &&
                    attn_rest_is_known(request->edits.later, 2, "edits", err) &&
                    attn_rest_is_known(request->predict.later, 3, "predict", err) &&
                    attn_is_known(request->outputs.later, "outputs", err)
@@ -602,14 +612,29 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 /* What is made for one feed. */
 struct feeding {
     struct attn_session *session;       /* owns */
+    struct attn_gradient *gradient;     /* owns; or NULL */
     struct attn_derivation *derivation; /* owns; or NULL */
 };
+
+/* After the feed, whose memory is given back first. */
+static enum attn_status go_back(struct feeding *feeding, struct attn_error *err)
+{
+    attn_session_free(feeding->session);
+    attn_derivation_free(feeding->derivation);
+    feeding->session = NULL;
+    feeding->derivation = NULL;
+    return feeding->gradient ? attn_gradient_run(feeding->gradient, err) : ATTN_OK;
+}
 
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    /* A trace that wants derived tensors gets its events from a derivation. */
+    /* A trace that wants gradients, or derived tensors, gets its events from what makes them. */
+    if (trace && attn_gradient_is_wanted(trace->selection)) {
+        ATTN_TRY(attn_gradient_create(run, trace, pool, &feeding->gradient, err));
+        trace = attn_gradient_trace(feeding->gradient);
+    }
     if (trace && attn_derived_is_wanted(trace->selection)) {
         ATTN_TRY(attn_derivation_create(run, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
@@ -624,18 +649,19 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);
-    return ATTN_OK;
+    return go_back(feeding, err);
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
-    struct feeding feeding = {NULL, NULL};
+    struct feeding feeding = {NULL, NULL, NULL};
     const enum attn_status status = feed_all(run, trace, pool, &feeding, result, err);
 
     attn_session_free(feeding.session);
     attn_derivation_free(feeding.derivation);
+    attn_gradient_free(feeding.gradient);
     return status;
 }
 

@@ -52,6 +52,8 @@ struct attn_run {
     char *queries; /* owns; those of the request as numbers, or NULL */
     struct attn_continuations continuations;
     struct attn_answer answer; /* where the request has one */
+    struct attn_answer goal;   /* the number whose gradients are wanted, where has_goal */
+    bool has_goal;
     struct attn_spaces spaces; /* what is odd about those of the text and of what is asked */
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */

@@ -9,7 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum scope { SCOPE_MODEL, SCOPE_LAYER, SCOPE_DERIVED };
+enum scope {
+    SCOPE_MODEL,
+    SCOPE_LAYER,
+    SCOPE_DERIVED,
+    SCOPE_GRADIENT_OF_MODEL,
+    SCOPE_GRADIENT_OF_LAYER
+};
 
 static const struct {
     const char *name, *archive_name, *shape;
@@ -26,6 +32,14 @@ const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #define SITE_PLACE(id, ...) ATTN_SITE_##id,
     ATTN_SITE_MAP(SITE_PLACE)
 #undef SITE_PLACE
+};
+
+static const struct {
+    enum attn_site site, gradient;
+} gradients[] = {
+#define SITE_GRADIENT(nothing, id, ...) {ATTN_SITE_##id, ATTN_SITE_##id##_GRAD},
+    ATTN_GRADIENT_SITE_MAP(SITE_GRADIENT, )
+#undef SITE_GRADIENT
 };
 
 static const struct {
@@ -59,7 +73,17 @@ enum attn_site_layout attn_site_layout(enum attn_site site)
 
 bool attn_site_is_in_layer(enum attn_site site)
 {
-    return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL;
+    return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL &&
+           sites[site].scope != SCOPE_GRADIENT_OF_MODEL;
+}
+
+bool attn_site_is_of_metric(enum attn_site site)
+{
+    if ((unsigned)site >= ATTN_N_SITE)
+        return false;
+    return sites[site].scope == SCOPE_GRADIENT_OF_MODEL ||
+           sites[site].scope == SCOPE_GRADIENT_OF_LAYER || site == ATTN_SITE_PATTERN_X_GRAD ||
+           site == ATTN_SITE_RELEVANCE;
 }
 
 bool attn_site_has_heads(enum attn_site site)
@@ -82,6 +106,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
     case ATTN_SITE_VALUE_ZEROING:
         return ATTN_RANGE_SHARE;
     case ATTN_SITE_WEIGHTED_PATTERN:
+    case ATTN_SITE_RELEVANCE:
         return ATTN_RANGE_POSITIVE;
     default:
         return ATTN_RANGE_SIGNED;
@@ -93,9 +118,19 @@ attn_site_set attn_sites_derived(void)
     attn_site_set derived = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (sites[i].scope == SCOPE_DERIVED)
+        if (sites[i].scope != SCOPE_MODEL && sites[i].scope != SCOPE_LAYER)
             derived |= ATTN_SITE_BIT(i);
     return derived;
+}
+
+attn_site_set attn_sites_gradients_of(attn_site_set of)
+{
+    attn_site_set set = 0;
+
+    for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
+        if ((of & ATTN_SITE_BIT(gradients[i].site)) != 0)
+            set |= ATTN_SITE_BIT(gradients[i].gradient);
+    return set;
 }
 
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
@@ -171,9 +206,11 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
-                               sites[attn_site_order[i]].name);
-    return attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s",
+        if (sites[attn_site_order[i]].scope < SCOPE_GRADIENT_OF_MODEL)
+            attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
+                                   sites[attn_site_order[i]].name);
+    return attn_error_set(err, ATTN_INVALID,
+                          "unknown site '%s', expected one of %s, or a gradient as in pattern_grad",
                           attn_quote(item, size).text, known);
 }
 

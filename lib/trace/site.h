@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "base/table.h"
+#include "trace/gradient_site.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -42,7 +43,8 @@ enum attn_site_layout {
  * the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
  *
  * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
- * session has none of them, and nothing can be edited there.
+ * session has none of them, and nothing can be edited there. So are gradients, which come when all
+ * layers have been (run/gradient.h), from the last layer to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T D")                                       \
@@ -69,8 +71,11 @@ enum attn_site_layout {
     X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \
     X(VALUE_ZEROING, 22, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")             \
+    X(PATTERN_X_GRAD, 25, "pattern_x_grad", "attn.hook_pattern_x_grad", DERIVED, MATRIX, "H T S")  \
+    X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
     X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
-    X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")
+    X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
+    ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
 enum attn_site {
 #define ATTN_SITE_ENUM(id, number, ...) ATTN_SITE_##id = (number),
@@ -106,6 +111,9 @@ struct attn_dims {
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
+
+/* Whether it says how a metric changes: a gradient, pattern_x_grad, relevance. */
+ATTN_API bool attn_site_is_of_metric(enum attn_site site);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
 

@@ -18,8 +18,11 @@ bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: 
 /* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
 enum attn_value_range attn_site_range(enum attn_site site);
 
-/* All derived sites, as bits. */
+/* All derived sites, gradients among them, as bits. */
 attn_site_set attn_sites_derived(void);
+
+/* The gradients of those sites of OF that have one. */
+attn_site_set attn_sites_gradients_of(attn_site_set of);
 
 /* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
  * where a layer attends to the source: see attn_site_n_key). */

@@ -45,6 +45,20 @@ class Tensors(TestCase):
             if "queries" in theirs:
                 self.assert_same(ours.queries, theirs["queries"])
 
+    @needs_cli
+    def test_gradients_are_what_the_tool_writes(self):
+        theirs = cli_arrays("-m", "fable", "--sites", "pattern,resid_pre", "--grad", "--target", " are", TEXT)
+        ours = model().run(TEXT, sites="pattern,resid_pre", target=" are", grad=True)
+        self.assertEqual(theirs.keys() - {"ids", "tokens"}, set(ours.cache))
+        for name in ours.cache:
+            self.assert_same(ours.cache[name], theirs[name], name)
+        self.assert_same(ours.pattern_grad[2, 3], ours.cache["blocks.2.attn.hook_pattern_grad"][3])
+        chosen = model().run(TEXT, sites="relevance,embed_grad", metric="ce")
+        self.assertEqual(chosen.relevance[3].shape, (len(chosen.tokens), len(chosen.tokens)))
+        self.assertEqual(chosen.embed_grad.shape, (len(chosen.tokens), 128))
+        with self.assertRaises(ValueError):
+            model().run(TEXT, grad=True)
+
     def test_indices_are_layer_and_head(self):
         r = model().run(TEXT, sites=["pattern", "z", "q", "k", "resid_post"])
         n = len(r.tokens)

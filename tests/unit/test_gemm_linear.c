@@ -110,6 +110,68 @@ static const struct sizes some_sizes[] = {
     {145, 16, 129}, {5, 1100, 66}, {50, 1030, 20}, {7, 2100, 9}, /* deeper than a piece */
 };
 
+/* The transposed map of X [n_row, n_out] (stride n_out + GAP) and columns of it, which begins with
+ * +0, or goes on from what is there. */
+static void run_transposed(const struct attn_linear_args *given, const struct setting *set,
+                           float begin, float *y)
+{
+    const size_t n_scratch = attn_linear_scratch_transposed(given->linear);
+    struct attn_linear_args args = *given;
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
+    const int n_used = set->n_thread > 0 ? set->n_thread : 1;
+    float *scratch[MAX_THREADS];
+
+    for (int i = 0; i < n_used; i++) {
+        scratch[i] = allocate(n_scratch, sizeof **scratch);
+        for (size_t j = 0; j < n_scratch; j++)
+            scratch[i][j] = NAN;
+    }
+    for (size_t i = 0; i < args.n_row * args.ldy; i++)
+        y[i] = begin;
+    args.engine = &engine;
+    args.scratch = scratch;
+    args.y = y;
+    args.is_continued = begin != -7;
+    attn_linear_run(&args, 1, pools[set->n_thread]);
+    for (int i = 0; i < n_used; i++)
+        attn_free(scratch[i]);
+}
+
+/* x W^T is the chain over the columns of W. */
+static void check_transposed(const struct attn_linear *linear, const float *w,
+                             const struct sizes *s)
+{
+    const size_t ldx = s->n_out + GAP, ldy = s->n_in + GAP, n_y = s->n_row * ldy;
+    float *x = allocate(s->n_row * ldx, sizeof *x), *y = allocate(n_y, sizeof *y);
+    float *expected = allocate(n_y, sizeof *expected);
+    struct attn_linear_args args = {.linear = linear,
+                                    .x = x,
+                                    .ldx = ldx,
+                                    .n_row = s->n_row,
+                                    .ldy = ldy,
+                                    .last_col = s->n_in,
+                                    .is_transposed = true};
+
+    attn_reference_fill(x, s->n_row * ldx, 1, s->n_in);
+    for (int setting = 0; setting < 8; setting++) {
+        const float begin = setting % 2 == 0 ? -7 : 0.3F;
+        const struct setting set = {.how =
+                                        setting / 2 % 2 == 0 ? ATTN_GEMM_JIT : ATTN_GEMM_PORTABLE,
+                                    .n_thread = setting / 4 == 0 ? 0 : 2};
+
+        for (size_t i = 0; i < n_y; i++) {
+            float sum = begin == -7 ? 0 : begin;
+
+            for (size_t j = 0; i % ldy < s->n_in && j < s->n_out; j++)
+                sum = fmaf(x[i / ldy * ldx + j], w[i % ldy * s->n_out + j], sum);
+            expected[i] = i % ldy < s->n_in ? sum : begin;
+        }
+        run_transposed(&args, &set, begin, y);
+        attn_assert_same_bits("transposed", y, expected, n_y);
+    }
+    attn_free(x), attn_free(y), attn_free(expected);
+}
+
 /* Compares for three ranges of columns, both ways to multiply and several numbers of threads. */
 static void check_settings(struct attn_linear *linear, const float *w, const float *bias,
                            const struct attn_vector *stored_bias, const float *x,
@@ -143,6 +205,7 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
                 }
             attn_free(expected);
         }
+    check_transposed(linear, w, s);
 }
 
 /* x and w of size S with all numbers exact in every type, so that types can be compared. */

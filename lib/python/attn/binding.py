@@ -88,9 +88,31 @@ ATTN_SITE_RESID_POST = 19
 ATTN_SITE_ROLLOUT = 20
 ATTN_SITE_WEIGHTED_PATTERN = 21
 ATTN_SITE_VALUE_ZEROING = 22
+ATTN_SITE_PATTERN_X_GRAD = 25
+ATTN_SITE_RELEVANCE = 26
 ATTN_SITE_LN_FINAL = 23
 ATTN_SITE_LOGITS = 24
-ATTN_N_SITE = 25
+ATTN_SITE_EMBED_GRAD = 27
+ATTN_SITE_RESID_PRE_GRAD = 28
+ATTN_SITE_Q_GRAD = 29
+ATTN_SITE_K_GRAD = 30
+ATTN_SITE_V_GRAD = 31
+ATTN_SITE_ROT_Q_GRAD = 32
+ATTN_SITE_ROT_K_GRAD = 33
+ATTN_SITE_QK_GRAD = 34
+ATTN_SITE_ATTN_SCORES_GRAD = 35
+ATTN_SITE_PATTERN_GRAD = 36
+ATTN_SITE_Z_GRAD = 37
+ATTN_SITE_ATTN_OUT_GRAD = 38
+ATTN_SITE_RESID_MID_GRAD = 39
+ATTN_SITE_MLP_PRE_GRAD = 40
+ATTN_SITE_MLP_PRE_LINEAR_GRAD = 41
+ATTN_SITE_MLP_POST_GRAD = 42
+ATTN_SITE_MLP_OUT_GRAD = 43
+ATTN_SITE_RESID_POST_GRAD = 44
+ATTN_SITE_LN_FINAL_GRAD = 45
+ATTN_SITE_LOGITS_GRAD = 46
+ATTN_N_SITE = 47
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -255,6 +277,15 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_TOKEN_METHOD_SALIENCY = 0
+ATTN_TOKEN_METHOD_GRAD_X_INPUT = 1
+ATTN_TOKEN_METHOD_IG = 2
+ATTN_TOKEN_METHOD_ATTNLRP = 3
+ATTN_TOKEN_METHOD_RELEVANCE = 4
+ATTN_N_TOKEN_METHOD = 5
+ATTN_BASELINE_MEAN = 0
+ATTN_BASELINE_ZERO = 1
+ATTN_BASELINE_GIVEN = 2
 ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
@@ -558,6 +589,14 @@ class attn_ablate_sum(Structure):
 
 
 class attn_attribute_args(Structure):
+    pass
+
+
+class attn_cell_attribution_args(Structure):
+    pass
+
+
+class attn_token_attribution_args(Structure):
     pass
 
 
@@ -1127,7 +1166,9 @@ attn_request_selection._fields_ = [
     ("layers", c_char_p),
     ("heads", c_char_p),
     ("queries", c_char_p),
-    ("later", c_void_p * 4),
+    ("gradients_of", POINTER(attn_answer_args)),
+    ("has_gradients", c_bool),
+    ("later", c_void_p * 2),
 ]
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
@@ -1317,6 +1358,20 @@ attn_attribute_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
+]
+attn_cell_attribution_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("n_most", c_size_t),
+]
+attn_token_attribution_args._fields_ = [
+    ("size", c_size_t),
+    ("method", c_int),
+    ("answer", attn_answer_args),
+    ("n_point", c_size_t),
+    ("baseline", c_int),
+    ("given", attn_input),
+    ("merges_words", c_bool),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
@@ -1822,6 +1877,10 @@ def ATTN_CATALOG_DEFAULT():
     return attn_catalog(size=sizeof(attn_catalog))
 
 
+def ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT():
+    return attn_cell_attribution_args(size=sizeof(attn_cell_attribution_args))
+
+
 def ATTN_COLOR_SCALE_DEFAULT():
     return attn_color_scale(curve=0, span=0)
 
@@ -1910,6 +1969,10 @@ def ATTN_TABLE_ORDER_DEFAULT():
     return attn_table_order(size=sizeof(attn_table_order))
 
 
+def ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT():
+    return attn_token_attribution_args(size=sizeof(attn_token_attribution_args))
+
+
 # Results and arguments of every function.
 FUNCTIONS = {
     "attn_version": (c_char_p, []),
@@ -1932,6 +1995,7 @@ FUNCTIONS = {
     "attn_site_name": (c_char_p, [c_int]),
     "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),
+    "attn_site_is_of_metric": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
@@ -2015,6 +2079,8 @@ FUNCTIONS = {
     "attn_session_reset": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_cells": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_cell_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_tokens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_token_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),

@@ -23,6 +23,10 @@ _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATT
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
+_METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
+            "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
+            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE}
+_BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
@@ -320,15 +324,54 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
             lib.attn_run_free(run)
 
 
+def _attribute_cells(question, answer, drawn_answer, limit) -> Table:
+    args = c.ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT()
+    args.n_most = limit
+    fill_answer(args.answer, question.keep, **answer)
+    return question.answer("attn_attribute_cells", args, rows="layer", detail="head", columns="key", texts="token",
+                           values="attn_x_grad", asked="of the largest cells", answer=drawn_answer,
+                           quantity="weight times the gradient of @")
+
+
+def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline_text, merge_words) -> Table:
+    name, _, points = method.partition(":")
+    args = c.ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT()
+    args.method = choice(name, _METHODS, "method")
+    args.merges_words, args.baseline = merge_words, choice(baseline, _BASELINES, "baseline")
+    if points:
+        args.n_point = int(points)
+    if baseline_text is not None:
+        args.baseline = c.ATTN_BASELINE_GIVEN
+        fill_input(args.given, baseline_text, "baseline_text", question.keep)
+    fill_answer(args.answer, question.keep, **answer)
+    quantity = {"saliency": "length of the gradient of @", "relevance": "relevance for @"}.get(name, "share of @")
+    return question.answer("attn_attribute_tokens", args, rows="position", columns="position", texts="token",
+                           values="attribution", figure=c.ATTN_FIGURE_TOKENS, answer=drawn_answer, quantity=quantity,
+                           asked="of each word" if merge_words else "of each token")
+
+
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
-              **options) -> Table:
+              method: str = "dla", metric: str = "auto", baseline: str = "mean", baseline_text=None,
+              merge_words: bool = False, **options) -> Table:
     """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, one row per part of the model.
 
     texts       many texts instead of one: means, with the column logit_sd
     by_token    each head by the key that it read from; limit: so many rows, default 20
     items       many items instead of a text, as of ablate
+    method      instead of that, by gradients of `metric`: of the tokens "saliency", "grad_x_input", "ig" or "ig:N",
+                "attnlrp", "relevance"; of the cells of patterns "attn_x_grad", with `limit`
+    baseline    of ig: "mean" or "zero"; or `baseline_text`, a text or ids of as many tokens
+    merge_words of tokens: a row a word
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
+    if method != "dla":
+        if by_token or texts is not None or question.study:
+            raise TypeError("by_token, texts and items need method='dla'")
+        asked = {"target": target, "foil": foil, "at": at, "metric": metric}
+        drawn = target, foil, metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
+        if method == "attn_x_grad":
+            return _attribute_cells(question, asked, drawn, limit)
+        return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
     fill_answer(args.answer, question.keep, target, foil, at)

@@ -136,7 +136,7 @@ class Model:
     # --- Runs ---
 
     def run(self, text, *, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
-            target=None, foil=None, at=None, metric: str = "auto",
+            target=None, foil=None, at=None, metric: str = "auto", grad: bool = False,
             on_event: Callable[[Event], Any] | None = None, **options) -> Result:
         """Runs one text and keeps the tensors that are asked for.
 
@@ -158,6 +158,9 @@ class Model:
                     result.predictions
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
+        grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:
+                    result.pattern_grad beside result.pattern; of metric="ce", too. Without it they are sites by their
+                    names, "pattern_grad", and so are "pattern_x_grad" and "relevance"
         on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
         special, special_tokens
                     as of tokenize
@@ -170,12 +173,12 @@ class Model:
         asked = {"target": target, "foil": foil, "at": at, "metric": None if metric == "auto" else metric}
         asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                     next=next, answer=asked)
+                     next=next, answer=asked, grad=grad)
         host = self._use()
         if sites is None and not on_event:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, answer=asked, **options)
+                          next=next, answer=asked, grad=grad, **options)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
         warn_of(result.notes)
         result._again = self._draw, given

@@ -355,7 +355,7 @@ class Request:
 
     def __init__(self, text=None, *, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
-                 answer=None, special="parse", special_tokens=True, **attention):
+                 answer=None, grad=False, special="parse", special_tokens=True, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
             raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
@@ -387,7 +387,8 @@ class Request:
             asked = c.attn_answer_args()
             fill_answer(asked, self.keep, **answer)
             self.keep.append(asked)
-            request.predict.answer = POINTER(c.attn_answer_args)(asked)
+            chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
+        chosen.has_gradients = bool(grad)
         self.notes: list[str] = []
         request.on_note = noting(self.notes)
 

@@ -1,0 +1,270 @@
+/*
+ * cell_attribution.c - see cell_attribution.h. The way back emits of each head the pattern and then
+ * its gradient, some rows at a time; the largest cells stay in a heap whose first is the smallest.
+ */
+#include "experiment/cell_attribution.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "experiment/derivative.h"
+#include "experiment/frame.h"
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_MOST = 20 };
+
+enum { LAYER, HEAD, QUERY, KEY, TOKEN, WEIGHT, ATTN_X_GRAD, KNOCKOUT, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [QUERY] = ATTN_COLUMN("query", INTEGER),
+    [KEY] = ATTN_COLUMN("key", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
+    [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED),
+    [KNOCKOUT] = ATTN_COLUMN_REAL("knockout", 4, NULL, SIGNED),
+};
+
+struct found_cell {
+    int layer, head;
+    size_t query, key;
+    double weight, product;
+    bool has_knockout;
+    double knockout;
+};
+
+struct attribution {
+    struct attn_frame frame;
+    const struct attn_cell_attribution_args *args;
+    struct attn_answer answer;
+    struct attn_derivative *derivative; /* owns */
+    struct attn_selection *wanted;      /* owns; of the way back */
+    struct attn_trace trace;            /* of it */
+    float *pattern;                     /* [n_row, n] owns; of the rows in hand */
+    size_t n_float;                     /* room there */
+    struct found_cell *cells;           /* [n_most] owns; [n_cell] a heap */
+    size_t n_cell, n_most, capacity;
+};
+
+/* By magnitude, the largest first; then by layer, head, query and key. */
+static int by_magnitude(const void *a, const void *b)
+{
+    const struct found_cell *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->product), -fabs(y->product));
+
+    if (order != 0)
+        return order;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->head != y->head)
+        return x->head < y->head ? -1 : 1;
+    if (x->query != y->query)
+        return x->query < y->query ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* --- The heap --------------------------------------------------------------------------------- */
+
+static void swap(struct found_cell *a, struct found_cell *b)
+{
+    const struct found_cell cell = *a;
+
+    *a = *b;
+    *b = cell;
+}
+
+/* The first, which is the last by magnitude, moves down to its place. */
+static void sink_first(struct attribution *a)
+{
+    for (size_t at = 0, child; (child = 2 * at + 1) < a->n_cell; at = child) {
+        if (child + 1 < a->n_cell && by_magnitude(&a->cells[child + 1], &a->cells[child]) > 0)
+            child++;
+        if (by_magnitude(&a->cells[at], &a->cells[child]) >= 0)
+            return;
+        swap(&a->cells[at], &a->cells[child]);
+    }
+}
+
+/* Where CELL may be put, when it is among the largest so far; its place is found afterwards. */
+static enum attn_status keep_cell(struct attribution *a, const struct found_cell *cell,
+                                  struct attn_error *err)
+{
+    if (a->n_cell == a->n_most) {
+        a->cells[0] = *cell;
+        sink_first(a);
+        return ATTN_OK;
+    }
+    ATTN_TRY(attn_grow(&a->cells, &a->capacity, a->n_cell + 1, sizeof *a->cells, err));
+    a->cells[a->n_cell] = *cell;
+    for (size_t at = a->n_cell++; at > 0; at = (at - 1) / 2) {
+        const size_t parent = (at - 1) / 2;
+
+        if (by_magnitude(&a->cells[parent], &a->cells[at]) >= 0)
+            break;
+        swap(&a->cells[parent], &a->cells[at]);
+    }
+    return ATTN_OK;
+}
+
+/* --- Rows of a pattern ------------------------------------------------------------------------ */
+
+/* What masking KEY does to a row P, whose gradient is D, of N cells. Sums go over the others: a
+ * difference from 1 would cancel. */
+static void find_knockout(const float *p, const float *d, size_t n, struct found_cell *cell)
+{
+    double total = 0, mean = 0;
+
+    for (size_t j = 0; j < n; j++)
+        if (j != cell->key) {
+            total += (double)p[j];
+            mean += (double)p[j] * (double)d[j];
+        }
+    cell->has_knockout = total > 0;
+    if (cell->has_knockout)
+        cell->knockout = cell->weight * (mean / total - (double)d[cell->key]);
+}
+
+static enum attn_status take_row(struct attribution *a, const struct attn_trace_event *event,
+                                 size_t r, struct attn_error *err)
+{
+    const float *p = a->pattern + r * event->n_col, *d = event->data + r * event->ld;
+
+    for (size_t key = 0; key < event->n_col; key++) {
+        struct found_cell cell = {.layer = event->layer,
+                                  .head = event->head,
+                                  .query = event->row0 + r,
+                                  .key = key,
+                                  .weight = (double)p[key],
+                                  .product = (double)p[key] * (double)d[key]};
+
+        if (p[key] == 0 || (a->n_cell == a->n_most && by_magnitude(&cell, &a->cells[0]) >= 0))
+            continue;
+        find_knockout(p, d, event->n_col, &cell);
+        ATTN_TRY(keep_cell(a, &cell, err));
+    }
+    return ATTN_OK;
+}
+
+/* An attn_trace_fn: rows of a pattern, then their gradient. */
+static enum attn_status on_matrix(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    struct attribution *a = user;
+    const size_t n = event->n_row * event->n_col;
+
+    if (event->site == ATTN_SITE_PATTERN) {
+        ATTN_TRY(attn_grow(&a->pattern, &a->n_float, n, sizeof *a->pattern, err));
+        for (size_t r = 0; r < event->n_row; r++)
+            memcpy(a->pattern + r * event->n_col, event->data + r * event->ld,
+                   event->n_col * sizeof *a->pattern);
+        return ATTN_OK;
+    }
+    for (size_t r = 0; r < event->n_row; r++)
+        ATTN_TRY(take_row(a, event, r, err));
+    return ATTN_OK;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status choose(struct attribution *a, struct attn_error *err)
+{
+    const attn_site_set sites =
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD);
+    struct attn_dims dims = *attn_selection_dims(a->frame.run->selection);
+
+    dims.sites |= sites;
+    ATTN_TRY(attn_selection_create(&dims, &a->wanted, err));
+    a->trace = (struct attn_trace){a->wanted, on_matrix, a};
+    return attn_selection_set_sites(a->wanted, sites, err);
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attribution *a = state;
+
+    a->args = a->frame.args;
+    a->n_most = a->args->n_most > 0 ? a->args->n_most : DEFAULT_MOST;
+    ATTN_TRY(attn_frame_find_answer(&a->frame, &a->args->answer, &a->answer, err));
+    ATTN_TRY(attn_error_at(attn_answer_check_goal(&a->answer, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
+    return attn_derivative_create(&a->answer, ATTN_BACKWARD_PLAIN, &a->trace, &a->derivative, err);
+}
+
+static enum attn_status append(struct attribution *a, const struct found_cell *cell,
+                               struct attn_error *err)
+{
+    struct attn_cell row[N_COLUMN] = {[LAYER] = attn_cell_integer(cell->layer),
+                                      [HEAD] = attn_cell_integer(cell->head),
+                                      [QUERY] = attn_cell_integer((int64_t)cell->query),
+                                      [KEY] = attn_cell_integer((int64_t)cell->key),
+                                      [TOKEN] =
+                                          attn_cell_position(&a->frame.run->text.tokens, cell->key),
+                                      [WEIGHT] = attn_cell_real(cell->weight),
+                                      [ATTN_X_GRAD] = attn_cell_real(cell->product)};
+
+    if (cell->has_knockout)
+        row[KNOCKOUT] = attn_cell_real(cell->knockout);
+    return attn_frame_append(&a->frame, row, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attribution *a = state;
+    const struct attn_sequence *text = &a->frame.run->text;
+    const size_t d = a->frame.config->d_model;
+    float *x = attn_frame_alloc(&a->frame, text->n, d * sizeof *x);
+    double value;
+
+    ATTN_TRY(attn_frame_memory(&a->frame, err));
+    if (text->rows)
+        memcpy(x, text->rows, text->n * d * sizeof *x);
+    else
+        attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), text->ids, text->n,
+                          x);
+    ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
+    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    if (a->n_cell > 0)
+        qsort(a->cells, a->n_cell, sizeof *a->cells, by_magnitude);
+    for (size_t i = 0; i < a->n_cell; i++)
+        ATTN_TRY(append(a, &a->cells[i], err));
+    return ATTN_OK;
+}
+
+static void release(void *state)
+{
+    struct attribution *a = state;
+
+    attn_derivative_free(a->derivative);
+    attn_selection_free(a->wanted);
+    attn_free(a->pattern);
+    attn_free(a->cells);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "attribution",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
+    .state_size = sizeof(struct attribution),
+    .prepare = prepare,
+    .ask = ask,
+    .release = release,
+};
+
+enum attn_status attn_attribute_cells(struct attn_host *host, const struct attn_request *request,
+                                      const struct attn_cell_attribution_args *given,
+                                      struct attn_table **table, struct attn_error *err)
+{
+    struct attn_cell_attribution_args args = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+
+    return attn_experiment_perform(&experiment, &inquiry, err);
+}

@@ -1,0 +1,434 @@
+/*
+ * token_attribution.c - see token_attribution.h. Each method is one way back, or for ig one for
+ * each point between the baseline and the text; sums are in double precision.
+ */
+#include "experiment/token_attribution.h"
+
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "experiment/derivative.h"
+#include "experiment/frame.h"
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
+#include "run/relevance.h"
+#include "run/request_internal.h"
+#include "text/words.h"
+#include "trace/selection_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_POINTS = 50, IDS_AT_ONCE = 64 };
+
+static const double pi = 3.14159265358979323846;
+
+enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN("part", TEXT),
+    [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [ID] = ATTN_COLUMN("id", INTEGER),
+    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
+};
+
+static const bool has_sum[] = {
+#define METHOD_HAS_SUM(id, number, name, sum) [ATTN_TOKEN_METHOD_##id] = (sum),
+    ATTN_TOKEN_METHOD_MAP(METHOD_HAS_SUM)
+#undef METHOD_HAS_SUM
+};
+
+struct attribution {
+    struct attn_frame frame; /* its capture has what is wanted of gradients */
+    const struct attn_token_attribution_args *args;
+    struct attn_answer answer;
+    struct attn_derivative *derivative; /* owns */
+    struct attn_relevance *relevance;   /* owns; or NULL */
+    struct attn_selection *wanted;      /* owns; of the way back */
+    struct attn_trace trace;            /* of it */
+    size_t n, d;
+    float *e, *b, *x;    /* [n, d] embeddings: the text's, the baseline's, between them */
+    double *gradient;    /* [n, d] or the mean of several */
+    double *attribution; /* [n] */
+    double pos, model;
+};
+
+/* --- Gradients -------------------------------------------------------------------------------- */
+
+/* An attn_trace_fn. */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attribution *a = user;
+    const struct attn_trace *trace = attn_capture_trace(a->frame.capture);
+
+    if (event->site != ATTN_SITE_PATTERN_X_GRAD)
+        return trace->on_event(trace->user, event, err);
+    attn_relevance_add(a->relevance, event);
+    return ATTN_OK;
+}
+
+/* What is kept, of a way back or of what is made of it; and what that is asked for. */
+static enum attn_status choose(struct attribution *a, struct attn_error *err)
+{
+    const bool is_relevance = a->args->method == ATTN_TOKEN_METHOD_RELEVANCE;
+    const enum attn_site kept = is_relevance ? ATTN_SITE_RELEVANCE : ATTN_SITE_EMBED_GRAD;
+    const enum attn_site wanted = is_relevance ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
+    struct attn_dims dims = *attn_selection_dims(a->frame.run->selection);
+    struct attn_frame *frame = &a->frame;
+
+    dims.sites |= ATTN_SITE_BIT(kept) | ATTN_SITE_BIT(wanted);
+    ATTN_TRY(attn_selection_create(&dims, &frame->selection, err));
+    ATTN_TRY(attn_selection_set_sites(frame->selection, ATTN_SITE_BIT(kept), err));
+    if (is_relevance) {
+        ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
+        ATTN_TRY(attn_selection_keep_queries(frame->selection, a->answer.position, 1, err));
+        ATTN_TRY(attn_relevance_create(frame->selection, attn_host_pool(frame->host, 1e9),
+                                       &a->relevance, err));
+    }
+    ATTN_TRY(attn_selection_create(&dims, &a->wanted, err));
+    ATTN_TRY(attn_selection_set_sites(a->wanted, ATTN_SITE_BIT(wanted), err));
+    a->trace = (struct attn_trace){a->wanted, on_gradient, a};
+    return attn_capture_create(frame->selection, &frame->capture, err);
+}
+
+/* gradient += WEIGHT times what it is at X, the metric there in *VALUE. */
+static enum attn_status add_gradient(struct attribution *a, const float *x, double weight,
+                                     double *value, struct attn_error *err)
+{
+    const float *found;
+
+    ATTN_TRY(attn_derivative_feed(a->derivative, x, value, err));
+    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    found = attn_capture_tensor(a->frame.capture, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    for (size_t i = 0; i < a->n * a->d; i++)
+        a->gradient[i] += weight * (double)found[i];
+    return ATTN_OK;
+}
+
+/* --- Embeddings ------------------------------------------------------------------------------- */
+
+static void gather(const struct attribution *a, const int32_t *ids, size_t n, float *x)
+{
+    attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
+}
+
+/* The mean row of the vocabulary, at every position. */
+static void find_mean(struct attribution *a)
+{
+    const size_t n_vocab = a->frame.config->n_vocab, d = a->d;
+    double *sum = a->gradient; /* [d], which is 0 again afterwards */
+    int32_t ids[IDS_AT_ONCE];
+
+    for (size_t first = 0; first < n_vocab; first += IDS_AT_ONCE) {
+        const size_t n = n_vocab - first < IDS_AT_ONCE ? n_vocab - first : IDS_AT_ONCE;
+
+        for (size_t i = 0; i < n; i++)
+            ids[i] = (int32_t)(first + i);
+        for (size_t i = 0; i < n; i++) {
+            gather(a, &ids[i], 1, a->b);
+            for (size_t j = 0; j < d; j++)
+                sum[j] += (double)a->b[j];
+        }
+    }
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < d; j++)
+            a->b[i * d + j] = (float)(sum[j] / (double)n_vocab);
+    memset(sum, 0, d * sizeof *sum);
+}
+
+static enum attn_status read_given(struct attribution *a, struct attn_error *err)
+{
+    struct attn_request request = a->frame.request;
+    struct attn_sequence text = {0};
+    enum attn_status status;
+
+    request.input = a->args->given;
+    status = attn_sequence_read(&request, a->frame.run->model, a->frame.run->tokenizer, &text, err);
+    if (status == ATTN_OK && (!text.ids || text.n != a->n)) {
+        attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu", text.n,
+                       text.n == 1 ? "" : "s", a->n);
+        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    if (status == ATTN_OK)
+        gather(a, text.ids, a->n, a->b);
+    attn_sequence_release(&text);
+    return status;
+}
+
+static enum attn_status find_baseline(struct attribution *a, struct attn_error *err)
+{
+    switch (a->args->baseline) {
+    case ATTN_BASELINE_GIVEN:
+        return read_given(a, err);
+    case ATTN_BASELINE_MEAN:
+        find_mean(a);
+        return ATTN_OK;
+    default:
+        return ATTN_OK; /* zeros */
+    }
+}
+
+/* --- Methods ---------------------------------------------------------------------------------- */
+
+/* Point I of N of Gauss and Legendre on 0 .. 1, and its weight: a root of a polynomial, by Newton's
+ * method. */
+static double find_point(size_t i, size_t n, double *weight)
+{
+    double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
+
+    for (int step = 0; step < 100; step++) {
+        double p = 1, before = 0, change;
+
+        for (size_t k = 0; k < n; k++) { /* p_k+1 from p_k and p_k-1 */
+            const double next =
+                ((2 * (double)k + 1) * x * p - (double)k * before) / ((double)k + 1);
+
+            before = p;
+            p = next;
+        }
+        slope = (double)n * (x * p - before) / (x * x - 1);
+        change = p / slope;
+        x -= change;
+        if (fabs(change) < 1e-15)
+            break;
+    }
+    *weight = 1 / ((1 - x * x) * slope * slope);
+    return (1 - x) / 2;
+}
+
+static enum attn_status integrate(struct attribution *a, struct attn_error *err)
+{
+    const size_t n_point = a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
+    double at_text, at_baseline;
+
+    ATTN_TRY(find_baseline(a, err));
+    for (size_t i = 0; i < n_point; i++) {
+        double weight, value;
+        const double at = find_point(i, n_point, &weight);
+
+        for (size_t j = 0; j < a->n * a->d; j++)
+            a->x[j] = (float)((double)a->b[j] + at * ((double)a->e[j] - (double)a->b[j]));
+        ATTN_TRY(add_gradient(a, a->x, weight, &value, err));
+        attn_frame_report(&a->frame, i + 1, n_point + 2);
+    }
+    ATTN_TRY(attn_derivative_feed(a->derivative, a->b, &at_baseline, err));
+    ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &at_text, err));
+    a->model = at_text - at_baseline;
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = i * a->d; j < (i + 1) * a->d; j++)
+            a->attribution[i] += ((double)a->e[j] - (double)a->b[j]) * a->gradient[j];
+    return ATTN_OK;
+}
+
+/* At the text itself: e . d, or the length of d. */
+static enum attn_status multiply(struct attribution *a, struct attn_error *err)
+{
+    const bool is_length = a->args->method == ATTN_TOKEN_METHOD_SALIENCY;
+    const float *resid = attn_derivative_resid(a->derivative, 0);
+
+    ATTN_TRY(add_gradient(a, a->e, 1, &a->model, err));
+    for (size_t i = 0; i < a->n; i++) {
+        double sum = 0;
+
+        for (size_t j = i * a->d; j < (i + 1) * a->d; j++) {
+            sum += a->gradient[j] * (is_length ? a->gradient[j] : (double)a->e[j]);
+            a->pos += ((double)resid[j] - (double)a->e[j]) * a->gradient[j];
+        }
+        a->attribution[i] = is_length ? sqrt(sum) : sum;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status find_relevance(struct attribution *a, struct attn_error *err)
+{
+    const int last = (int)a->frame.config->n_layer - 1;
+    const float *row;
+    double value;
+
+    ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &value, err));
+    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
+    row = attn_capture_tensor(a->frame.capture, ATTN_SITE_RELEVANCE, last);
+    for (size_t i = 0; i < a->n; i++) /* a token's own 1 would hide the others */
+        a->attribution[i] = (double)row[i] - (i == a->answer.position ? 1 : 0);
+    return ATTN_OK;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* A row of the tokens FIRST .. LAST-1: one, or a word. TEXT is empty. */
+static enum attn_status append_tokens(struct attribution *a, size_t first, size_t last,
+                                      struct attn_buffer *text, struct attn_error *err)
+{
+    const struct attn_sequence *tokens = &a->frame.run->text;
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string("token"), [POSITION] = attn_cell_integer((int64_t)first)};
+    double sum = 0;
+
+    for (size_t i = first; i < last; i++) {
+        sum += a->attribution[i];
+        if (tokens->tokens.bytes)
+            attn_buffer_append(text, tokens->tokens.bytes[i], tokens->tokens.sizes[i]);
+    }
+    ATTN_TRY(attn_buffer_check(text, err));
+    if (tokens->tokens.bytes)
+        row[TOKEN] = attn_cell_text(text->data, text->size);
+    if (tokens->ids && !a->args->merges_words)
+        row[ID] = attn_cell_integer(tokens->ids[first]);
+    row[ATTRIBUTION] = attn_cell_real(sum);
+    return attn_frame_append(&a->frame, row, err);
+}
+
+static enum attn_status append_part(struct attribution *a, const char *part, double x,
+                                    struct attn_error *err)
+{
+    const struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(part), [ATTRIBUTION] = attn_cell_real(x)};
+
+    return attn_frame_append(&a->frame, row, err);
+}
+
+static enum attn_status append_sums(struct attribution *a, struct attn_error *err)
+{
+    const bool is_ig = a->args->method == ATTN_TOKEN_METHOD_IG;
+    const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
+    double sum = has_pos ? a->pos : 0;
+
+    if (!has_sum[a->args->method])
+        return ATTN_OK;
+    for (size_t i = 0; i < a->n; i++)
+        sum += a->attribution[i];
+    if (has_pos)
+        ATTN_TRY(append_part(a, "pos", a->pos, err));
+    ATTN_TRY(append_part(a, "sum", sum, err));
+    ATTN_TRY(append_part(a, "model", a->model, err));
+    if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
+        attn_request_note(&a->frame.request,
+                          "the attributions add up to %.4g, and the model says %.4g: more points "
+                          "than %zu, or another baseline, bring them together",
+                          sum, a->model,
+                          a->args->n_point > 0 ? a->args->n_point : (size_t)DEFAULT_POINTS);
+    else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
+        attn_request_note(&a->frame.request,
+                          "the attributions add up to %.4g, and the model says %.4g: of this "
+                          "method they are equal in a linear model alone",
+                          sum, a->model);
+    return ATTN_OK;
+}
+
+static enum attn_status append_all(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_run *run = a->frame.run;
+    bool *begins = attn_frame_alloc(&a->frame, a->n, sizeof *begins);
+
+    ATTN_TRY(attn_frame_memory(&a->frame, err));
+    if (a->args->merges_words)
+        attn_words_mark(run->tokenizer, run->text.ids, a->n, begins);
+    for (size_t first = 0, last; first < a->n; first = last) {
+        struct attn_buffer text = {0};
+        enum attn_status status;
+
+        last = first + 1;
+        while (a->args->merges_words && last < a->n && !begins[last])
+            last++;
+        status = append_tokens(a, first, last, &text, err);
+        attn_buffer_release(&text);
+        ATTN_TRY(status);
+    }
+    return append_sums(a, err);
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status check_args(const void *args, struct attn_error *err)
+{
+    const struct attn_token_attribution_args *given = args;
+
+    return attn_is_choice(given->method, ATTN_N_TOKEN_METHOD, "method", err) &&
+                   attn_is_choice(given->baseline, ATTN_BASELINE_GIVEN + 1, "baseline", err)
+               ? ATTN_OK
+               : ATTN_INVALID;
+}
+
+static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
+{
+    if (a->args->merges_words && !a->frame.run->text.tokens.bytes)
+        return attn_error_set(err, ATTN_INVALID,
+                              "words need the text of tokens, and these tokens have none");
+    return attn_answer_check_goal(&a->answer, err);
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attribution *a = state;
+    struct attn_frame *frame = &a->frame;
+    const struct attn_run *run = frame->run;
+
+    a->args = frame->args;
+    a->n = run->text.n;
+    a->d = frame->config->d_model;
+    ATTN_TRY(attn_frame_find_answer(frame, &a->args->answer, &a->answer, err));
+    ATTN_TRY(attn_error_at(check_metric(a, err), ATTN_STAGE_OPTIONS, err));
+    a->e = attn_frame_alloc(frame, a->n, a->d * sizeof *a->e);
+    a->b = attn_frame_alloc(frame, a->n, a->d * sizeof *a->b);
+    a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
+    a->gradient = attn_frame_alloc(frame, a->n, a->d * sizeof *a->gradient);
+    a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
+    if (run->text.rows)
+        memcpy(a->e, run->text.rows, a->n * a->d * sizeof *a->e);
+    else
+        gather(a, run->text.ids, a->n, a->e);
+    return attn_derivative_create(
+        &a->answer,
+        a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN,
+        &a->trace, &a->derivative, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attribution *a = state;
+    enum attn_status status;
+
+    if (a->args->method == ATTN_TOKEN_METHOD_IG)
+        status = integrate(a, err);
+    else if (a->args->method == ATTN_TOKEN_METHOD_RELEVANCE)
+        status = find_relevance(a, err);
+    else
+        status = multiply(a, err);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
+    return append_all(a, err);
+}
+
+static void release(void *state)
+{
+    struct attribution *a = state;
+
+    attn_derivative_free(a->derivative);
+    attn_relevance_free(a->relevance);
+    attn_selection_free(a->wanted);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "attribution",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
+    .state_size = sizeof(struct attribution),
+    .check = check_args,
+    .prepare = prepare,
+    .ask = ask,
+    .release = release,
+};
+
+enum attn_status attn_attribute_tokens(struct attn_host *host, const struct attn_request *request,
+                                       const struct attn_token_attribution_args *given,
+                                       struct attn_table **table, struct attn_error *err)
+{
+    struct attn_token_attribution_args args = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+
+    return attn_experiment_perform(&experiment, &inquiry, err);
+}

@@ -1,0 +1,396 @@
+/*
+ * backward.c - see backward.h: the life of a pass back, its memory, and the order of layers.
+ *
+ * Memory: of each of the layer's tensors that its gradients read one, in the session that computes
+ * layers again, and its gradient, here; and two sums over queries for the keys of each head.
+ */
+#include "model/backward.h"
+
+#include "attention/kind_internal.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "model/backward_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+enum {
+    LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
+};
+
+/* --- what there is no way back through -------------------------------------------------------- */
+
+static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,
+                                    struct attn_error *err)
+{
+    const char *what = attn_attention_kind_name(attention->kind);
+
+    const enum attn_engine engine = attn_attention_engine(attention);
+
+    if (engine == ATTN_ENGINE_LINEAR || engine == ATTN_ENGINE_LOWRANK)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients go through a softmax over keys, and '%s' attention of "
+                              "layer %zu has none",
+                              what, layer);
+    if (attention->dropout > 0)
+        return attn_error_set(err, ATTN_INVALID, "there are no gradients with `dropout`");
+    if (attention->masking != ATTN_MASKING_INF)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients expect that masked scores are minus infinity, which is "
+                              "`masking` inf");
+    if (attention->similarity != ATTN_SIMILARITY_DOT)
+        return attn_error_set(err, ATTN_INVALID, "there are no gradients with `similarity` cosine");
+    return ATTN_OK;
+}
+
+enum attn_status attn_backward_check(const struct attn_model *model,
+                                     const struct attn_attention *attention, struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+    const struct attn_quote name = attn_quote_string(model->name);
+
+    if (config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of logits, and '%s' has no output layer",
+                              name.text);
+    if (!config->has_residual)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients need a residual stream, which '%s' does not have",
+                              name.text);
+    if (model->compute != ATTN_COMPUTE_F32)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are computed in float32, not in bfloat16 (`compute`)");
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        if (config->is_cross[layer])
+            return attn_error_set(err, ATTN_INVALID,
+                                  "there are no gradients through layer %zu of '%s', which attends "
+                                  "to a source",
+                                  layer, name.text);
+        ATTN_TRY(check_layer(&attention[layer], layer, err));
+    }
+    return ATTN_OK;
+}
+
+/* --- layers computed again -------------------------------------------------------------------- */
+
+/* An attn_trace_fn: keeps q and k as they are before their norms. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_backward *b = user;
+    float *kept = event->site == ATTN_SITE_Q ? b->q : event->site == ATTN_SITE_K ? b->k : NULL;
+
+    (void)err;
+    for (size_t i = 0; kept && i < event->n_row; i++)
+        memcpy(kept + (event->row0 + i) * event->ld + (size_t)event->head * event->n_col,
+               event->data + i * event->ld, event->n_col * sizeof *kept);
+    return ATTN_OK;
+}
+
+/* The last tensor of a layer that is computed again. */
+static enum attn_site last_site(const struct attn_config *config)
+{
+    if (config->d_mlp == 0)
+        return ATTN_SITE_Z;
+    return config->has_gated_mlp ? ATTN_SITE_MLP_PRE_LINEAR : ATTN_SITE_MLP_PRE;
+}
+
+/* Every row of that, and what a line of the forward pass would else take the place of. */
+static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
+                                        struct attn_error *err)
+{
+    const struct attn_config *config = &b->model->config;
+    attn_site_set sites = ATTN_SITE_BIT(last_site(config));
+
+    if (config->d_mlp > 0)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_MLP_PRE);
+    if (config->qk_norm != ATTN_QK_NORM_NONE)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
+    ATTN_TRY(attn_selection_create(dims, &b->computed, err));
+    return attn_selection_set_sites(b->computed, sites, err);
+}
+
+void attn_again_step(struct attn_backward *b)
+{
+    if (attn_backward_is_over(b))
+        return;
+    attn_session_reset(b->again);
+    b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
+    b->status = attn_session_feed_layer(b->again, b->layer, b->resid[b->layer], b->n, b->err);
+}
+
+/* --- the trace -------------------------------------------------------------------------------- */
+
+bool attn_backward_is_over(struct attn_backward *b)
+{
+    if (b->status == ATTN_OK && b->f->cancel && *b->f->cancel != 0)
+        b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
+    return b->status != ATTN_OK;
+}
+
+static enum attn_status refuse_values(const struct attn_backward *b)
+{
+    const struct attn_quote name = attn_quote_string(b->model->name);
+
+    if (b->layer == ATTN_NO_LAYER)
+        return attn_error_set(b->err, ATTN_FORMAT,
+                              "gradients of '%s' outside of its layers are too large for float32",
+                              name.text);
+    return attn_error_set(b->err, ATTN_FORMAT,
+                          "gradients in layer %d of '%s' are too large for float32", b->layer,
+                          name.text);
+}
+
+void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
+{
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    while (!attn_backward_is_over(b) &&
+           attn_trace_next_part(b->asked_by->selection, event, &row, &part)) {
+        for (size_t i = 0; i < part.n_row && b->status == ATTN_OK; i++)
+            if (!b->f->engine.kernels->is_finite(part.data + i * part.ld, part.n_col))
+                b->status = refuse_values(b);
+        if (b->status == ATTN_OK)
+            b->status = attn_call_status(b->asked_by->on_event(b->asked_by->user, &part, b->err),
+                                         "on_event", b->err);
+    }
+}
+
+static bool wants_head(const struct attn_backward *b, enum attn_site site, int head)
+{
+    const struct attn_selection *selection = b->asked_by->selection;
+
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return true;
+    case ATTN_LAYOUT_KEY:
+        return attn_selection_has_kv_head(selection, b->layer, head);
+    default:
+        return attn_selection_has_head(selection, b->layer, head);
+    }
+}
+
+void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
+{
+    const struct attn_dims *dims = &b->f->dims;
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const size_t n_head = layout == ATTN_LAYOUT_VECTOR ? 1
+                          : layout == ATTN_LAYOUT_KEY  ? dims->n_kv_head
+                                                       : dims->n_head;
+    size_t width;
+
+    if (site == ATTN_N_SITE || !attn_selection_wants(b->asked_by->selection, site, b->layer))
+        return;
+    width = attn_site_width(site, dims);
+    for (int head = 0; head < (int)n_head; head++) {
+        const struct attn_trace_event event = {.site = site,
+                                               .layer = b->layer,
+                                               .head = layout == ATTN_LAYOUT_VECTOR ? ATTN_ALL_HEADS
+                                                                                    : head,
+                                               .n_row = b->n,
+                                               .n_col = width,
+                                               .ld = n_head * width,
+                                               .data = data + (size_t)head * width};
+
+        if (wants_head(b, site, head))
+            attn_emit_back(b, &event);
+    }
+}
+
+/* --- creating --------------------------------------------------------------------------------- */
+
+static float *take(struct attn_backward *b, size_t n_col)
+{
+    return attn_arena_take(&b->arena, b->n, n_col * sizeof(float));
+}
+
+/* The most matrices of one layer that are watched, all heads counted. */
+static size_t n_watched_matrix(const struct attn_backward *b)
+{
+    const struct attn_selection *selection = b->asked_by->selection;
+    size_t most = 0;
+
+    for (int layer = 0; layer < (int)b->f->dims.n_layer; layer++) {
+        const attn_site_set watched = attn_heads_back_watched(selection, layer);
+        const size_t n = (size_t)__builtin_popcountll(watched) *
+                         (watched != 0 ? attn_selection_n_head(selection, layer) : 0);
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void plan_logits(struct attn_backward *b, size_t n_goal)
+{
+    const size_t n_vocab = b->f->dims.n_vocab, n_fit = LOGIT_BYTES / sizeof(float) / n_vocab;
+    const bool has_cap = b->model->config.logits_cap > 0;
+
+    b->n_logit_row = n_fit < n_goal ? n_fit : n_goal;
+    b->n_logit_row = b->n_logit_row == 0 ? 1 : b->n_logit_row;
+    b->logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
+    b->raw = attn_arena_take(&b->arena, has_cap ? b->n_logit_row : 0, n_vocab * sizeof(float));
+    b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
+}
+
+/* The MLP has been gone through when the heads begin: their gradients lie where its were. */
+static void plan_shared(struct attn_backward *b)
+{
+    const struct attn_config *config = &b->model->config;
+    const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
+    const size_t d_v = config->n_kv_head * config->d_value;
+    const size_t n_head_float = d_q + d_k + d_v + config->n_head * config->d_value;
+    const size_t n_mlp_float = (config->has_gated_mlp ? 2 : 1) * config->d_mlp;
+    float *shared = take(b, n_head_float > n_mlp_float ? n_head_float : n_mlp_float);
+
+    if (!shared) /* measuring */
+        return;
+    b->d_mlp = b->d_q = shared;
+    b->d_mlp_linear = b->d_mlp + b->n * config->d_mlp;
+    b->d_k = b->d_q + b->n * d_q;
+    b->d_v = b->d_k + b->n * d_k;
+    b->d_z = b->d_v + b->n * d_v;
+}
+
+static void plan(struct attn_backward *b, size_t n_goal)
+{
+    const struct attn_forward *f = b->f;
+    const struct attn_config *config = &b->model->config;
+    const size_t d = config->d_model, d_q = config->n_head * config->d_head;
+    const size_t d_k = config->n_kv_head * config->d_head;
+    const bool has_norms = config->qk_norm != ATTN_QK_NORM_NONE;
+    const struct attn_heads_back_sizes sizes = {.heads = {.shape = f->shape,
+                                                          .n_head = config->n_head,
+                                                          .n_kv_head = config->n_kv_head,
+                                                          .n_query = b->n,
+                                                          .n_key = b->n,
+                                                          .n_worker = f->n_worker},
+                                                .attention = f->attention,
+                                                .n_layer = config->n_layer,
+                                                .n_watched = n_watched_matrix(b)};
+
+    b->d = take(b, d);
+    b->d_normed = take(b, d);
+    b->product = take(b, d);
+    b->unnormed = take(b, d); /* pages that no norm fills are never touched */
+    b->d_branch = take(b, config->has_parallel_residual ? d : 0);
+    b->q = take(b, has_norms ? d_q : 0);
+    b->k = take(b, has_norms ? d_k : 0);
+    plan_shared(b);
+    plan_logits(b, n_goal);
+    attn_heads_back_plan(&b->heads, &b->arena, &sizes);
+}
+
+static enum attn_status build(struct attn_backward *b, const struct attn_backward_options *options,
+                              struct attn_error *err)
+{
+    struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_dims dims = attn_config_dims(&b->model->config, options->n);
+
+    attn_attention_set_dims(options->attention, &dims);
+    ATTN_TRY(attn_backward_check(b->model, options->attention, err));
+    ATTN_TRY(choose_computed(b, &dims, err));
+    b->trace = (struct attn_trace){b->computed, on_event, b};
+    session.n_max = options->n;
+    session.cache = ATTN_CACHE_ONE_LAYER;
+    session.reads_once = options->reads_once;
+    session.pool = options->pool;
+    session.trace = &b->trace;
+    session.attention = options->attention;
+    session.cancel = options->cancel;
+    session.gemm = options->gemm;
+    session.isa = options->isa;
+    ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->again, err));
+    b->f = &b->again->forward;
+    if (attn_plan_work(b->f, b->n) >= ATTN_SHARED_WORK)
+        b->pool = options->pool;
+    plan(b, options->n_goal);
+    ATTN_TRY(attn_arena_allocate(&b->arena, err));
+    plan(b, options->n_goal);
+    return ATTN_OK;
+}
+
+enum attn_status attn_backward_create(const struct attn_model *model,
+                                      const struct attn_backward_options *options,
+                                      struct attn_backward **backward, struct attn_error *err)
+{
+    struct attn_backward *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->model = model;
+    made->asked_by = options->trace;
+    made->rule = options->rule;
+    made->n = options->n;
+    status = build(made, options, err);
+    if (status == ATTN_OK)
+        *backward = made;
+    else
+        attn_backward_free(made);
+    return status;
+}
+
+void attn_backward_free(struct attn_backward *backward)
+{
+    if (!backward)
+        return;
+    attn_session_free(backward->again);
+    attn_selection_free(backward->computed);
+    attn_arena_release(&backward->arena);
+    attn_free(backward);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* The first layer that is gone back through. */
+static int first_layer(const struct attn_backward *b)
+{
+    const struct attn_selection *selection = b->asked_by->selection;
+    const int n_layer = (int)b->f->dims.n_layer;
+    const attn_site_set derived = attn_sites_derived();
+
+    if (attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
+        return 0;
+    for (int layer = 0; layer < n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if ((derived & ATTN_SITE_BIT(site)) != 0 && attn_site_is_in_layer(site) &&
+                attn_selection_wants(selection, site, layer))
+                return layer;
+    return n_layer;
+}
+
+static void check_finite(struct attn_backward *b, int layer)
+{
+    b->layer = layer;
+    if (b->status == ATTN_OK &&
+        !b->f->engine.kernels->is_finite(b->d, b->n * b->model->config.d_model))
+        b->status = refuse_values(b);
+    b->layer = ATTN_NO_LAYER;
+}
+
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+                                   const struct attn_backward_goal *goal, struct attn_error *err)
+{
+    struct attn_backward *b = backward;
+    const int first = first_layer(b);
+
+    b->resid = resid;
+    b->layer = ATTN_NO_LAYER;
+    b->status = ATTN_OK;
+    b->err = err;
+    attn_output_back(b, goal);
+    check_finite(b, ATTN_NO_LAYER);
+    for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);
+         layer--) {
+        attn_block_back(b, layer);
+        check_finite(b, layer);
+    }
+    if (first == 0)
+        attn_visit_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+    return b->status;
+}

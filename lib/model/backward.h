@@ -1,0 +1,66 @@
+/*
+ * backward.h - gradients of a number that is made of the logits, by every tensor between them and
+ * the embeddings.
+ *
+ *     attn_backward_create(model, &options, &backward, &err);   // all memory
+ *     attn_backward_run(backward, resid, &goal, &err);          // the trace gets the gradients
+ *     attn_backward_free(backward);
+ *
+ * Of the forward pass the residual stream into each layer is kept, by the caller. Each layer is
+ * computed again from it, as far as its gradients read, and then gone through from its end to its
+ * beginning; so layers come last to first. No gradient of a weight is computed.
+ *
+ * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, or what is
+ * watched.
+ */
+#ifndef ATTN_MODEL_BACKWARD_H
+#define ATTN_MODEL_BACKWARD_H
+
+#include "attention/backward.h"
+#include "model/session.h"
+
+struct attn_backward;
+
+struct attn_backward_options {
+    size_t n; /* positions, all of one text */
+    enum attn_backward_rule rule;
+    size_t n_goal;                          /* rows of logits that the number is made of, at most */
+    const struct attn_trace *trace;         /* borrowed; wants gradients */
+    const struct attn_attention *attention; /* [n_layer], as the layers ran; borrowed while it is
+                                               created */
+    struct attn_pool *pool;                 /* borrowed; NULL: the caller's thread alone */
+    const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
+    bool reads_once;                        /* as of sessions; and gemm and isa likewise */
+    enum attn_gemm gemm;
+    enum attn_isa isa;
+};
+
+/* The number m: what it is made of, and its derivative. */
+struct attn_backward_goal {
+    size_t first, n;   /* rows of logits */
+    bool reads_logits; /* the derivative depends on them */
+
+    /* Sets those of D [n_vocab], which is 0, that are not. LOGITS are of position ROW, after the
+     * soft cap; NULL unless it reads them. */
+    void (*differentiate)(const void *context, size_t row, const float *logits, float *d);
+    const void *context;
+};
+
+/* ATTN_INVALID, with what is in the way: attention without a pattern or with dropout, layers that
+ * attend to a source, no residual stream, no output layer, weights multiplied in bfloat16. */
+enum attn_status attn_backward_check(const struct attn_model *model,
+                                     const struct attn_attention *attention,
+                                     struct attn_error *err);
+
+enum attn_status attn_backward_create(const struct attn_model *model,
+                                      const struct attn_backward_options *options,
+                                      struct attn_backward **backward, struct attn_error *err);
+
+/* RESID [n_layer + 1], each [n, d_model]: resid_pre of every layer, and resid_post of the last.
+ * ATTN_CANCELED, what the trace returned, or ATTN_FORMAT for gradients that are not finite. */
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+                                   const struct attn_backward_goal *goal, struct attn_error *err);
+
+void attn_backward_free(struct attn_backward *backward); /* NULL is allowed */
+
+#endif

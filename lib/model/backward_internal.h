@@ -1,0 +1,104 @@
+/*
+ * backward_internal.h - what going back works on, and its lines. For backward*.c.
+ *
+ * A layer is computed again by a session of its own, whose buffers keep what the layer's gradients
+ * read: f->q, f->k, f->v (those that scores are made of), f->z, f->resid (the stream before the
+ * MLP), f->mlp and f->mlp_linear (before the activation). d_NAME is the gradient of NAME.
+ *
+ * A line takes the gradient of what its line in block.c computes to the gradient of what that
+ * reads, and visits the sites of the latter: the trace gets them. After the first failure it does
+ * nothing.
+ */
+#ifndef ATTN_MODEL_BACKWARD_INTERNAL_H
+#define ATTN_MODEL_BACKWARD_INTERNAL_H
+
+#include "model/backward.h"
+#include "model/session_internal.h"
+
+struct attn_backward {
+    const struct attn_model *model;
+    struct attn_session *again;      /* owns; computes layers again */
+    struct attn_forward *f;          /* its pass */
+    struct attn_selection *computed; /* owns; what it has to compute of a layer */
+    struct attn_trace trace;         /* takes q and k before their norms */
+    const struct attn_trace *asked_by;
+    enum attn_backward_rule rule;
+    struct attn_pool *pool; /* NULL when the work is too small to share */
+    size_t n;               /* positions */
+
+    const float *const *resid; /* [n_layer + 1], of the run */
+    int layer;
+    enum attn_status status; /* the first failure */
+    struct attn_error *err;
+
+    struct attn_arena arena; /* owns what follows */
+    float *d;                /* [n, D] of the residual stream, where the pass is */
+    float *d_normed;         /* [n, D] of what a norm gives */
+    float *d_branch;         /* [n, D] of the stream, through a parallel MLP */
+    float *unnormed;         /* [n, D] what a norm after attention or MLP reads */
+    float *product;          /* [n, D] on its way into a sum */
+    float *q, *k;            /* before their norms; NULL: they have none */
+    float *d_mlp, *d_mlp_linear;
+    float *d_q, *d_k, *d_v, *d_z;   /* where those were */
+    float *logits, *raw, *d_logits; /* [n_logit_row, V]; raw: before the soft cap */
+    size_t n_logit_row;
+    struct attn_heads_back_memory heads;
+};
+
+/* Whether the rest does nothing; looks at the caller's cancel flag. */
+bool attn_backward_is_over(struct attn_backward *b);
+
+/* DATA holds the gradient SITE: the trace gets what it wants of it. */
+void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
+void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
+
+/* Through the block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */
+void attn_block_back(struct attn_backward *b, int layer);
+
+/* --- lines (backward_step.c) ------------------------------------------------------------------ */
+
+/* The tensors of b->layer that its gradients read. */
+void attn_again_step(struct attn_backward *b);
+
+/* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
+void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
+                        const float *d);
+
+/* A tensor is read in two places: D += MORE. */
+void attn_add_back(struct attn_backward *b, const float *more, float *d);
+
+/* y = normalize(x) w + b: dx from dy, which may be the same. */
+void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
+                    const float *x, const float *dy, float *dx);
+
+/* y = x W + b: dx = dy W^T, the gradient SITE; and dx = dx + dy W^T, without a site. */
+void attn_linear_back(struct attn_backward *b, enum attn_site site,
+                      const struct attn_linear *linear, const float *dy, float *dx);
+void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
+                           const float *dy, float *dx);
+
+/* A norm after LINEAR, which reads X: the gradient of what the norm reads, in D_NORMED; or D itself
+ * where the model has no such norm. */
+const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
+                                 const struct attn_linear *linear, const float *x, const float *d);
+
+/* mlp_post into OUT again. */
+void attn_mlp_post_again(struct attn_backward *b, float *out);
+
+/* mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: from D_MLP of the product to D_MLP of
+ * mlp_pre, and D_MLP_LINEAR. */
+void attn_activation_back(struct attn_backward *b);
+
+/* From d_z to d_q, d_k and d_v; q and k are those that scores are made of. */
+void attn_attention_back(struct attn_backward *b);
+
+/* SITE: from turned queries or keys to those before turning and norm, which X is. */
+void attn_rotary_back(struct attn_backward *b, enum attn_site site,
+                      const struct attn_norm_weights *weights, const float *x, float *d);
+
+/* --- the output (backward_output.c) ----------------------------------------------------------- */
+
+/* From the number to the stream after the last layer, b->d. */
+void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *goal);
+
+#endif

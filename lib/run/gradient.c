@@ -1,0 +1,293 @@
+/*
+ * gradient.c - see gradient.h: what is asked for, what there is no way back through, and the trace
+ * that stands between a session and who asked.
+ */
+#include "run/gradient.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "model/backward.h"
+#include "run/relevance.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+struct attn_gradient {
+    const struct attn_run *run;
+    const struct attn_trace *asked_by;
+    struct attn_pool *pool;
+    struct attn_selection *watched; /* owns; of the feed */
+    struct attn_selection *wanted;  /* owns; of the way back */
+    struct attn_trace feed_trace, trace;
+    float *rows;                      /* [n_layer + 1, T, D] owns */
+    const float **resid;              /* [n_layer + 1] owns; each in rows */
+    struct attn_relevance *relevance; /* owns; or NULL */
+};
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+attn_site_set attn_gradient_sites(void)
+{
+    attn_site_set sites = 0;
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (attn_site_is_of_metric((enum attn_site)i))
+            sites |= ATTN_SITE_BIT(i);
+    return sites;
+}
+
+bool attn_gradient_is_wanted(const struct attn_selection *selection)
+{
+    return (attn_selection_sites(selection) & attn_gradient_sites()) != 0;
+}
+
+/* The sites that the request lists; none where its list is no such: who reads it reports that. */
+static attn_site_set listed_sites(const struct attn_run *run)
+{
+    const struct attn_request_selection *selection = &run->request.selection;
+    struct attn_error unknown = {0};
+    attn_site_set sites = 0;
+
+    if (selection->given)
+        return attn_selection_sites(selection->given);
+    if (selection->sites && attn_sites_parse(selection->sites, &sites, &unknown) != ATTN_OK)
+        return 0;
+    return sites;
+}
+
+static bool has_edits(const struct attn_request_edits *edits)
+{
+    return edits->ablate || edits->ablate_pattern || edits->ablate_mean || edits->n > 0 ||
+           edits->n_knockout > 0 || edits->n_patch > 0 || edits->n_steering > 0;
+}
+
+static enum attn_status check(const struct attn_run *run, struct attn_error *err)
+{
+    const attn_site_set sites = listed_sites(run);
+
+    if (has_edits(&run->request.edits))
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of an unchanged run, and this one has edits");
+    if (sites & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'value_zeroing' computes other layers than the run's, and there are "
+                              "no gradients beside it");
+    return attn_backward_check(run->model, run->attention.layers, err);
+}
+
+enum attn_status attn_gradient_prepare(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_selection *selection = &run->request.selection;
+    const attn_site_set named = listed_sites(run) & attn_gradient_sites();
+    enum attn_status status;
+
+    if (named == 0 && !selection->has_gradients)
+        return ATTN_OK;
+    if (!run->model)
+        status = attn_error_set(err, ATTN_INVALID,
+                                "gradients are those of logits, and arrays have none");
+    else if (!selection->gradients_of)
+        status = attn_error_set(err, ATTN_INVALID,
+                                "gradients are those of a metric: they need `target`, and `foil` "
+                                "for the difference of two logits");
+    else
+        status = check(run, err);
+    run->has_goal = status == ATTN_OK;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error *err)
+{
+    if (!run->has_goal)
+        return ATTN_OK;
+    ATTN_TRY(attn_answer_find(run, run->request.selection.gradients_of, &run->goal, err));
+    return attn_error_at(attn_answer_check_goal(&run->goal, err), ATTN_STAGE_OPTIONS, err);
+}
+
+attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites)
+{
+    if (!run->has_goal)
+        return 0;
+    return (attn_gradient_sites() & ~attn_sites_gradients_of(~(attn_site_set)0)) |
+           attn_sites_gradients_of(sites);
+}
+
+enum attn_status attn_gradient_choose(struct attn_run *run, struct attn_error *err)
+{
+    attn_site_set sites;
+
+    if (!run->request.selection.has_gradients || !run->chosen)
+        return ATTN_OK;
+    sites = attn_selection_sites(run->chosen);
+    return attn_selection_set_sites(run->chosen, sites | attn_sites_gradients_of(sites), err);
+}
+
+/* --- traces ----------------------------------------------------------------------------------- */
+
+static enum attn_status hand_on(const struct attn_gradient *gradient,
+                                const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_trace *asked_by = gradient->asked_by;
+    const struct attn_selection *selection = asked_by->selection;
+    const bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    if (!attn_selection_wants(selection, event->site, event->layer) ||
+        (event->head != ATTN_ALL_HEADS &&
+         !(is_key ? attn_selection_has_kv_head(selection, event->layer, event->head)
+                  : attn_selection_has_head(selection, event->layer, event->head))))
+        return ATTN_OK;
+    while (attn_trace_next_part(selection, event, &row, &part))
+        ATTN_TRY(asked_by->on_event(asked_by->user, &part, err));
+    return ATTN_OK;
+}
+
+/* An attn_trace_fn, of the feed: keeps the stream into every layer and after the last. */
+static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct attn_gradient *gradient = user;
+    const struct attn_dims *dims = attn_selection_dims(gradient->watched);
+    const size_t d = dims->d_model;
+    size_t at = dims->n_layer + 1;
+
+    if (event->site == ATTN_SITE_RESID_PRE)
+        at = (size_t)event->layer;
+    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
+        at = dims->n_layer;
+    for (size_t r = 0; at <= dims->n_layer && r < event->n_row; r++)
+        memcpy(gradient->rows + (at * dims->n_position + event->row0 + r) * d,
+               event->data + r * event->ld, d * sizeof *gradient->rows);
+    return hand_on(gradient, event, err);
+}
+
+/* An attn_trace_fn, of the way back. */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_gradient *gradient = user;
+
+    if (gradient->relevance && event->site == ATTN_SITE_PATTERN_X_GRAD)
+        attn_relevance_add(gradient->relevance, event);
+    return hand_on(gradient, event, err);
+}
+
+/* --- creating --------------------------------------------------------------------------------- */
+
+/* Of the feed: what was asked for of its own, and the stream with all its rows. */
+static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    const attn_site_set ends =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+
+    ATTN_TRY(attn_selection_copy(asked, &gradient->watched, err));
+    ATTN_TRY(attn_selection_set_sites(
+        gradient->watched, (attn_selection_sites(asked) & ~attn_gradient_sites()) | ends, err));
+    ATTN_TRY(attn_selection_set_queries(gradient->watched, "all", err));
+    return attn_selection_set_layers(gradient->watched, "all", err);
+}
+
+/* Of the way back: what was asked for; and for relevance all patterns times their gradients, up to
+ * its last layer. */
+static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    const attn_site_set relevance = ATTN_SITE_BIT(ATTN_SITE_RELEVANCE);
+    attn_site_set sites = attn_selection_sites(asked) & attn_gradient_sites();
+
+    if ((sites & relevance) == 0) {
+        ATTN_TRY(attn_selection_copy(asked, &gradient->wanted, err));
+        return attn_selection_set_sites(gradient->wanted, sites, err);
+    }
+    sites = (sites & ~relevance) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_X_GRAD);
+    ATTN_TRY(attn_relevance_create(asked, gradient->pool, &gradient->relevance, err));
+    ATTN_TRY(attn_selection_create(attn_selection_dims(asked), &gradient->wanted, err));
+    return attn_selection_set_sites(gradient->wanted, sites, err);
+}
+
+static enum attn_status build(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
+    const size_t n_stream = dims->n_layer + 1, n_row = dims->n_position * dims->d_model;
+
+    ATTN_TRY(choose_watched(gradient, err));
+    ATTN_TRY(choose_wanted(gradient, err));
+    gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
+    gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};
+    gradient->rows = attn_alloc_uninitialized(n_stream, n_row * sizeof *gradient->rows, err);
+    gradient->resid = attn_alloc(n_stream, sizeof *gradient->resid, err);
+    if (!gradient->rows || !gradient->resid)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n_stream; i++)
+        gradient->resid[i] = gradient->rows + i * n_row;
+    return ATTN_OK;
+}
+
+enum attn_status attn_gradient_create(const struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_gradient **gradient,
+                                      struct attn_error *err)
+{
+    struct attn_gradient *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->run = run;
+    made->asked_by = trace;
+    made->pool = pool;
+    status = build(made, err);
+    if (status == ATTN_OK)
+        *gradient = made;
+    else
+        attn_gradient_free(made);
+    return status;
+}
+
+const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient)
+{
+    return &gradient->feed_trace;
+}
+
+void attn_gradient_free(struct attn_gradient *gradient)
+{
+    if (!gradient)
+        return;
+    attn_relevance_free(gradient->relevance);
+    attn_selection_free(gradient->watched);
+    attn_selection_free(gradient->wanted);
+    attn_free(gradient->rows);
+    attn_free(gradient->resid);
+    attn_free(gradient);
+}
+
+/* --- going back ------------------------------------------------------------------------------- */
+
+enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_run *run = gradient->run;
+    const struct attn_session_options session = attn_run_session_options(run);
+    const struct attn_backward_goal goal = attn_answer_goal(&run->goal);
+    const struct attn_backward_options options = {.n = run->text.n,
+                                                  .n_goal = goal.n,
+                                                  .trace = &gradient->trace,
+                                                  .attention = run->attention.layers,
+                                                  .pool = gradient->pool,
+                                                  .cancel = session.cancel,
+                                                  .reads_once = !run->host->options.reuse,
+                                                  .gemm = session.gemm,
+                                                  .isa = session.isa};
+    struct attn_backward *backward;
+    enum attn_status status;
+
+    ATTN_TRY(attn_backward_create(run->model, &options, &backward, err));
+    status = attn_backward_run(backward, gradient->resid, &goal, err);
+    attn_backward_free(backward);
+    if (status == ATTN_OK && gradient->relevance)
+        status = attn_relevance_emit(gradient->relevance, gradient->asked_by, err);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}

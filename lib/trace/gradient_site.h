@@ -1,0 +1,34 @@
+/*
+ * gradient_site.h - the sites that have a gradient, and its number; a part of the list of sites
+ * (site.h).
+ */
+#ifndef ATTN_TRACE_GRADIENT_SITE_H
+#define ATTN_TRACE_GRADIENT_SITE_H
+
+/* X(Y, ID, number, name, archive name, scope, layout, shape) of the sites that have a gradient:
+ * that of a number which is made of the logits, by the tensor of the site ID. */
+#define ATTN_GRADIENT_SITE_MAP(X, Y)                                                               \
+    X(Y, EMBED, 27, "embed", "hook_embed", MODEL, VECTOR, "T D")                                   \
+    X(Y, RESID_PRE, 28, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                       \
+    X(Y, Q, 29, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                         \
+    X(Y, K, 30, "k", "attn.hook_k", LAYER, KEY, "S G E")                                           \
+    X(Y, V, 31, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                          \
+    X(Y, ROT_Q, 32, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                             \
+    X(Y, ROT_K, 33, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                               \
+    X(Y, QK, 34, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                     \
+    X(Y, ATTN_SCORES, 35, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")          \
+    X(Y, PATTERN, 36, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                      \
+    X(Y, Z, 37, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                        \
+    X(Y, ATTN_OUT, 38, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                         \
+    X(Y, RESID_MID, 39, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                       \
+    X(Y, MLP_PRE, 40, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                             \
+    X(Y, MLP_PRE_LINEAR, 41, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")        \
+    X(Y, MLP_POST, 42, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                          \
+    X(Y, MLP_OUT, 43, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                             \
+    X(Y, RESID_POST, 44, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                    \
+    X(Y, LN_FINAL, 45, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")               \
+    X(Y, LOGITS, 46, "logits", "logits", MODEL, VECTOR, "T V")
+#define ATTN_GRADIENT_SITE(Y, id, number, name, archive, scope, layout, shape)                     \
+    Y(id##_GRAD, number, name "_grad", archive "_grad", GRADIENT_OF_##scope, layout, shape)
+
+#endif
