@@ -97,7 +97,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     const struct attn_head_shape *shape = &sizes->heads.shape, turned = turned_shape(shape);
     const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = ld_keys(shape);
     const size_t n_worker = (size_t)sizes->heads.n_worker;
-    const size_t all = attn_saturated_mul(attn_saturated_mul(n, n), sizes->n_watched);
+    const size_t all = attn_size_mul(attn_size_mul(n, n), sizes->n_watched);
     size_t n_list = 0, limit = WATCHED_BYTES / sizeof(float);
 
     for (size_t i = 0; i < sizes->n_layer; i++) {

@@ -107,6 +107,9 @@ static void make(struct attn_case *c)
             sites &= ~attn_sites_derived();
         known->sites |= sites;
         is_shown = is_shown && (sites & ~rare) != 0;
+        for (int site = 0; site < ATTN_N_SITE; site++) /* a run has them with a target alone */
+            if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
+                is_shown = false;
     }
     /* An item of which the model has nothing is a mistake in usage there. */
     if (c->meant == ATTN_MEANT_REFUSED || is_shown)

@@ -2,8 +2,9 @@
 //
 //   node check_wasm.mjs MODULE.wasm BINARY
 //
-// Each case is a command line. Both run it, the module with the models and fixtures in memory; standard
-// output, standard error, the exit code and the files that were written are compared.
+// Each case is a command line, of which some are mistakes. Both run it, the module with the models and
+// fixtures in memory; standard output, standard error, the exit code and the files that were written
+// are compared.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,18 +35,19 @@ const cases = [
   ...texts.flatMap(text => [
     ['run', '-m', 'fable', text],
     ['run', '-m', 'fable', '--json', '-', text],
-    ['run', '-m', 'fable', '--sites', 'all', '--npz', 'out.npz', text],
+    ['run', '-m', 'fable', '--sites', '*', '--npz', 'out.npz', text],
     ['run', '-m', 'fable', '--top', '5', '--next', ' the', text],
     ['tokenize', '-m', 'fable', text],
   ]),
   ...families.flatMap(name => [
-    ['run', '-m', 'tests/fixtures/family-' + name, '--ids', '1,5,2,9,3,3', '--sites', 'all', '--npz', 'out.npz'],
+    ['run', '-m', 'tests/fixtures/family-' + name, '--ids', '1,5,2,9,3,3', '--sites', '*', '--npz', 'out.npz'],
     ['run', '-m', 'tests/fixtures/family-' + name, '--ids', '1,5,2,9,3,3', '--csv', 'out'],
   ]),
-  ...['window:3', 'strided:2', 'log', 'random:3', 'block:2', 'hybrid:2:3', 'linear', 'lowrank:3'].map(kind =>
+  ...['window:3', 'strided:2', 'log', 'random:3', 'block:2', 'hybrid:2:3', 'linear'].map(kind =>
     ['run', '-m', 'fable', '--attention', kind, '--tidy', '-', texts[7]]),
   ['run', '-m', 'fable', '--ablate', '2.5,1.*', '--top', '3', texts[1]],
-  ['run', '-m', 'fable', '--ablate-mean', '0.*', '--csv', '-', '--heads', '1.1', texts[1]],
+  ['run', '-m', 'fable', '--attention', 'lowrank:3', '--mask', 'none', '--tidy', '-', texts[7]],
+  ['run', '-m', 'fable', '--ablate-mean', '0.*', '--csv', 'out', texts[1]],
   ['run', '-m', 'fable', '--knockout', '-1>keys', '--top', '3', texts[1]],
   ['run', '-m', 'fable', '--mask', 'none', '--json', '-', texts[0]],
   ['run', '-m', 'fable', '--html', 'page.html', texts[0]],
@@ -56,8 +58,10 @@ const cases = [
   ['run', '-m', 'tests/fixtures/gguf/tiny.gguf', '--ids', '1,2,3', '--json', '-'],
   ['run', '-m', 'interpreter', '--source', 'The cat sat on the mat', '--top', '3', '\u732b'],
   ['run', '-m', 'interpreter', '--source', 'The cat sat on the mat', '--npz', 'out.npz', '\u732b\u5750'],
-  ...['four-heads', 'one-head', 'self-attention', 'split-heads', 'slp3-two-heads'].map(name =>
-    ['run', '-m', name, '--sites', 'all', '--json', '-', 'Life is short']),
+  ...['four-heads', 'one-head', 'self-attention'].map(name =>
+    ['run', '-m', name, '--sites', '*', '--json', '-', 'Life is short']),
+  ...['split-heads', 'slp3-two-heads'].map(name =>
+    ['run', '-m', name, '--sites', '*', '--npz', 'out.npz', 'x3 x1 x2']),
   ['run', '-m', 'tiny-gpt2', '--tidy', '-', 'The cat'],
   ['lens', '-m', 'fable', texts[1]],
   ['score', '-m', 'fable', texts[7]],
@@ -65,19 +69,23 @@ const cases = [
   ['heads', '-m', 'fable', '--similarity', texts[4]],
   ['ablate', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
   ['attribute', '-m', 'fable', '--target', ' are', '--foil', ' is', texts[1]],
+  ['attribute', '-m', 'fable', '--method', 'ig', '--target', ' are', '--foil', ' is', texts[1]],
+  ['run', '-m', 'fable', '--grad', '--target', ' are', '--foil', ' is', '--npz', 'out.npz', texts[1]],
   ['patch', '-m', 'fable', '--clean', 'The keys to the cabinet', '--corrupted', 'The key to the cabinet',
     '--target', ' are', '--foil', ' is', '--sites', 'z'],
   ['diff', '-m', 'fable', 'The cat sat on the mat', 'The dog sat on the mat'],
   ['generate', '-m', 'fable', '-n', '20', 'The old'],
   ['generate', '-m', 'fable', '-n', '20', '--temperature', '1', '--seed', '3', 'The old'],
-  ['inspect', '-m', 'fable', '--json', '-'],
-  ['inspect', '-m', 'tests/fixtures/family-qwen3'],
+  ['inspect', 'fable', '--json', '-'],
+  ['inspect', 'tests/fixtures/family-qwen3'],
+  ['help', 'run'],
+];
+const mistakes = [
   ['run', '-m', 'fable', '--heads', '9.9', 'x'],
   ['run', '-m', 'models/nowhere', 'x'],
   ['run', '-m', 'fable', '--png', 'x.png', '--frobnicate', 'x'],
   ['ablate', '-m', 'fable', 'x'],
   ['run', '-m', 'fable', ''],
-  ['help', 'run'],
 ];
 
 const files = Object.fromEntries(
@@ -89,13 +97,14 @@ let n_failed = 0;
 
 const same = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) === 0;
 for (const name of ['models', 'tests']) execFileSync('ln', ['-s', join(process.cwd(), name), join(work, name)]);
-for (const args of cases) {
+for (const args of [...cases, ...mistakes]) {
   const own = wasiCall(module, ['attn-cli', ...args], { files, environment });
   const native = spawnSync(join(process.cwd(), binary), args,
     { cwd: work, env: environment, maxBuffer: 1 << 28 });
   const written = list(work).filter(path => !/^(models|tests)\//.test(path.slice(work.length + 1)));
   const problems = [];
 
+  if ((native.status !== 0) !== mistakes.includes(args)) problems.push(`the binary ends with ${native.status}`);
   if (own.code !== native.status) problems.push(`exit ${own.code}, expected ${native.status}`);
   if (!same(own.out, native.stdout)) problems.push('standard output');
   if (own.err !== native.stderr.toString()) problems.push(`standard error: ${own.err}`);
@@ -110,5 +119,5 @@ for (const args of cases) {
   console.log(`attn-cli ${args.join(' ')}: ${problems.join('; ')}`);
 }
 rmSync(work, { recursive: true });
-console.log(`wasm: ${cases.length - n_failed} passed, ${n_failed} failed`);
+console.log(`wasm: ${cases.length + mistakes.length - n_failed} passed, ${n_failed} failed`);
 process.exit(n_failed === 0 ? 0 : 1);
