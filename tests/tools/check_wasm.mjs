@@ -46,7 +46,7 @@ const cases = [
   ...['window:3', 'strided:2', 'log', 'random:3', 'block:2', 'hybrid:2:3', 'linear'].map(kind =>
     ['run', '-m', 'fable', '--attention', kind, '--tidy', '-', texts[7]]),
   ['run', '-m', 'fable', '--ablate', '2.5,1.*', '--top', '3', texts[1]],
-  ['run', '-m', 'fable', '--attention', 'lowrank:3', '--mask', 'none', '--tidy', '-', texts[7]],
+  ['run', '-m', 'fable', '--attention', 'lowrank:3', '--mask', 'none', '--json', '-', texts[7]],
   ['run', '-m', 'fable', '--ablate-mean', '0.*', '--csv', 'out', texts[1]],
   ['run', '-m', 'fable', '--knockout', '-1>keys', '--top', '3', texts[1]],
   ['run', '-m', 'fable', '--mask', 'none', '--json', '-', texts[0]],
@@ -76,7 +76,6 @@ const cases = [
   ['diff', '-m', 'fable', 'The cat sat on the mat', 'The dog sat on the mat'],
   ['generate', '-m', 'fable', '-n', '20', 'The old'],
   ['generate', '-m', 'fable', '-n', '20', '--temperature', '1', '--seed', '3', 'The old'],
-  ['inspect', 'fable', '--json', '-'],
   ['inspect', 'tests/fixtures/family-qwen3'],
   ['help', 'run'],
 ];
