@@ -30,7 +30,7 @@ struct question {
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
     const struct question *question = context;
-    double largest = -INFINITY, sum = 0;
+    double largest = -(double)INFINITY, sum = 0;
 
     if (!question->ids) {
         d[question->target] += 1;
