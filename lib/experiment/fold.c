@@ -303,7 +303,7 @@ static enum attn_status copy_table(const struct attn_table *table, struct attn_t
                                    struct attn_error *err)
 {
     const size_t n_column = attn_table_n_column(table);
-    struct attn_column columns[ATTN_MOST_COLUMNS];
+    struct attn_column columns[ATTN_MOST_COLUMNS] = {{0}};
     struct attn_cell cells[ATTN_MOST_COLUMNS];
     struct attn_table *made;
     enum attn_status status;
