@@ -231,7 +231,10 @@ enum attn_status question_write(struct question *question, struct attn_error *er
 
         if (sum->metric) /* that of the items */
             asked.metric = word_find(METRICS, sum->metric);
-        answer_name(&asked, answer);
+        if (asked.metric < 0) /* of items without a target: "difference", "nats" */
+            snprintf(answer, sizeof answer, "%s", sum->metric);
+        else
+            answer_name(&asked, answer);
         grid.answer = answer;
     }
     if (!grid.text) {
