@@ -56,7 +56,7 @@ void attn_monitor_leave(struct attn_monitor *monitor)
 void attn_monitor_wait(struct attn_monitor *monitor, int condition)
 {
     (void)monitor, (void)condition;
-    abort(); /* nobody could end it */
+    abort(); /* no other thread could end it */
 }
 
 void attn_monitor_wake(struct attn_monitor *monitor, int condition)

@@ -39,8 +39,8 @@ struct attn_figure_grid {
     const char *note;     /* what the subtitle says of them, printable, or NULL */
     const char *model;    /* that they are of, or NULL */
     struct attn_figure_text texts[2]; /* likewise; the second of a pair */
-    const float *lows, *highs; /* of bars and curves, of each cell: where its number may be, NaN:
-                                  nobody knows; NULL: of none */
+    const float *lows, *highs; /* of bars and curves, the interval of each cell's number, NaN:
+                                  there is none; NULL: of no cell */
     const struct attn_token_texts *cells; /* what stands in the cells, row by row, instead of the
                                              numbers; NULL: these do */
     struct attn_color_scale scale;        /* nothing is left open */

@@ -178,7 +178,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
     }
 }
 
-/* Ticks below the bars, with lines behind them, and the line of 0. */
+/* Draws ticks below the bars, a grid line for each, and the line of 0. */
 static void add_axis_below(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
     const double bottom = plot->top + plot->height;
@@ -253,7 +253,7 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
     pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
 }
 
-/* Ticks at the left, with lines behind the curves, and what the numbers are. */
+/* Draws ticks at the left, a grid line for each, and the name of the numbers. */
 static void add_axis_beside(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
     double ticks[ATTN_MOST_TICKS];

@@ -387,7 +387,7 @@ enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct 
     const struct attn_shape *shapes = attn_shapes_list(figure, &n);
     enum attn_status status = ATTN_OK;
 
-    *n_unknown = 0; /* it is text: whoever shows it has fonts, or has not */
+    *n_unknown = 0; /* text is drawn by the viewer, with its fonts */
     append_head(&out, figure);
     for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
         status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);

@@ -86,3 +86,30 @@ char *attn_fuzz_string(const uint8_t *data, size_t size)
     copy[length] = '\0';
     return copy;
 }
+
+void attn_fuzz_check_text(const struct attn_tokenizer *tokenizer,
+                          const struct attn_encode_options *options, const char *text)
+{
+    static struct attn_encoding encoding; /* reused, as callers may */
+    const size_t size = strlen(text);
+    struct attn_error err = {0};
+    char *decoded = NULL;
+    size_t decoded_size = 0;
+    enum attn_status status =
+        attn_tokenizer_encode(tokenizer, text, size, options, &encoding, &err);
+
+    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_INVALID) | FUZZ_BIT(ATTN_UNSUPPORTED));
+    if (status != ATTN_OK)
+        return;
+    for (size_t i = 0; i < encoding.n; i++) {
+        FUZZ_CHECK(encoding.begin[i] <= encoding.end[i] && encoding.end[i] <= size);
+        FUZZ_CHECK(attn_tokenizer_token(tokenizer, encoding.ids[i], &(size_t){0}) != NULL);
+    }
+    status =
+        attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &decoded_size, &err);
+    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_UNSUPPORTED));
+    if (status != ATTN_OK)
+        return;
+    FUZZ_CHECK(attn_utf8_valid_length(decoded, decoded_size) == decoded_size);
+    attn_text_free(decoded);
+}

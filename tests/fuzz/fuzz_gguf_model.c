@@ -7,7 +7,6 @@
  * tokens that lie in the text and have ids of the vocabulary, and decodes these to UTF-8.
  */
 #include "base/buffer.h"
-#include "base/utf8.h"
 #include "model/session.h"
 #include "tests/fuzz/fuzz.h"
 #include "text/tokenizer.h"
@@ -152,31 +151,6 @@ static void check_model(const struct attn_source *source)
     attn_model_free(model);
 }
 
-static void check_text(const struct attn_tokenizer *tokenizer, const char *text)
-{
-    static struct attn_encoding encoding; /* reused, as callers may */
-    const size_t size = strlen(text);
-    struct attn_error err = {0};
-    char *decoded = NULL;
-    size_t decoded_size = 0;
-    enum attn_status status = attn_tokenizer_encode(tokenizer, text, size, NULL, &encoding, &err);
-
-    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_INVALID) | FUZZ_BIT(ATTN_UNSUPPORTED));
-    if (status != ATTN_OK)
-        return;
-    for (size_t i = 0; i < encoding.n; i++) {
-        FUZZ_CHECK(encoding.begin[i] <= encoding.end[i] && encoding.end[i] <= size);
-        FUZZ_CHECK(attn_tokenizer_token(tokenizer, encoding.ids[i], &(size_t){0}) != NULL);
-    }
-    status =
-        attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &decoded_size, &err);
-    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_UNSUPPORTED));
-    if (status != ATTN_OK)
-        return;
-    FUZZ_CHECK(attn_utf8_valid_length(decoded, decoded_size) == decoded_size);
-    attn_text_free(decoded);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct attn_buffer bytes = make_file(data, size);
@@ -191,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED));
     if (status == ATTN_OK)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            check_text(tokenizer, texts[i]);
+            attn_fuzz_check_text(tokenizer, NULL, texts[i]);
     attn_tokenizer_free(tokenizer);
     attn_buffer_release(&bytes);
     return 0;

@@ -88,7 +88,7 @@ const mistakes = [
 ];
 
 const files = Object.fromEntries(
-  [...list('models/fable'), ...list('models'), ...list('tests/fixtures')]
+  [...list('models'), ...list('tests/fixtures')]
     .filter(path => /models\/[^/]*\/[^/]*$|family-[^/]*\/[^/]*$|\.gguf$/.test(path))
     .map(path => [path, new Uint8Array(readFileSync(path))]));
 const work = mkdtempSync(join(tmpdir(), 'check_wasm.'));

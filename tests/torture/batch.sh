@@ -8,12 +8,6 @@ RANDOM=1 # the same moments again, as far as the machine is willing
 seen=$scratch/seen
 mkdir "$seen"
 
-expect() { # WHAT COMMAND...
-    local what=$1 output
-    shift
-    output=$("$@" 2>&1) && pass || fail "$what: $(head -c 300 <<<"$output")"
-}
-
 # Writes N texts, a few words each; each 100th is empty, so that some records fail.
 write_texts() { # N
     awk -v n="$1" 'BEGIN {

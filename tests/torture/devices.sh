@@ -28,7 +28,7 @@ ends_with() { # STATUS ARGUMENTS...
 }
 
 # The same as a test of its own.
-expect() { # WHAT STATUS ARGUMENTS...
+expect_end() { # WHAT STATUS ARGUMENTS...
     local what=$1 problem
     shift
     problem=$(ends_with "$@")
@@ -92,10 +92,10 @@ else
 fi
 
 for format in tidy npz json; do
-    expect "--$format /dev/full" 5 "${life[@]}" "--$format" /dev/full
+    expect_end "--$format /dev/full" 5 "${life[@]}" "--$format" /dev/full
 done
 for format in csv npy; do
-    expect "--$format below a device" 5 "${life[@]}" "--$format" /dev/full
+    expect_end "--$format below a device" 5 "${life[@]}" "--$format" /dev/full
 done
 "$cli" run "${life[@]}" >/dev/full 2>"$scratch/err"
 status=$?
@@ -185,20 +185,20 @@ if [ "${someone[*]-}" != none ]; then
 fi
 
 for format in tidy npz json; do
-    expect "directory for a file of $format" 5 "${life[@]}" "--$format" "$places/directory"
+    expect_end "directory for a file of $format" 5 "${life[@]}" "--$format" "$places/directory"
 done
 for format in csv npy; do
-    expect "file for the directory of $format" 5 "${life[@]}" "--$format" "$places/text"
+    expect_end "file for the directory of $format" 5 "${life[@]}" "--$format" "$places/text"
 done
 for folder in "$places/text" /dev/full "$places/missing/model"; do
     making_into "$folder"
-    expect "$folder for the folder of a model" 5 "${making[@]}"
+    expect_end "$folder for the folder of a model" 5 "${making[@]}"
 done
-expect 'directory for a text' 4 "${life[@]:0:2}" -f "$places/directory"
+expect_end 'directory for a text' 4 "${life[@]:0:2}" -f "$places/directory"
 for file in config.json vocab.json model.safetensors; do
     mv "$places/model/$file" "$places/kept"
     mkdir "$places/model/$file"
-    expect "directory for $file" 3 -m "$places/model" -p 'Life is'
+    expect_end "directory for $file" 3 -m "$places/model" -p 'Life is'
     rmdir "$places/model/$file"
     mv "$places/kept" "$places/model/$file"
 done

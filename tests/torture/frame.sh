@@ -32,6 +32,13 @@ fail() { # WHAT
     printf 'FAILED %stests/run_torture.sh %s # %s\n' "$again" "$part" "$*"
 }
 
+# Whether COMMAND succeeds; what it printed is told when it does not.
+expect() { # WHAT COMMAND...
+    local what=$1 output
+    shift
+    output=$("$@" 2>&1) && pass || fail "$what: $(head -c 300 <<<"$output")"
+}
+
 skip() {
     skipped=$((skipped + 1))
     printf 'skipped %s: %s\n' "$part" "$*"

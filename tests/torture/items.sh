@@ -8,12 +8,6 @@ RANDOM=1 # the same moments again, as far as the machine is willing
 seen=$scratch/seen
 mkdir "$seen"
 
-expect() { # WHAT COMMAND...
-    local what=$1 output
-    shift
-    output=$("$@" 2>&1) && pass || fail "$what: $(head -c 300 <<<"$output")"
-}
-
 # Writes N items; each 50th fails, in one of four ways, and every 64th is long.
 write_items() { # N
     awk -v n="$1" 'BEGIN {
