@@ -1,5 +1,6 @@
 /* run.c - attn-cli run: text in, attention out. */
 #include "cmd/args/answer.h"
+#include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -25,6 +26,7 @@ struct run_args {
     struct answer_args answer;
     struct gradient_args gradient;
     struct ablation_args ablation;
+    struct live_args live;
 };
 
 static const struct option_part parts[] = {
@@ -39,6 +41,7 @@ static const struct option_part parts[] = {
     {&output_options, offsetof(struct run_args, request.output)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
     {&picture_options, offsetof(struct run_args, request.picture)},
+    {&live_options, offsetof(struct run_args, live)},
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&answer_options, offsetof(struct run_args, answer)},
     {&gradient_options, offsetof(struct run_args, gradient)},
@@ -216,7 +219,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)
         ATTN_TRY(outputs_check_tables(output, err));
+    ATTN_TRY(live_check(&args->live, served, err));
     ATTN_TRY(request_open_model(served, &args->model, false, err));
+    ATTN_TRY(live_open(&args->live, &args->model, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->reading.example = EXAMPLE;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
@@ -239,12 +244,15 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
+    struct attn_live_files *live = NULL;
     struct served served = {.call = call,
+                            .own = &live,
                             .args = &args->request,
                             .print_sites = sites_print,
                             .has_first_screen = !args->gradient.is_beside};
     const enum attn_status status = request_answer(&served, work, err);
 
+    attn_live_close(live);
     ablation_release(&args->ablation);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
  * page_files.S - the files of the page, byte for byte. Paths are those of the repository, from whose
- * root everything is compiled; viewer.policy is made in the build folder.
+ * root everything is compiled; viewer.policy and live.policy are made in the build folder.
  */
 
 #ifdef __ELF__
@@ -28,6 +28,11 @@
     embed attn_page_css, "lib/page/viewer.css"
     embed attn_page_js, "lib/page/viewer.js"
     embed attn_page_policy, "lib/page/viewer.policy"
+    embed attn_page_live_css, "lib/page/live.css"
+    embed attn_page_live_js, "lib/page/live.js"
+    embed attn_page_live_policy, "lib/page/live.policy"
+    embed attn_page_worker_js, "lib/page/live_worker.js"
+    embed attn_page_wasi_js, "lib/page/wasi.js"
 
 #ifdef __ELF__
     .section .note.GNU-stack, "", @progbits

@@ -1,7 +1,8 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), what it says of its run (page_run.c), and what it shows where no
- * script runs (page_first_view.c). page_writer.c puts them together.
+ * blocks of data (page_data.c), what it says of its run (page_run.c), what makes it live
+ * (page_live.c), and what it shows where no script runs (page_first_view.c). page_writer.c puts them
+ * together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -125,6 +126,10 @@ unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
 
 void attn_page_data_end(struct attn_page_data *data);
 
+/* Adds the block ID of BYTES [n], deflated as small as can be, and writes it. */
+enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
+                                    size_t n, struct attn_error *err);
+
 /* Writes what waits when there is enough of it. The sink's failure is for the caller to look at. */
 enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err);
 
@@ -182,6 +187,19 @@ void attn_page_append_predictions(struct attn_buffer *out,
 /* Writes the element with the object. Nothing in it ends the element or begins a comment: `<`, `>`,
  * `&` and line separators are escapes. */
 enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
+
+/* Writes JSON [n] for the inside of an element: nothing in it ends the element or begins a
+ * comment. */
+void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n);
+
+/* --- What makes it live (page_live.c) -------------------------------------------------------- */
+
+/* Writes the module, the model and what is said of both: "live-module", "live-file-0" and so on,
+ * "live", "live-story", and "live-worker", which is the script that runs the module. */
+enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
+
+/* Appends style and script, after the script of the page. */
+void attn_page_live_append_scripts(struct attn_buffer *out);
 
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */
 

@@ -359,7 +359,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* JSON for the inside of an element: what could end it, and line separators, as escapes. They stand
  * in strings alone. */
-static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
+void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n)
 {
     static const struct {
         const char *bytes, *escape;
@@ -405,7 +405,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     status = attn_buffer_check(&to.text, err);
     if (status == ATTN_OK) {
         attn_sink_write(sink, before, sizeof before - 1);
-        write_embedded(sink, to.text.data, to.text.size);
+        attn_page_write_json(sink, to.text.data, to.text.size);
         attn_sink_write(sink, after, sizeof after - 1);
     }
     attn_buffer_release(&to.text);

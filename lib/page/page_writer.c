@@ -35,6 +35,7 @@ extern const char attn_page_html[], attn_page_html_end[];
 extern const char attn_page_css[], attn_page_css_end[];
 extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
+extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
 enum {
     MOST_CELLS = 160000000,
@@ -256,6 +257,22 @@ static void append_theme(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
 }
 
+static void append_policy(struct attn_page *w, struct attn_buffer *out)
+{
+    if (w->base.options.picture->live)
+        attn_buffer_append(out, attn_page_live_policy,
+                           (size_t)(attn_page_live_policy_end - attn_page_live_policy));
+    else
+        attn_buffer_append(out, attn_page_policy,
+                           (size_t)(attn_page_policy_end - attn_page_policy));
+}
+
+static void append_live(struct attn_page *w, struct attn_buffer *out)
+{
+    if (w->base.options.picture->live)
+        attn_page_live_append_scripts(out);
+}
+
 static const char version[] = ATTN_VERSION;
 
 /* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a
@@ -266,7 +283,7 @@ static const struct mark {
     const char *begin, *end;
 } marks[] = {
     {"@THEME@", append_theme, NULL, NULL},
-    {"@POLICY@", NULL, attn_page_policy, attn_page_policy_end},
+    {"@POLICY@", append_policy, NULL, NULL},
     {"@VERSION@", NULL, version, version + sizeof version - 1},
     {"@TITLE@", append_title, NULL, NULL},
     {"@STYLE@", NULL, attn_page_css, attn_page_css_end},
@@ -275,6 +292,7 @@ static const struct mark {
     {"@DATA@", NULL, NULL, NULL},
     {"@STATIC@", NULL, NULL, NULL},
     {"@SCRIPT@", NULL, attn_page_js, attn_page_js_end},
+    {"@LIVE@", append_live, NULL, NULL},
 };
 
 /* Writes the document up to a mark to stop at, or its end. */
@@ -550,6 +568,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     attn_page_data_end(w->data);
     ATTN_TRY(attn_page_data_finish(w->data, err));
     ATTN_TRY(attn_page_run_write(w, err));
+    if (writer->options.picture->live)
+        ATTN_TRY(attn_page_live_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
     ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);

@@ -1008,6 +1008,14 @@ class Matrix {
     return { q: queryAt(r), k: c };
   }
 
+  // Where two cells and all between them lie in the frame.
+  box(from, to) {
+    const rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k], { px } = this;
+    const left = this.x(Math.min(...keys)), top = this.y(Math.min(...rows));
+    return { frame: this.frame, left, top, width: px * (Math.abs(keys[0] - keys[1]) + 1),
+      height: px * (Math.abs(rows[0] - rows[1]) + 1) };
+  }
+
   point(event) {
     hover = this.at(event);
     drawCursor();
@@ -2005,6 +2013,7 @@ globalThis.attnViewer = {
   get run() { return run; },
   headAt: name => byName.get(name),
   cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,
+  boxOf: (from, to) => matrices[0].box(from, to),
   onDrawn: action => { onDrawn = action; },
   addToHash: parts => { moreOfHash = parts; },
   addKeys: rows => KEYS.push(...rows),
