@@ -5,12 +5,14 @@
 (() => {
 const viewer = globalThis.attnViewer, { $, el, state } = viewer;
 const live = JSON.parse($('live').textContent);
-const story = $('live-story') && JSON.parse($('live-story').textContent);
+const story = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // --- What is asked for --------------------------------------------------------------------------
 
 // Options that are changed on the page, and those of the run that stay.
 const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
+const PREDICTED = [['top', '12'], ['queries', 'all']];
+const MOST_EXPECTED = 7; // rows of the table of the next words
 const kept = live.options.filter(([name]) => !CHANGED.includes(name));
 const given = name => live.options.filter(option => option[0] === name).map(option => option[1]);
 
@@ -31,16 +33,18 @@ function noChanges() {
   return { off: {}, knockouts: [], attention: '', mask: '' };
 }
 
-function firstChanges() {
-  const changes = { ...noChanges(), knockouts: given('knockout'), attention: given('attention')[0] ?? '',
-    mask: given('mask')[0] ?? '' };
+// The changes of options; VALUES_OF gives all values of one by its name.
+function changesOf(valuesOf) {
+  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), attention: valuesOf('attention')[0] ?? '',
+    mask: valuesOf('mask')[0] ?? '' };
   for (const [option, how] of [['ablate', 'zero'], ['ablate-mean', 'mean']])
-    for (const name of given(option).flatMap(text => headsOf(text) ?? [])) changes.off[name] = how;
+    for (const name of valuesOf(option).flatMap(text => headsOf(text) ?? [])) changes.off[name] = how;
   return changes;
 }
 
-const asked = { text: viewer.run.text ?? '', ...firstChanges() };
+const asked = { text: viewer.run.text ?? '', ...changesOf(given) };
 const first = structuredClone(asked);
+const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 const isChanged = ({ off, knockouts, attention, mask }) =>
   Object.keys(off).length + knockouts.length > 0 || attention !== '' || mask !== '';
@@ -140,13 +144,14 @@ class Engine {
 }
 
 // What the tool says of a mistake, without its name.
-const messageOf = err => err.split('\n').filter(line => line !== '' && !/^attn-cli: note: /.test(line))
+const messageOf = err => err.split('\n').filter(line => line !== '' && !/^(attn-cli: note|hint): /.test(line))
   .map(line => line.replace(/^attn-cli: (error: )?/, '')).join(' ');
 
 let engine = null;
 
 function startEngine(files) {
   engine?.stop();
+  plain = null;
   engine = new Engine(files);
   engine.onProblem = problem => say(problem, true);
 }
@@ -156,19 +161,21 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 // --- Another run --------------------------------------------------------------------------------
 
 let nFollowed = 0, timer = 0;
-let shownRun = { ...structuredClone(asked), text: asked.text }; // what the picture is of
-let plain = null; // {text, found}: the run without changes
+let plain = null; // {text, found, isDone}: the run without changes
 
-// Runs the model on what is asked for, with predictions as the first page had them.
+// Runs the model on what is asked for, with predictions after all positions where the first page has
+// them: where they cost little.
 function runPage(changes, text) {
-  const options = [...kept, ...optionsOf(changes), ['html', 'page.html']];
+  const options = [...kept, ...optionsOf(changes), ...viewer.run.predictions ? PREDICTED : [], ['html', 'page.html']];
   return engine.ask(argsOf('run', options, text), { wanted: 'page', isPicture: true });
 }
 
 function plainRun(text) {
-  if (plain?.text !== text || plain.engine !== engine)
-    plain = { text, engine, found: runPage(noChanges(), text) };
-  plain.found.catch(() => { plain = null; });
+  if (plain?.text !== text) {
+    const made = { text, isDone: false, found: runPage(noChanges(), text) };
+    made.found.then(() => { made.isDone = true; }, () => {});
+    plain = made;
+  }
   return plain.found;
 }
 
@@ -179,22 +186,20 @@ async function follow() {
   writeControls();
   if (!engine) return say('This page holds no model: choose the files of one.');
   engine.forgetPictures();
-  plain = plain?.text === text && plain.isDone ? plain : null;
+  if (!plain?.isDone || plain.text !== text) plain = null;
   say('computing \u2026');
   try {
     const before = isChanged(changes) ? await plainRun(text) : null;
     const after = before?.code ? before : before ? await runPage(changes, text) : await plainRun(text);
     if (number !== nFollowed) return;
-    if (plain) plain.isDone = true;
     if (after.code !== 0) return say(messageOf(after.err), true);
     const textOf = ({ page }) => id => page.blocks[id];
     if (before) after.page.run.set_names = ['changed', 'unchanged'];
     await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
       before && textOf(before));
     if (number !== nFollowed) return;
-    shownRun = changes;
     showTexts(after.page.run);
-    showExpected(after.page.run, before?.page.run);
+    showExpected(after.page.run, before?.page.run, changes);
     say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
     document.documentElement.dataset.live = number;
   } catch (problem) {
@@ -258,21 +263,64 @@ function showTexts(run) {
     el('bdi', { title: `position ${p}, id ${id}` }, viewer.tokenAt(p, false))));
 }
 
-// The next words after the position that is looked at, before and after the change.
-let expected = { after: viewer.run, before: null };
+// --- The next words -----------------------------------------------------------------------------
 
-function showExpected(after, before) {
-  expected = { after, before };
-  drawExpected();
+// Of the run that is shown, and of that without changes; each with what was changed. `logits` are
+// those of all tokens, where they were asked for.
+let expected = { after: viewer.run, before: null, changes: structuredClone(asked), logits: new Map() };
+let expectedDrawn = ''; // which of it is on the page
+
+function showExpected(after, before, changes) {
+  expected = { after, before, changes, logits: new Map() };
+  expectedDrawn = '';
+  return drawExpected();
 }
 
-function drawExpected() {
-  const position = Math.max(0, state.q), place = $('live-expected');
+// The logits after POSITION, one a token id, as the tool prints them.
+function logitsAt(changes, position) {
+  const key = JSON.stringify([changes, position]);
+  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(changes),
+    ['sites', 'logits'], ['queries', String(position)], ['csv', '-']];
+  const read = ({ code, out, err }) => {
+    if (code !== 0) throw new Error(messageOf(err));
+    const [header, row] = out.trimEnd().split('\n'), n = header.split(',').length - 1;
+    return row.split(',').slice(-n).map(Number);
+  };
+  if (!expected.logits.has(key))
+    expected.logits.set(key, engine.ask(argsOf('run', options, changes.text)).then(read));
+  return expected.logits.get(key);
+}
+
+// Probabilities at a TEMPERATURE of the tokens that LIST has: the softmax of the logits divided by it.
+async function warm(list, changes, position, temperature) {
+  const logits = await logitsAt(changes, position), most = Math.max(...logits);
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp((logit - most) / temperature);
+  return list.map(p => ({ ...p, probability: Math.exp((logits[p.id] - most) / temperature) / sum }));
+}
+
+async function drawExpected() {
+  const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
+  const wanted = [position, temperature].join(), { changes } = expected;
   const listOf = run => (run?.predictions?.top ?? []).filter(p => p.position === position);
-  const after = listOf(expected.after), before = listOf(expected.before);
+  let after = listOf(expected.after), before = listOf(expected.before);
+  if (wanted === expectedDrawn) return;
+  expectedDrawn = wanted;
+  if (temperature !== 1 && engine && after.length > 0)
+    try {
+      [after, before] = await Promise.all([warm(after, changes, position, temperature),
+        before.length > 0 ? warm(before, { text: changes.text, ...noChanges() }, position, temperature) : []]);
+    } catch (problem) {
+      return say(problem.message, true);
+    }
+  if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
+}
+
+// A row a token of either list; what a list lacks is below its last.
+function expectedTable(position, after, before) {
   const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
   for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
-  const order = [...rows.values()].sort((a, b) => Math.max(b.after ?? 0, b.before ?? 0) - Math.max(a.after ?? 0, a.before ?? 0));
+  const largest = p => Math.max(p.after ?? 0, p.before ?? 0);
   const cell = (p, list) => el('td', { class: 'number' },
     p !== undefined ? p.toFixed(4) : '< ' + list.at(-1).probability.toFixed(4));
   const bar = (p, name) => {
@@ -280,17 +328,19 @@ function drawExpected() {
     span.style.width = 100 * (p ?? 0) + '%';
     return span;
   };
-  if (order.length === 0) return place.replaceChildren();
-  return place.replaceChildren(el('table', {},
+  const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
+  const order = [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_EXPECTED);
+  return el('table', {},
     el('caption', {}, 'expected after ', el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
-    el('thead', {}, el('tr', {}, el('th', {}), ...before.length ? [el('th', { class: 'number' }, 'unchanged')] : [],
-      el('th', { class: 'number' }, before.length ? 'changed' : 'probability'), el('th', {}))),
+    el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
     el('tbody', {}, ...order.map(p => el('tr', {},
-      el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
-      ...before.length ? [cell(p.before, before)] : [], cell(p.after, after),
-      el('td', { class: 'meter', 'aria-hidden': 'true' }, ...before.length ? [bar(p.before, 'before')] : [],
-        bar(p.after, 'after')))))));
+      el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
+      ...before.length > 0 ? [cell(p.before, before)] : [], cell(p.after, after),
+      el('td', { class: 'meter', 'aria-hidden': 'true' }, ...before.length > 0 ? [bar(p.before, 'before')] : [],
+        bar(p.after, 'after'))))));
 }
+
+// --- More controls ------------------------------------------------------------------------------
 
 // A change as a button that takes it back.
 const chip = (text, label, action) => {
@@ -324,9 +374,11 @@ function makeControls() {
   const text = el('textarea', { id: 'live-text', name: 'sentence', rows: 1, spellcheck: 'false',
     autocomplete: 'off', 'aria-label': 'Sentence' });
   const option = ([value, name]) => el('option', { value }, name);
+  const temperature = el('input', { id: 'live-temperature', type: 'number', min: '0.1', max: '10', step: '0.1', value: '1',
+    title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
   const attention = el('input', { id: 'live-attention', placeholder: 'full', size: 12, list: 'live-kinds',
     'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
-  const place = el('section', { id: 'live-controls', 'aria-label': 'Another sentence' },
+  const place = el('section', { id: 'live-controls', 'aria-label': 'Another sentence' }, el('div', {},
     el('div', { class: 'live-row' }, el('label', { for: 'live-text' }, 'Sentence'), text),
     el('p', { id: 'live-tokens', 'aria-label': 'Tokens' }),
     el('p', { id: 'live-status', role: 'status' }),
@@ -343,11 +395,14 @@ function makeControls() {
         .map(kind => el('option', { value: kind }))),
       el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
         .map(option))),
-      el('span', { class: 'group end' }, button('live-command', 'Copy command', copyCommand),
+      el('span', { class: 'group end' }, button('live-explain', 'Arithmetic', explain,
+        { title: 'How the weights of this query in this head come about' }),
+        button('live-save', 'Save numbers', chooseOutputs), button('live-command', 'Copy command', copyCommand),
         button('live-files', 'Another model', chooseFiles))),
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
-      button('live-restore', 'Restore all', () => change(noChanges()))),
-    el('div', { id: 'live-expected' }));
+      button('live-restore', 'Restore all', () => change(noChanges())))),
+    el('div', { id: 'live-next' }, el('div', { id: 'live-expected' }),
+      el('label', {}, 'Temperature ', temperature)));
 
   $('app').prepend(place);
   text.value = asked.text;
@@ -356,6 +411,7 @@ function makeControls() {
     fitText();
     followSoon();
   });
+  temperature.addEventListener('input', drawExpected);
   attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
   $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
 }
@@ -405,7 +461,7 @@ function onDrawn() {
     const node = $('thumb-' + h), how = asked.off[head.group + '.' + head.head];
     node?.classList.toggle('off', Boolean(how));
     if (node && !node.querySelector('.switch')) {
-      const toggle = el('button', { class: 'switch', tabindex: '-1', 'aria-hidden': 'true', title: 'Switch off, or on' }, '\u23fb');
+      const toggle = el('button', { class: 'switch', tabindex: '-1', 'aria-hidden': 'true', title: 'Switch this head off, or on' }, 'off');
       toggle.addEventListener('click', event => {
         event.stopPropagation();
         toggleHead(head.group + '.' + head.head);
@@ -430,34 +486,89 @@ function copyCommand() {
 
 // What the address holds beside the view.
 function hashParts() {
-  const part = (name, value) => value ? [name + '=' + encodeURIComponent(value)] : [];
-  if (JSON.stringify(asked) === JSON.stringify(first)) return [];
-  return [...part('text', asked.text), 'changes=' + encodeURIComponent(JSON.stringify(
-    { off: asked.off, knockouts: asked.knockouts, attention: asked.attention, mask: asked.mask }))];
+  if (isSame(asked, first)) return [];
+  return [['text', asked.text], ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
 }
 
+// What an address asks for. Without a text it is what the page began with.
 function readHash() {
-  const parts = new Map(location.hash.replace(/^#/, '').split('&').map(part => {
-    const at = part.indexOf('=');
-    return [part.slice(0, at), part.slice(at + 1)];
-  }));
-  const found = structuredClone(first);
+  const parts = [];
   try {
-    if (parts.has('text')) found.text = decodeURIComponent(parts.get('text'));
-    if (parts.has('changes')) Object.assign(found, checked(JSON.parse(decodeURIComponent(parts.get('changes')))));
+    for (const part of location.hash.replace(/^#/, '').split('&')) {
+      const at = part.indexOf('=');
+      parts.push([part.slice(0, at), decodeURIComponent(part.slice(at + 1))]);
+    }
   } catch {
-    return first; // an address that was cut
+    return structuredClone(first); // it was cut
   }
-  return found;
+  const text = parts.find(([name]) => name === 'text');
+  return text ? { text: text[1], ...changesOf(name => parts.filter(part => part[0] === name).map(part => part[1])) }
+    : structuredClone(first);
 }
 
-// Of what an address or a story says, that which is understood.
-function checked(changes) {
-  const found = noChanges(), text = value => typeof value === 'string' ? value : '';
-  for (const [name, how] of Object.entries(changes.off ?? {}))
-    if (viewer.headAt(name) !== undefined && (how === 'zero' || how === 'mean')) found.off[name] = how;
-  if (Array.isArray(changes.knockouts)) found.knockouts = changes.knockouts.filter(k => typeof k === 'string');
-  return Object.assign(found, { attention: text(changes.attention), mask: text(changes.mask) });
+// --- Questions ----------------------------------------------------------------------------------
+
+// The arithmetic of the row that is looked at, as --explain prints it.
+async function explain() {
+  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(asked),
+    ['heads', headHere()], ['queries', String(state.q)], ['explain', '']];
+  await showAnswer('The arithmetic of one row', 'run', options);
+}
+
+// What the tool prints, as it prints it, in a dialog.
+async function showAnswer(title, command, options) {
+  say('computing \u2026');
+  const { code, out, err, ms } = await engine.ask(argsOf(command, options, asked.text));
+  if (code !== 0) return say(messageOf(err), true);
+  say(`${Math.round(ms)} ms`);
+  return viewer.openDialog(title, el('pre', { class: 'live-answer', tabindex: '0' }, out),
+    el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked.text))));
+}
+
+// --- Files --------------------------------------------------------------------------------------
+
+const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
+  ['tidy', 'out.csv', 'the patterns as one long CSV'], ['svg', 'out.svg', 'the patterns as a figure']];
+
+// Files that the tool writes, saved.
+function chooseOutputs() {
+  const row = ([format, path, text]) => el('p', {}, button('live-save-' + format, path.replace('out.', '').toUpperCase(),
+    () => saveOutput(format, path)), ' ' + text);
+  viewer.openDialog('Save numbers', ...SAVED.map(row), el('p', { class: 'note' },
+    'Written by the tool itself, byte for byte as in a shell.'));
+}
+
+async function saveOutput(format, path) {
+  const { code, err, file } = await engine.ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked.text),
+    { wanted: 'file' });
+  if (code !== 0) return say(messageOf(err), true);
+  return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
+}
+
+// --- A story ------------------------------------------------------------------------------------
+
+let step = 0;
+
+// Shows step NUMBER of the story: its text, its changes and its view. What it does not name stays as
+// it is in a text, and begins anew in changes.
+function tell(number) {
+  const told = story.steps[number];
+  step = number;
+  $('live-step').textContent = `${number + 1} of ${story.steps.length}`;
+  $('live-step-title').textContent = told.title ?? story.title ?? '';
+  $('live-paragraph').textContent = told.paragraph ?? '';
+  $('live-back').disabled = number === 0;
+  $('live-on').disabled = number === story.steps.length - 1;
+  if (told.view) viewer.look(told.view);
+  change({ text: told.text ?? asked.text, ...changesOf(name => [told[name] ?? []].flat()) });
+}
+
+function makeStory() {
+  const place = el('section', { id: 'live-story', 'aria-label': 'Story' },
+    el('h2', { id: 'live-step-title', 'aria-live': 'polite' }), el('p', { id: 'live-paragraph', 'aria-live': 'polite' }),
+    el('p', { class: 'group' }, button('live-back', 'Back', () => tell(step - 1)), el('span', { id: 'live-step' }),
+      button('live-on', 'Next', () => tell(step + 1))));
+  $('app').prepend(place);
 }
 
 // --- Another model ------------------------------------------------------------------------------
@@ -511,10 +622,13 @@ function listen() {
   });
   addEventListener('hashchange', () => {
     const found = readHash();
-    if (JSON.stringify(found) !== JSON.stringify(asked)) change(found);
+    if (!isSame(found, asked)) change(found);
   });
   listenToDrags();
 }
+
+// A command line of the tool, for tests and for whoever opens the console.
+globalThis.attnLive = { ask: (args, wanted) => engine.ask(args, { wanted }) };
 
 viewer.isReady.then(() => {
   makeControls();
@@ -525,7 +639,9 @@ viewer.isReady.then(() => {
   if (live.files.length > 0) startEngine(ownFiles());
   Object.assign(asked, readHash());
   showTexts(viewer.run);
-  if (JSON.stringify(asked) !== JSON.stringify(first)) follow();
+  if (story) makeStory();
+  if (!isSame(asked, first)) follow();
+  else if (story) tell(0);
   else writeControls();
   onDrawn();
 });

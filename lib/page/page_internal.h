@@ -195,7 +195,7 @@ void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n);
 /* --- What makes it live (page_live.c) -------------------------------------------------------- */
 
 /* Writes the module, the model and what is said of both: "live-module", "live-file-0" and so on,
- * "live", "live-story", and "live-worker", which is the script that runs the module. */
+ * "live", "live-steps", and "live-worker", which is the script that runs the module. */
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
 
 /* Appends style and script, after the script of the page. */

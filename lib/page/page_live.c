@@ -100,7 +100,7 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
     if (status == ATTN_OK)
         write_json(sink, "live", text.data, text.size);
     if (status == ATTN_OK && live->story)
-        write_json(sink, "live-story", live->story, live->n_story);
+        write_json(sink, "live-steps", live->story, live->n_story);
     if (status == ATTN_OK)
         write_worker(sink);
     attn_buffer_release(&text);
