@@ -588,10 +588,11 @@ wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtim
 	@$(MAKE) MODE=wasm BUILD=build/wasm $(WASM_MODULE)
 	@ls -l $(WASM_MODULE)
 
-check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte
+check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte; make it twice
 	@$(MAKE) wasm
 	@$(MAKE) $(BUILD)/attn-cli
 	@node tests/tools/check_wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli
+	@tests/tools/check_wasm_bytes.sh $(WASM_MODULE)
 
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
