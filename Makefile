@@ -15,10 +15,14 @@ export CC PKG_CONFIG BUILD
 ifeq ($(filter $(MODE),release static asan tsan coverage fuzz wasm),)
 $(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage, fuzz or wasm)
 endif
-ifeq ($(MODE),wasm)
-CC := clang-19 --target=wasm32-wasi
-XSMM := no
+ifeq ($(MODE),wasm) # the user's settings are for another processor; equal sources give equal bytes
+override CC := clang-19 --target=wasm32-wasi
+override CFLAGS := -O2
+override CPPFLAGS :=
+override LDFLAGS :=
+override XSMM := no
 endif
+WASM_MODULE := build/wasm/attn.wasm
 # The processor that is compiled for. libxsmm makes code for x86-64 alone.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
 XSMM ?= $(if $(filter x86_64,$(MACHINE)),yes,no)
@@ -152,7 +156,7 @@ $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 # Where the libraries are is found once for each build folder and kept there.
 $(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
 ifeq ($(MODE),wasm)
-	@.packaging/wasm.sh $(BUILD)/libraries
+	@.packaging/wasm.sh $(BUILD)/libraries $(WASM_SOURCES)
 	@echo '$(BUILD)/libraries/libraries.o' >$(BUILD)/libraries.libs
 	@echo '-I$(BUILD)/libraries/include' >$@
 else
@@ -228,7 +232,7 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
 # The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those.
-$(BUILD)/attn-cli.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
+$(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
@@ -357,7 +361,7 @@ check-ctypes: deps-python binding-check ## let the Python example use libattn.so
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
-wheel: ## build the Python wheel in build/release/wheel and check it in an empty environment
+wheel: wasm ## build the Python wheel in build/release/wheel and check it in an empty environment
 	@rm -rf $(BUILD)/wheel
 	@BUILD=$(BUILD) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
 	@tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3)
@@ -530,7 +534,7 @@ $(BUILD)/attn-cli.1: $(BUILD)/attn-cli
 $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
 	$(call say,GEN)$< completion $* >$@
 
-install: all man $(COMPLETIONS) ## install tool, library, manual, completions and models below PREFIX
+install: all man $(COMPLETIONS) ## install tool, library, manual, completions, models and, if made, attn.wasm below PREFIX
 	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
 	@$(copy) $(BUILD)/libattn.a $(lib_place)/libattn.a
 	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
@@ -547,6 +551,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
 	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
 	@set -e; for file in $(MODEL_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
+	@[ ! -e $(WASM_MODULE) ] || $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm
 	@echo 'attn-cli $(VERSION) is in $(place)'
 
 uninstall: ## remove what install has put there
@@ -564,17 +569,17 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits 
 	@mkdir -p build
 	git -c tar.umask=022 archive --format=tar --prefix=attn-cli-$(VERSION)/ HEAD | gzip -n9 >$(SOURCE_ARCHIVE)
 
-static: deps-build ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
+static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
 	@.packaging/cjson.sh build/static/libraries
 	@$(MAKE) MODE=static build/static/attn-cli
-	@.packaging/static.sh build/static/attn-cli build/static/libraries $(STATIC_ARCHIVE)
+	@.packaging/static.sh build/static $(WASM_MODULE) $(STATIC_ARCHIVE)
 	@ls -l $(STATIC_ARCHIVE)
 
 check-static: ## run that file in an empty folder, and in Debian's SUITES: needs root
 	@.packaging/check_static.sh $(STATIC_ARCHIVE) $(SUITES)
 
 deb: dist ## make Debian packages in build/deb, and let lintian look at them
-	@tests/tools/dependencies.sh install build test packages
+	@tests/tools/dependencies.sh install build test packages wasm
 	@.packaging/deb.sh $(SOURCE_ARCHIVE) $(VERSION) build/deb
 	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
 	@ls build/deb/*.deb
@@ -582,14 +587,15 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
-wasm: deps-wasm ## make build/wasm/attn-cli.wasm, the tool for browsers and runtimes of WASI
-	@$(MAKE) MODE=wasm build/wasm/attn-cli.wasm
-	@ls -l build/wasm/attn-cli.wasm
+wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtimes of WASI
+	@$(MAKE) MODE=wasm BUILD=build/wasm $(WASM_MODULE)
+	@ls -l $(WASM_MODULE)
 
-check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte
+check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte; make it twice
 	@$(MAKE) wasm
 	@$(MAKE) $(BUILD)/attn-cli
-	@node tests/tools/check_wasm.mjs build/wasm/attn-cli.wasm $(BUILD)/attn-cli
+	@node tests/tools/check_wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli
+	@tests/tools/check_wasm_bytes.sh $(WASM_MODULE)
 
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh

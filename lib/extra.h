@@ -25,6 +25,7 @@
 #include "output/format.h"
 #include "output/outputs.h"
 #include "figures/table_picture.h"
+#include "page/live_module.h"
 
 /* Many inputs to files. */
 #include "records/items.h"
