@@ -76,13 +76,19 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     struct attn_live_args live = {
         .given = model->name, .most = (size_t)limit << 20, .story = args->story};
     struct model_source source;
+    enum attn_status status;
+    char *module;
 
     if (!args->is_live)
         return ATTN_OK;
     ATTN_TRY(model_source_find(model, &quiet, &source, err));
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                      attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err), err));
     live.source = &source.source;
-    live.module = getenv("ATTN_LIVE_MODULE");
-    ATTN_TRY(attn_live_open(&live, attn_host_model(served->host), files, err));
+    live.module = module;
+    status = attn_live_open(&live, attn_host_model(served->host), files, err);
+    attn_text_free(module);
+    ATTN_TRY(at_stage(ATTN_STAGE_INPUT, status, err));
     served->picture.live = attn_live_of(*files);
     if (served->picture.live->n_file == 0 && !running->is_quiet)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "

@@ -12,8 +12,8 @@
 struct attn_live {
     const void *module; /* [n_module] the tool as a command of WASI, preview 1 */
     size_t n_module;
-    const char *model; /* what the page calls the model: "fable", "tiny.gguf" */
-    const char *given; /* how a shell finds it, as for --model; NULL: the default */
+    const char *model;             /* what the page calls the model: "fable", "tiny.gguf" */
+    const char *given;             /* how a shell finds it, as for --model; NULL: the default */
     const struct attn_blob *files; /* [n_file] of the model by their paths, "fable/config.json";
                                       none: the page asks the reader for them */
     size_t n_file;

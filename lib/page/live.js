@@ -12,6 +12,7 @@ const story = $('live-steps') && JSON.parse($('live-steps').textContent);
 // Options that are changed on the page, and those of the run that stay.
 const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
 const PREDICTED = [['top', '12'], ['queries', 'all']];
+const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MOST_EXPECTED = 7; // rows of the table of the next words
 const kept = live.options.filter(([name]) => !CHANGED.includes(name));
 const given = name => live.options.filter(option => option[0] === name).map(option => option[1]);
@@ -160,7 +161,7 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 
 // --- Another run --------------------------------------------------------------------------------
 
-let nFollowed = 0, timer = 0;
+let nFollowed = 0, nShown = 0, timer = 0; // asked for, and shown or told of
 let plain = null; // {text, found, isDone}: the run without changes
 
 // Runs the model on what is asked for, with predictions after all positions where the first page has
@@ -182,9 +183,9 @@ function plainRun(text) {
 // Shows what is asked for now, unless something else is asked for before it is there.
 async function follow() {
   const number = ++nFollowed, changes = structuredClone(asked), { text } = changes;
-  clearTimeout(timer);
+  stopTimer();
   writeControls();
-  if (!engine) return say('This page holds no model: choose the files of one.');
+  if (!engine) return say(NO_MODEL);
   engine.forgetPictures();
   if (!plain?.isDone || plain.text !== text) plain = null;
   say('computing \u2026');
@@ -201,20 +202,27 @@ async function follow() {
     showTexts(after.page.run);
     showExpected(after.page.run, before?.page.run, changes);
     say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
-    document.documentElement.dataset.live = number;
   } catch (problem) {
     if (!(problem instanceof Superseded)) say(problem.message, true);
+  } finally {
+    nShown = Math.max(nShown, number);
   }
+  return undefined;
 }
 
-const followSoon = () => {
+function stopTimer() {
   clearTimeout(timer);
+  timer = 0;
+}
+
+function followSoon() {
+  stopTimer();
   timer = setTimeout(follow, 150);
-};
+}
 
 function change(changes) {
   Object.assign(asked, changes);
-  follow();
+  return follow();
 }
 
 // --- Controls -----------------------------------------------------------------------------------
@@ -628,7 +636,12 @@ function listen() {
 }
 
 // A command line of the tool, for tests and for whoever opens the console.
-globalThis.attnLive = { ask: (args, wanted) => engine.ask(args, { wanted }) };
+globalThis.attnLive = {
+  ask: (args, wanted) => engine.ask(args, { wanted }),
+  follow: text => change({ text }),
+  isReady: () => Boolean(engine?.isReady),
+  isDone: () => nShown === nFollowed && !timer && !engine?.current,
+};
 
 viewer.isReady.then(() => {
   makeControls();
@@ -637,6 +650,7 @@ viewer.isReady.then(() => {
   viewer.onDrawn(onDrawn);
   listen();
   if (live.files.length > 0) startEngine(ownFiles());
+  else say(NO_MODEL);
   Object.assign(asked, readHash());
   showTexts(viewer.run);
   if (story) makeStory();

@@ -13,8 +13,8 @@
 enum {
     PIECE_SIZE = 1 << 16,   /* bytes that are deflated together */
     WAITING_SIZE = 1 << 20, /* bytes that wait before the threads take them */
-    LEVEL = 1,      /* of deflate: 6 makes 6 % less of it in twice to four times the time */
-    BEST_LEVEL = 9, /* of a module: a third less */
+    LEVEL = 1,              /* of deflate: 6 makes 6 % less of it in twice to four times the time */
+    BEST_LEVEL = 9,         /* of a module: a third less */
     ID_SIZE = 32
 };
 

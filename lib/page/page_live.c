@@ -92,8 +92,7 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
         char id[ATTN_PAGE_ID_SIZE];
 
         snprintf(id, sizeof id, "live-file-%zu", i);
-        ATTN_TRY(
-            attn_page_data_add(page->data, id, live->files[i].data, live->files[i].size, err));
+        ATTN_TRY(attn_page_data_add(page->data, id, live->files[i].data, live->files[i].size, err));
     }
     append_live(&text, page);
     status = attn_buffer_check(&text, err);

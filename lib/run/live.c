@@ -51,9 +51,8 @@ static enum attn_status name_parts(struct attn_live_files *to, const struct attn
     struct attn_buffer name = {0};
     enum attn_status status = ATTN_OK;
     size_t n;
-    const char *last = attn_path_last(is_gguf ? to->parts.items[to->parts.n - 1].path
-                                              : attn_model_name(model),
-                                      &n);
+    const char *last = attn_path_last(
+        is_gguf ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
 
     to->model = attn_strndup(last, n, err);
     if (!to->model)
@@ -118,13 +117,13 @@ static enum attn_status check_step(const struct attn_json *json, const struct at
 
         if (!list)
             continue;
-        for (const struct attn_node *item = attn_node_first(list); item; item = attn_node_next(item))
+        for (const struct attn_node *item = attn_node_first(list); item;
+             item = attn_node_next(item))
             if (!attn_node_string(item))
                 list = NULL;
         if (!list || !attn_node_is_array(list))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in step %zu of '%s' is no list of texts", lists[i], number,
-                                  attn_quote_string(attn_json_name(json)).text);
+            return attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts",
+                                  lists[i], number, attn_quote_string(attn_json_name(json)).text);
     }
     return ATTN_OK;
 }
