@@ -5,6 +5,7 @@
 (() => {
 const viewer = globalThis.attnViewer, { $, el, state } = viewer;
 const live = JSON.parse($('live').textContent);
+for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
 const story = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // --- What is asked for --------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/status_internal.h"
@@ -92,38 +93,50 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
 
 /* --- The story ------------------------------------------------------------------------------- */
 
-/* Whether KEY of STEP is a text or absent. */
-static enum attn_status check_text(const struct attn_json *json, const struct attn_node *step,
-                                   const char *key, struct attn_error *err)
+/* Whether VALUE, of KEY in STEP number NUMBER, is a list of texts. */
+static enum attn_status check_list(const struct attn_json *json, const struct attn_node *value,
+                                   const char *key, size_t number, struct attn_error *err)
 {
-    const char *text = NULL;
+    bool is_list = attn_node_is_array(value);
 
-    return attn_json_get_string(json, step, key, &text, err);
+    for (const struct attn_node *item = attn_node_first(value); item; item = attn_node_next(item))
+        is_list &= attn_node_string(item) != NULL;
+    return is_list
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts",
+                                key, number, attn_quote_string(attn_json_name(json)).text);
 }
 
+/* A step has texts, and lists of them for options that may be given several times. */
 static enum attn_status check_step(const struct attn_json *json, const struct attn_node *step,
                                    size_t number, struct attn_error *err)
 {
-    static const char *const keys[] = {"title", "paragraph", "text", "view", "attention", "mask"};
-    static const char *const lists[] = {"ablate", "ablate-mean", "knockout"};
+    static const struct {
+        const char *key;
+        bool is_list;
+    } members[] = {{"title", false}, {"paragraph", false},  {"text", false},
+                   {"view", false},  {"attention", false},  {"mask", false},
+                   {"ablate", true}, {"ablate-mean", true}, {"knockout", true}};
+    enum { N_MEMBER = sizeof members / sizeof *members };
 
     if (!attn_node_is_object(step))
         return attn_error_set(err, ATTN_FORMAT, "step %zu of '%s' is no object", number,
                               attn_quote_string(attn_json_name(json)).text);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        ATTN_TRY(check_text(json, step, keys[i], err));
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct attn_node *list = attn_node_find(step, lists[i]);
+    for (const struct attn_node *value = attn_node_first(step); value;
+         value = attn_node_next(value)) {
+        const char *key = attn_node_key(value), *text;
+        size_t i = 0;
 
-        if (!list)
-            continue;
-        for (const struct attn_node *item = attn_node_first(list); item;
-             item = attn_node_next(item))
-            if (!attn_node_string(item))
-                list = NULL;
-        if (!list || !attn_node_is_array(list))
-            return attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts",
-                                  lists[i], number, attn_quote_string(attn_json_name(json)).text);
+        while (i < N_MEMBER && strcmp(members[i].key, key) != 0)
+            i++;
+        if (i == N_MEMBER)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "step %zu of '%s' has '%s', expected title, paragraph, text, "
+                                  "view, attention, mask, ablate, ablate-mean or knockout",
+                                  number, attn_quote_string(attn_json_name(json)).text,
+                                  attn_quote_string(key).text);
+        ATTN_TRY(members[i].is_list ? check_list(json, value, key, number, err)
+                                    : attn_json_get_string(json, step, key, &text, err));
     }
     return ATTN_OK;
 }
@@ -131,9 +144,10 @@ static enum attn_status check_step(const struct attn_json *json, const struct at
 static enum attn_status check_steps(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
+    const char *title;
     size_t n = 0;
 
-    ATTN_TRY(check_text(json, attn_json_root(json), "title", err));
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
     if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
                               attn_quote_string(attn_json_name(json)).text);
@@ -174,9 +188,15 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
 enum attn_status attn_live_open(const struct attn_live_args *args, const struct attn_model *model,
                                 struct attn_live_files **files, struct attn_error *err)
 {
-    struct attn_live_files *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status = made ? open_all(made, args, model, err) : ATTN_NO_MEMORY;
+    struct attn_live_files *made;
+    enum attn_status status;
 
+    if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
+        !attn_is_given(args->module, "module", err) || !attn_is_given(model, "model", err) ||
+        !attn_is_given(files, "files", err))
+        return ATTN_INVALID;
+    made = attn_alloc(1, sizeof *made, err);
+    status = made ? open_all(made, args, model, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         *files = made;
     else

@@ -25,16 +25,17 @@ struct attn_live_args {
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file. Blobs of the source, and what is given, are borrowed until it is
- * closed; the caller owns *files. */
-enum attn_status attn_live_open(const struct attn_live_args *args, const struct attn_model *model,
-                                struct attn_live_files **files, struct attn_error *err);
+/* ATTN_IO or ATTN_FORMAT of a file. Blobs of the source, and what is given, are borrowed until it
+ * is closed; the caller owns *files. */
+ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args,
+                                         const struct attn_model *model,
+                                         struct attn_live_files **files, struct attn_error *err);
 
-const struct attn_live *attn_live_of(const struct attn_live_files *files);
+ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *files);
 
 /* Bytes of the model, whether the page takes them or not. */
-uint64_t attn_live_n_byte(const struct attn_live_files *files);
+ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
 
-void attn_live_close(struct attn_live_files *files); /* NULL is allowed */
+ATTN_API void attn_live_close(struct attn_live_files *files); /* NULL is allowed */
 
 #endif

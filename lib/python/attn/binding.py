@@ -684,6 +684,14 @@ class attn_table_grid(Structure):
     pass
 
 
+class attn_live(Structure):
+    pass
+
+
+class attn_live_args(Structure):
+    pass
+
+
 class attn_items_options(Structure):
     pass
 
@@ -1532,6 +1540,7 @@ attn_picture_options._fields_ = [
     ("font_size", c_double),
     ("figure_width", c_double),
     ("font", c_char_p),
+    ("live", POINTER(attn_live)),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1593,6 +1602,23 @@ attn_table_grid._fields_ = [
     ("other_run", POINTER(attn_labels)),
     ("positions", c_char_p),
     ("later", c_void_p * 4),
+]
+attn_live._fields_ = [
+    ("module", c_void_p),
+    ("n_module", c_size_t),
+    ("model", c_char_p),
+    ("given", c_char_p),
+    ("files", POINTER(attn_blob)),
+    ("n_file", c_size_t),
+    ("story", c_char_p),
+    ("n_story", c_size_t),
+]
+attn_live_args._fields_ = [
+    ("source", POINTER(attn_source)),
+    ("given", c_char_p),
+    ("module", c_char_p),
+    ("most", c_size_t),
+    ("story", c_char_p),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -2117,6 +2143,10 @@ FUNCTIONS = {
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
     "attn_live_module_find": (c_int, [c_char_p, POINTER(c_char_p), POINTER(attn_error)]),
+    "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_live_of": (POINTER(attn_live), [c_void_p]),
+    "attn_live_n_byte": (c_uint64, [c_void_p]),
+    "attn_live_close": (None, [c_void_p]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
