@@ -1,6 +1,6 @@
 /*
  * page_files.S - the files of the page, byte for byte. Paths are those of the repository, from whose
- * root everything is compiled; viewer.policy is made in the build folder.
+ * root everything is compiled; policies are made in the build folder.
  */
 
 #ifdef __ELF__
@@ -28,6 +28,9 @@
     embed attn_page_css, "lib/page/viewer.css"
     embed attn_page_js, "lib/page/viewer.js"
     embed attn_page_policy, "lib/page/viewer.policy"
+    embed attn_page_experiment_css, "lib/page/experiment.css"
+    embed attn_page_experiment_js, "lib/page/experiment.js"
+    embed attn_page_experiment_policy, "lib/page/experiment.policy"
 
 #ifdef __ELF__
     .section .note.GNU-stack, "", @progbits

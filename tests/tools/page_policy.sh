@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# page_policy.sh SCRIPT STYLE - what the policy of a page (Content-Security-Policy) says of the files
-# that stand in it as its script and its style: that these bytes are taken and no others.
+# page_policy.sh FILE... - what the policy of a page (Content-Security-Policy) says of the files that
+# stand in it as its scripts, FILE.js, and its styles, FILE.css: that these bytes are taken and no
+# others.
 set -eu
 
 hash_of() {
@@ -10,4 +11,13 @@ hash_of() {
     printf "$(sed 's/../\\x&/g' <<<"${hex%% *}")" | base64
 }
 
-printf "script-src 'sha256-%s'; style-src 'sha256-%s';" "$(hash_of "$1")" "$(hash_of "$2")"
+# sources_of ENDING FILE... - the hashes of those files that have it.
+sources_of() {
+    local ending=$1 file
+    shift
+    for file; do
+        if [[ $file == *"$ending" ]]; then printf " 'sha256-%s'" "$(hash_of "$file")"; fi
+    done
+}
+
+printf "script-src%s; style-src%s;" "$(sources_of .js "$@")" "$(sources_of .css "$@")"
