@@ -5,7 +5,8 @@
 //
 // Again with other data it draws that instead: what the reader chose stays where it still means
 // something, and no listener of the first time is left. A row that is chosen is told to the container
-// as an event, 'attn-choose', whose detail is {layer, head, position, key} as far as the row has them;
+// as an event, 'attn-choose', whose detail is {layer, head, position, key, otherLayer, otherHead} as far
+// as the row has them;
 // attnExperiment.mark(container, layer, head) marks a head that was chosen elsewhere.
 'use strict';
 const attnExperiment = (() => {
@@ -33,7 +34,7 @@ function isDark() {
 
 // --- Numbers ------------------------------------------------------------------------------------
 
-const signed = text => text.replace('-', '\u2212');
+const signed = text => text.replace(/^-/, '\u2212');
 
 // A value as the tool prints it: fixed digits, or its size where these say nothing.
 function textOf(column, value) {
@@ -51,7 +52,7 @@ const numberOf = value => typeof value === 'boolean' ? Number(value)
 // Round numbers from 0 to HIGH: steps of 1, 2, 2.5 or 5 times a power of ten.
 function roundTicks(high) {
   const power = 10 ** Math.floor(Math.log10(high / 2)), ticks = [];
-  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= 3) ?? 10 * power;
+  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= 4) ?? 10 * power;
   for (let i = 0; i * step <= high * (1 + 1e-9); i++) ticks.push(Number((i * step).toPrecision(6)));
   return ticks;
 }
@@ -303,7 +304,7 @@ class View {
 
   makeBar() {
     const option = (value, text) => el('option', { value }, text);
-    const wordsOf = name => this.column(name).words ?? name;
+    const wordsOf = name => [this.column(name).words ?? name, this.column(name).unit].filter(Boolean).join(', ');
     this.show = el('select', { class: 'x-show' }, ...this.drawn.map(name => option(name, wordsOf(name))));
     this.listen(this.show, 'change', () => this.set({ value: this.show.value }));
     this.group = el('select', { class: 'x-group' }, ...this.groups.map((name, i) => option(i, name)));
@@ -395,13 +396,14 @@ class View {
 
   choose(row) {
     if (row < 0) return;
-    this.set({ row });
+    this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
     this.reveal(row);
     const place = name => typeof this.value(row, name) === 'number' ? this.value(row, name) : undefined;
     this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' +
       textOf(this.column(this.state.value), this.value(row, this.state.value));
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: {
-      layer: place('layer'), head: place('head'), position: place('position'), key: place('key') } }));
+      layer: place('layer'), head: place('head'), position: place('position'), key: place('key'),
+      otherLayer: place('other_layer'), otherHead: place('other_head') } }));
   }
 
   // A head that was chosen elsewhere.
@@ -513,7 +515,7 @@ class View {
       this.w = this.h = look.cell || clamp(Math.min(fits, Math.max(tall, 14)), hasTexts ? 15 : 8, 46);
       if (this.nRow * this.h < 90 && this.nRow < 4) this.h = Math.min(46, Math.max(this.h, 30));
     }
-    this.isTurned = columnWidth > this.w - 4 && (hasTexts || map.columns.n_main > 0);
+    this.isTurned = columnWidth > this.w - 10 && (hasTexts || map.columns.n_main > 0);
     this.top = (this.isTurned ? columnWidth + 8 : 18) + 20;
     this.everyRow = [1, 2, 5, 10, 20, 50, 100, 200].find(n => n * this.h >= 12) ?? 500;
     this.everyColumn = this.isTurned ? [1, 2, 5, 10, 20, 50, 100].find(n => n * this.w >= 12) ?? 200
@@ -596,19 +598,22 @@ class View {
   paintTexts(context) {
     const { seen, w, h } = this, { cell } = this.data.map, { values } = this.data.look;
     if (values === 'never' || w < 22 || h < 14) return;
-    const size = clamp(Math.floor(h * 0.36), 10, 13);
-    const font = cell ? '12px ' + paint('--mono') : size + 'px system-ui, sans-serif';
+    const fonts = cell ? ['12px ' + paint('--mono')]
+      : [13, 12, 11, 10].filter(size => size <= Math.max(10, h * 0.4)).map(size => size + 'px system-ui, sans-serif');
     const list = [];
-    context.font = font;
+    context.font = fonts[0];
     for (let r = seen.r0; r < seen.r1; r++)
       for (let c = seen.c0; c < seen.c1; c++) {
         const number = this.numberAt(r, c), row = this.rowAt(r, c);
         if (row < 0 || (cell === null && number !== number)) continue;
         const text = cell ? this.fitted(context, (this.value(row, cell) ?? '').trim() || "' '", w - 8)
           : this.short(number);
-        if (!cell && context.measureText(text).width > w * 0.92 && values !== 'always') return;
         list.push([text, r, c, number === number ? this.colour(number) : this.nothing[0]]);
       }
+    const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');
+    const font = cell ? fonts[0] : fonts.find(name => this.measure(longest, name) <= w * 0.88);
+    if (!font && values !== 'always') return;
+    context.font = font ?? fonts.at(-1);
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     for (const [text, r, c, ground] of list) {
@@ -668,7 +673,7 @@ class View {
     context.clip();
     for (let c = Math.ceil(seen.c0 / this.everyColumn) * this.everyColumn; c < seen.c1; c += this.everyColumn) {
       const label = this.paintLabel(context, columns, c, c === here[1]), x = this.x(c) + w / 2 - this.dx;
-      if (this.isTurned) {
+      if (this.isTurned && columns.texts?.[c]) {
         context.save();
         context.translate(x, this.top - 6);
         context.rotate(-Math.PI / 2);
@@ -742,10 +747,11 @@ class View {
 
   makeTokens() {
     const { texts } = this.data.map.columns;
-    this.spans = texts.map(text => el('bdi', { class: 'token' }, text));
+    this.spans = texts.map(text => el('bdi', { class: 'token' }, text.replace(/^ (?=.)/, '')));
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     this.spans.forEach((span, c) => {
-      if (c > 0 && /^\s|[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
+      if (c > 0 && /^ ./.test(texts[c])) box.append(' '); // it is no part of the coloured word
+      else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
       box.append(span);
       this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
       this.listen(span, 'pointerleave', () => this.hideTip());
@@ -782,7 +788,8 @@ class View {
       const at = this.step(tick) / 255;
       if (last >= 0 && at - last < 0.08) continue;
       last = at;
-      const node = el('span', { class: 'tick' }, share ? Math.round(100 * tick) + ' %' : signed(String(tick)));
+      const text = share ? Number((100 * tick).toPrecision(3)) + (tick === high ? ' %' : '') : String(tick);
+      const node = el('span', { class: 'tick' }, signed(text));
       node.style.left = 100 * at + '%';
       box.append(node);
     }
@@ -1022,10 +1029,11 @@ return { show, mark, redraw };
   if (!block || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  // Lets the viewer show a head, a query or a key, as far as they are said.
-  function follow({ layer, head, position, key }) {
+  // Lets the viewer show a head, a query or a key, and compare two heads, as far as they are said.
+  function follow({ layer, head, position, key, otherLayer, otherHead }) {
     const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
     if (layer !== undefined && head !== undefined) parts.set('h', layer + '.' + head);
+    if (otherHead !== undefined) parts.set('t', layer + '.' + head + ',' + otherLayer + '.' + otherHead);
     if (position !== undefined) parts.set('q', position);
     if (key !== undefined) parts.set('k', key);
     const hash = '#' + [...parts].map(part => part.join('=')).join('&');

@@ -227,14 +227,9 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
 
 static void append_markup(struct attn_buffer *out, const char *text, size_t n)
 {
-    struct attn_buffer printable = {0};
-
-    attn_escape_append(&printable, text, n);
     attn_buffer_append_string(out, "<bdi>");
-    attn_markup_append(out, printable.data ? printable.data : "", printable.size, true);
+    attn_page_append_text(out, text, n, ATTN_PAGE_MOST_TEXT);
     attn_buffer_append_string(out, "</bdi>");
-    out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
 }
 
 /* "fable; clean: The key; corrupted: The keys". */
@@ -267,8 +262,13 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
     struct attn_buffer text = {0};
 
     attn_buffer_append_string(out, "<table class=\"plain\">\n<tr>");
-    for (size_t c = 0; c < n_column; c++)
-        attn_buffer_append_format(out, "<th>%s</th>", attn_table_column(table, c)->name);
+    for (size_t c = 0; c < n_column; c++) {
+        const char *name = attn_table_column(table, c)->name;
+
+        attn_buffer_append_string(out, "<th>");
+        append_markup(out, name, strlen(name)); /* that of a label is anybody's */
+        attn_buffer_append_string(out, "</th>");
+    }
     attn_buffer_append_string(out, "</tr>\n");
     for (size_t r = 0; r < n_row && r < MOST_ROWS; r++) {
         attn_buffer_append_string(out, "<tr>");

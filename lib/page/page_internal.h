@@ -234,6 +234,11 @@ void attn_page_push_colors(struct attn_json_writer *json);
 /* Writes an element ID with an object, likewise. */
 void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
 
+enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
+
+/* Appends TEXT [size], printable and with references, of at most MOST bytes. */
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
+
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */
 
 /* What a page shows before its script runs, and where none runs: all heads as one picture, and a

@@ -45,7 +45,6 @@ enum {
     MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
-    MOST_TEXT = 160,          /* bytes of the text that stand below the title */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -160,6 +159,12 @@ static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
+/* Whether the page shows heads below its experiment, or alone. */
+static bool has_viewer(const struct attn_page *w)
+{
+    return w->heads.n > 0;
+}
+
 /* What the page is called: its experiment, or else its run. */
 static const struct attn_buffer *heading_of(const struct attn_page *w)
 {
@@ -187,21 +192,26 @@ static void append_heading(struct attn_page *w, struct attn_buffer *out)
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
-/* Appends what is in TEXT, printable and with references, of at most MOST bytes. */
-static void append_printable(struct attn_buffer *out, struct attn_buffer *text, size_t most)
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most)
 {
     struct attn_buffer printable = {0};
     size_t n;
 
-    attn_escape_append(&printable, text->data, text->size);
+    attn_escape_append(&printable, text, size);
     n = printable.size;
     if (n > most) /* it ends between characters */
         for (n = most; n > 0 && ((unsigned char)printable.data[n] & 0xc0) == 0x80;)
             n--;
     attn_markup_append(out, printable.data, n, true);
     attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
-    out->has_failed |= text->has_failed || printable.has_failed;
+    out->has_failed |= printable.has_failed;
     attn_buffer_release(&printable);
+}
+
+static void append_printable(struct attn_buffer *out, const struct attn_buffer *text, size_t most)
+{
+    attn_page_append_text(out, text->data, text->size, most);
+    out->has_failed |= text->has_failed;
 }
 
 /* The text that cross-attention looks at: "; source: dessert first". */
@@ -221,7 +231,7 @@ static void append_source(const struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append(&text, labels->source_tokens[i], labels->source_token_sizes[i]);
     }
     attn_buffer_append_string(out, "; source: <bdi>");
-    append_printable(out, &text, MOST_TEXT);
+    append_printable(out, &text, ATTN_PAGE_MOST_TEXT);
     attn_buffer_append_string(out, "</bdi>");
     attn_buffer_release(&text);
 }
@@ -248,7 +258,7 @@ static void append_about_run(struct attn_page *w, struct attn_buffer *out)
     }
     if (!labels->axes && w->text.size > (is_named_by_text(w) ? MOST_TITLE : 0)) {
         attn_buffer_append_string(out, ": <bdi>");
-        append_printable(out, &w->text, MOST_TEXT);
+        append_printable(out, &w->text, ATTN_PAGE_MOST_TEXT);
         attn_buffer_append_string(out, "</bdi>");
     }
     append_source(w, out);
@@ -269,10 +279,12 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_buffer *about = &w->experiment.about;
 
-    if (w->has_experiment)
-        attn_buffer_append(out, about->data, about->size);
-    else
+    if (!w->has_experiment)
         append_about_run(w, out);
+    else
+        attn_buffer_append(out, about->data, about->size);
+    if (w->has_experiment && has_viewer(w) && w->base.options.grid->other)
+        attn_buffer_append_string(out, "; the patterns are those of the first text");
 }
 
 static void append_theme(struct attn_page *w, struct attn_buffer *out)
@@ -303,12 +315,6 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
     attn_buffer_append_string(out, "<style>");
     append_file(out, attn_page_experiment_css, attn_page_experiment_css_end);
     attn_buffer_append_string(out, "</style>\n");
-}
-
-/* Whether the page shows heads below its experiment, or alone. */
-static bool has_viewer(const struct attn_page *w)
-{
-    return w->heads.n > 0;
 }
 
 /* The place of the experiment. Without heads their part of the document is left out. */
