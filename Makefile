@@ -100,7 +100,7 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
 THREADED_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,base_pool% base_pieces% \
     many output_threads% session% run),$(UNIT_TESTS))
-BROWSER_TEST := $(BUILD)/tests/browser/test_browser_page
+BROWSER_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/browser/test_*.c))
 BROWSER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/browser/*.c))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o) $(BROWSER_OBJECTS)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
@@ -244,7 +244,7 @@ $(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
 $(BUILD)/lib/examples/one_layer: %: %.o | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ -lm -o $@
 
-$(BROWSER_TEST): $(BROWSER_OBJECTS) $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+$(BROWSER_TESTS): %: %.o $(BUILD)/tests/browser/browser.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
@@ -345,7 +345,7 @@ check-engines: $(BUILD)/attn-cli ## run those for Ray and Snakemake (PYTHON name
 check-browser: ## look at the page of --html in Chromium; where there is none, say so
 	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
 	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
-	    $(MAKE) $(BUILD)/attn-cli $(BROWSER_TEST) && tests/run_unit.sh $(BROWSER_TEST); fi
+	    $(MAKE) $(BUILD)/attn-cli $(BROWSER_TESTS) && tests/run_unit.sh $(BROWSER_TESTS); fi
 
 binding: ## make the Python binding, and what it takes structs for, from the public headers
 	@$(or $(PYTHON),python3) lib/python/make_binding.py

@@ -524,6 +524,7 @@ class View {
     this.height = this.top + this.nRow * this.h + 2;
     this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';
     this.map.style.maxHeight = isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
+    this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' '); // where they are, for scripts
     this.size.style.width = this.width + 'px';
     this.size.style.height = this.height + 'px';
   }
