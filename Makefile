@@ -104,7 +104,7 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
 THREADED_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,base_pool% base_pieces% \
     many output_threads% session% run),$(UNIT_TESTS))
-BROWSER_TESTS := $(addprefix $(BUILD)/tests/browser/test_browser_,page live)
+BROWSER_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/browser/test_*.c))
 BROWSER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/browser/*.c))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o) $(BROWSER_OBJECTS)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
@@ -192,7 +192,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
 # what its policy says of script and style.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy live.policy)
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy experiment.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
@@ -202,7 +202,12 @@ $(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
 $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< --live lib/page/viewer.js lib/page/live.js lib/page/viewer.css lib/page/live.css >$@
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment live,$(part).js $(part).css)) >$@
+
+$(BUILD)/lib/page/experiment.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)$< lib/page/experiment.js lib/page/viewer.js \
+	    lib/page/experiment.css lib/page/viewer.css >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

@@ -277,7 +277,7 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
     status = tables_sort(&tables, 0, &table, err);
     if (status == ATTN_OK)
-        status = tables_write(&tables, table, NULL, served->call->out, err);
+        status = tables_write(&tables, table, NULL, NULL, served->call->out, err);
     attn_table_free(table);
     return status;
 }

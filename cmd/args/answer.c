@@ -84,16 +84,35 @@ static void append_token(char text[ANSWER_NAME_SIZE], size_t *used, const char *
         attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "%s", *name ? name : token);
 }
 
+/* That which is measured where none is named. */
+static int metric_of(const struct answer_args *args)
+{
+    const bool has_foil = args->foil || args->foil_id >= 0;
+
+    return args->metric != ATTN_ANSWER_AUTO ? args->metric
+           : has_foil                       ? ATTN_ANSWER_LOGIT_DIFF
+                                            : ATTN_ANSWER_LOG_PROB;
+}
+
+const char *answer_metric(const struct answer_args *args)
+{
+    static const char *const names[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit_diff",
+                                                            [ATTN_ANSWER_LOG_PROB] = "log_prob",
+                                                            [ATTN_ANSWER_LOGIT] = "logit",
+                                                            [ATTN_ANSWER_PROB] = "prob",
+                                                            [ATTN_ANSWER_KL] = "kl",
+                                                            [ATTN_ANSWER_CE] = "ce"};
+
+    return names[metric_of(args)];
+}
+
 void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE])
 {
     static const char *const begins[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit(",
                                                              [ATTN_ANSWER_LOG_PROB] = "ln p(",
                                                              [ATTN_ANSWER_LOGIT] = "logit(",
                                                              [ATTN_ANSWER_PROB] = "p("};
-    const bool has_foil = args->foil || args->foil_id >= 0;
-    const int metric = args->metric != ATTN_ANSWER_AUTO ? args->metric
-                       : has_foil                       ? ATTN_ANSWER_LOGIT_DIFF
-                                                        : ATTN_ANSWER_LOG_PROB;
+    const int metric = metric_of(args);
     size_t used = 0;
 
     if (!begins[metric]) {

@@ -46,6 +46,9 @@ enum { ANSWER_NAME_SIZE = 128 };
  * cut. */
 void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
 
+/* The name of the metric: "logit_diff". */
+const char *answer_metric(const struct answer_args *args);
+
 /* Of commands whose tables hold effects. */
 struct control_args {
     const char *control; /* NULL: not given */

@@ -326,9 +326,66 @@ enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
     return ATTN_OK;
 }
 
+/* Of a page with patterns, as of `run --html`. */
+static const double most_cells = 160e6;
+
+/* Prepares the run whose patterns the page OUTPUT shows below its table; *prepared stays NULL where
+ * there are none, or too many. */
+static enum attn_status prepare_patterns(const struct tables_run *run,
+                                         const struct attn_request *request,
+                                         struct attn_run **prepared, struct attn_error *err)
+{
+    const struct attn_dims *dims;
+    struct attn_error unseen;
+    double n_cell;
+    /* what was asked about has run already: only the pattern can be what there is not */
+    const enum attn_status status = attn_run_prepare(run->host, request, prepared, &unseen);
+
+    if (status != ATTN_OK) {
+        if (status == ATTN_CANCELED)
+            *err = unseen;
+        return status == ATTN_CANCELED ? status : ATTN_OK;
+    }
+    dims = attn_selection_dims(attn_run_labels(*prepared)->selection);
+    n_cell = (double)dims->n_layer * (double)dims->n_head * (double)dims->n_position *
+             (double)(dims->n_position + dims->n_source);
+    if (n_cell <= most_cells)
+        return ATTN_OK;
+    attn_run_free(*prepared);
+    *prepared = NULL;
+    return ATTN_OK;
+}
+
+/* Writes the page OUTPUT: TABLE, and where RUN has some its patterns. */
+static enum attn_status write_page(const struct attn_table *table,
+                                   const struct attn_table_grid *grid,
+                                   const struct attn_picture_options *picture,
+                                   const struct tables_run *run, const struct attn_output *output,
+                                   struct attn_error *err)
+{
+    struct attn_request request = *run->request;
+    struct attn_result result = {0};
+    struct attn_run *prepared = NULL;
+    enum attn_status status;
+
+    request.selection = (struct attn_request_selection){.sites = "pattern"};
+    request.predict = (struct attn_request_predict){.top = 0};
+    request.outputs = (struct attn_request_outputs){
+        .items = output, .n = 1, .precision = -1, .picture = picture, .table = table, .grid = grid};
+    request.on_note = NULL; /* it was said already */
+    request.on_progress = NULL;
+    ATTN_TRY(prepare_patterns(run, &request, &prepared, err));
+    status = prepared ? attn_run_perform(prepared, NULL, &result, err)
+                      : attn_table_picture_write(table, grid, picture, output, err);
+    attn_result_release(&result);
+    attn_run_free(prepared);
+    return status;
+}
+
 static enum attn_status write_pictures(const struct tables_args *args,
                                        const struct attn_table *table,
-                                       const struct attn_table_grid *grid, struct attn_sink *out,
+                                       const struct attn_table_grid *grid,
+                                       const struct tables_run *run, struct attn_sink *out,
                                        struct attn_error *err)
 {
     const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
@@ -341,7 +398,9 @@ static enum attn_status write_pictures(const struct tables_args *args,
         drawn.quantity = NULL; /* it was of another */
     }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
-        if (walk.output.format->is_picture)
+        if (run && walk.output.format == attn_format_find("html"))
+            ATTN_TRY(write_page(table, &drawn, &picture, run, &walk.output, err));
+        else if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));
     return args->picture.is_heatmap
                ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
@@ -351,8 +410,8 @@ static enum attn_status write_pictures(const struct tables_args *args,
 enum { KEPT_SIZE = 128 }; /* of the name of a column */
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, struct attn_sink *out,
-                              struct attn_error *err)
+                              const struct attn_table_grid *grid, const struct tables_run *run,
+                              struct attn_sink *out, struct attn_error *err)
 {
     struct attn_table_fit fit = {.width = terminal_room(args->picture.width),
                                  .elsewhere = "--csv -",
@@ -361,7 +420,7 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
     const int precision = (int)args->output.precision;
 
     if (tables_have_pictures(args) && grid)
-        ATTN_TRY(write_pictures(args, table, grid, out, err));
+        ATTN_TRY(write_pictures(args, table, grid, run, out, err));
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (!walk.output.format->is_picture)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,

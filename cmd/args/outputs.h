@@ -98,11 +98,17 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
 enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
                              struct attn_table **table, struct attn_error *err);
 
+/* The run that a table is of, for pages that show its patterns, too. */
+struct tables_run {
+    struct attn_host *host;
+    const struct attn_request *request; /* one text, as it was run */
+};
+
 /* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
  * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are
- * none. */
+ * none. RUN may be NULL. */
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, struct attn_sink *out,
-                              struct attn_error *err);
+                              const struct attn_table_grid *grid, const struct tables_run *run,
+                              struct attn_sink *out, struct attn_error *err);
 
 #endif

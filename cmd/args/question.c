@@ -213,6 +213,18 @@ enum attn_status question_begin_items(struct question *question, const struct it
     return ATTN_OK;
 }
 
+/* The run that the table is of, in RUN; NULL unless it is of one text. */
+static const struct tables_run *run_of(const struct question *question, struct tables_run *run)
+{
+    const struct attn_input *input = &question->request.input;
+
+    *run = (struct tables_run){question->host, &question->request};
+    return question->host && !question->texts && !question->items.items &&
+                   (input->text || input->ids)
+               ? run
+               : NULL;
+}
+
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -220,6 +232,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
+    struct tables_run run;
     size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
@@ -236,6 +249,9 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         else
             answer_name(&asked, answer);
         grid.answer = answer;
+        grid.metric = asked.metric < 0 ? sum->metric : answer_metric(&asked);
+        grid.target = asked.target;
+        grid.foil = asked.foil;
     }
     if (!grid.text) {
         grid.text = question->request.input.text;
@@ -258,7 +274,8 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         is_shown = false;
     if (is_shown && (sorted == ATTN_OK || question->texts || question->items.items))
         ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,
-                              question->call->out, sorted == ATTN_OK ? err : &unseen));
+                              run_of(question, &run), question->call->out,
+                              sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* what is there stays after a failure */
     if (sorted != ATTN_OK || !question->items.items)

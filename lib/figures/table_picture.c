@@ -1,6 +1,6 @@
 /* table_picture.c - see table_picture.h. The numbers of a table become a matrix with what its rows
  * and columns are called, and that a figure, or text of the format's own. */
-#include "figures/table_picture.h"
+#include "figures/table_picture_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"
@@ -616,6 +616,27 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
+/* Where each row of the table goes: to one of its two cells. */
+static enum attn_status find_pair_rows(const struct pairs *pairs, struct table_cells *cells,
+                                       struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(pairs->table);
+    size_t *places = attn_alloc(pairs->n, sizeof *places, err); /* of each side in the order */
+
+    cells->rows.of_rows = attn_alloc(n_row, sizeof *cells->rows.of_rows, err);
+    cells->columns.of_rows = attn_alloc(n_row, sizeof *cells->columns.of_rows, err);
+    if (places && cells->rows.of_rows && cells->columns.of_rows) {
+        for (size_t i = 0; i < pairs->n; i++)
+            places[pairs->order[i]] = i;
+        for (size_t i = 0; i < n_row; i++) {
+            cells->rows.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 0))];
+            cells->columns.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 1))];
+        }
+    }
+    attn_free(places);
+    return places && cells->rows.of_rows && cells->columns.of_rows ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table_grid *grid,
                                     size_t values, struct table_cells *cells,
                                     struct attn_error *err)
@@ -642,7 +663,7 @@ static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table
         if (!isnan(value))
             attn_level_matrix_put(&cells->figure.matrix, i / pairs->n, i % pairs->n, value);
     }
-    return ATTN_OK;
+    return find_pair_rows(pairs, cells, err);
 }
 
 static enum attn_status read_pair_cells(const struct attn_table *table,
@@ -1006,15 +1027,19 @@ static enum attn_status read_tokens(const struct attn_table *table,
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
     axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
+    axis->of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err);
     cells->rows.texts.ends = attn_alloc(1, sizeof *axis->texts.ends, err);
-    if (!axis->texts.ends || !cells->rows.texts.ends)
+    cells->rows.of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err); /* all to row 0 */
+    if (!axis->texts.ends || !axis->of_rows || !cells->rows.texts.ends || !cells->rows.of_rows)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
     if (grid->run && positions != SIZE_MAX)
         ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
     for (size_t i = 0; i < n_row; i++) {
+        axis->of_rows[i] = SIZE_MAX;
         if (rows != SIZE_MAX && is_missing(table, i, rows))
             continue; /* of all tokens together */
+        axis->of_rows[i] = axis->texts.n;
         append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
         if (!is_missing(table, i, values))
             attn_level_matrix_put(&cells->figure.matrix, 0, axis->texts.n,
@@ -1086,6 +1111,20 @@ static void release_axis(struct table_axis *axis)
     attn_free(axis->begins);
 }
 
+static void release_cells(struct table_cells *cells)
+{
+    release_axis(&cells->rows);
+    release_axis(&cells->columns);
+    attn_token_texts_release(&cells->texts, 1);
+    attn_token_texts_release(cells->tokens, 2);
+    attn_free(cells->lows);
+    attn_free(cells->highs);
+    attn_free(cells->figure.matrix.cells);
+    attn_table_words_release(&cells->words);
+    attn_buffer_release(&cells->quantity);
+    attn_buffer_release(&cells->both);
+}
+
 /* --- Pictures ------------------------------------------------------------------------------ */
 
 enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err)
@@ -1136,16 +1175,22 @@ static enum attn_status check_kind(enum attn_figure kind, const struct attn_outp
     return ATTN_OK;
 }
 
+/* How a table is drawn. */
+static enum attn_figure kind_of(const struct attn_picture_options *options,
+                                const struct attn_table_grid *grid)
+{
+    return options->figure == ATTN_FIGURE_GRID      ? ATTN_FIGURE_MATRIX
+           : options->figure != ATTN_FIGURE_DEFAULT ? options->figure
+           : grid->figure != ATTN_FIGURE_DEFAULT    ? grid->figure
+                                                    : ATTN_FIGURE_MATRIX;
+}
+
 static enum attn_status draw(struct table_picture *picture, const struct attn_table *table,
                              const struct attn_table_grid *grid, struct attn_error *err)
 {
     const struct attn_output *output = picture->output;
     struct attn_table_grid drawn = *grid;
-    const enum attn_figure asked = picture->options.figure;
-    const enum attn_figure kind = asked == ATTN_FIGURE_GRID             ? ATTN_FIGURE_MATRIX
-                                  : asked != ATTN_FIGURE_DEFAULT        ? asked
-                                  : grid->figure != ATTN_FIGURE_DEFAULT ? grid->figure
-                                                                        : ATTN_FIGURE_MATRIX;
+    const enum attn_figure kind = kind_of(&picture->options, grid);
     const struct attn_figure_content content = {.kind = kind,
                                                 .grid = &picture->cells.figure,
                                                 .picture = &picture->options,
@@ -1157,6 +1202,8 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(check_kind(kind, output, err));
+    if (output->format->tensors->draw_table) /* it lays the table out itself */
+        return ATTN_OK;
     if (output->format->tensors->draw_grid) /* a terminal has no room for more columns */
         drawn.parts = NULL;
     ATTN_TRY(read_figure(table, &drawn, kind, picture->options.color_scale, &picture->cells, err));
@@ -1166,7 +1213,8 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     return attn_figure_draw(&content, &picture->shapes, err);
 }
 
-static enum attn_status write_picture(struct table_picture *picture, struct attn_error *err)
+static enum attn_status write_picture(struct table_picture *picture, const struct attn_table *table,
+                                      const struct attn_table_grid *grid, struct attn_error *err)
 {
     const struct attn_output *output = picture->output;
     const struct attn_writer_ops *ops = output->format->tensors;
@@ -1177,11 +1225,56 @@ static enum attn_status write_picture(struct table_picture *picture, struct attn
         ATTN_TRY(attn_output_create_file(output, &picture->file, err));
         sink = picture->file;
     }
-    if (ops->draw_grid)
+    if (ops->draw_table)
+        ATTN_TRY(ops->draw_table(table, grid, &picture->options, sink, err));
+    else if (ops->draw_grid)
         ATTN_TRY(ops->draw_grid(&picture->cells.figure, &picture->options, sink, err));
     else
         ATTN_TRY(ops->draw(&picture->shapes, sink, &n_unknown, err));
     return output->path ? attn_sink_commit(sink, err) : attn_sink_check(sink, err);
+}
+
+enum attn_status attn_table_drawing_use(const struct attn_table *table,
+                                        const struct attn_table_grid *grid,
+                                        const struct attn_picture_options *options,
+                                        attn_table_drawing_fn use, void *user,
+                                        struct attn_error *err)
+{
+    struct table_cells cells = {.note = ""};
+    struct attn_shapes shapes = {0};
+    struct attn_table_grid whole = *grid;
+    struct attn_table_drawing drawing = {
+        .table = table, .grid = grid, .kind = kind_of(options, grid), .figure = &cells.figure};
+    const struct attn_figure_content content = {.kind = drawing.kind,
+                                                .grid = &cells.figure,
+                                                .picture = options,
+                                                .n = 1,
+                                                .is_in_points = true};
+    const bool is_plot = drawing.kind == ATTN_FIGURE_BARS || drawing.kind == ATTN_FIGURE_CURVE;
+    struct attn_error unseen; /* why there is no figure beside the table */
+    enum attn_status status;
+
+    whole.n_label = is_plot ? grid->n_label : 0; /* all groups have the same rows and columns */
+    status = read_figure(table, &whole, drawing.kind, options->color_scale, &cells, err);
+    if (status == ATTN_OK && (is_plot || grid->n_label == 0)) {
+        status = attn_figure_measure(&content, &unseen);
+        if (status == ATTN_OK) {
+            status = attn_figure_draw(&content, &shapes, err);
+            drawing.shapes = &shapes;
+        } else if (is_plot) {
+            status = attn_error_copy(err, &unseen);
+        } else {
+            status = ATTN_OK;
+        }
+    }
+    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    drawing.rows = cells.rows.of_rows;
+    drawing.columns = cells.columns.of_rows;
+    if (status == ATTN_OK)
+        status = use(user, &drawing, err);
+    release_cells(&cells);
+    attn_shapes_release(&shapes);
+    return status;
 }
 
 enum attn_status attn_table_picture_write(const struct attn_table *table,
@@ -1193,7 +1286,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     enum attn_status status;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
-        !attn_is_given(output, "output", err) || !attn_is_known(grid->later, "grid", err) ||
+        !attn_is_given(output, "output", err) || !attn_rest_is_known(grid->later, 1, "grid", err) ||
         !attn_is_given(grid->rows, "rows", err) || !attn_is_given(grid->columns, "columns", err) ||
         !attn_is_given(grid->values, "values", err))
         return ATTN_INVALID;
@@ -1202,18 +1295,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         status = draw(&made, table, grid, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
-        status = write_picture(&made, err);
+        status = write_picture(&made, table, grid, err);
     attn_sink_free(made.file);
-    release_axis(&made.cells.rows);
-    release_axis(&made.cells.columns);
-    attn_token_texts_release(&made.cells.texts, 1);
-    attn_token_texts_release(made.cells.tokens, 2);
-    attn_free(made.cells.lows);
-    attn_free(made.cells.highs);
-    attn_free(made.cells.figure.matrix.cells);
-    attn_table_words_release(&made.cells.words);
-    attn_buffer_release(&made.cells.quantity);
-    attn_buffer_release(&made.cells.both);
+    release_cells(&made.cells);
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -11,6 +11,9 @@
  * table fall on one cell, the first counts. Cells without a value look like masked ones. Colours
  * follow from the range of the column (base/table.h): shares from 0 to 1 by their square root,
  * other numbers from 0, or symmetric about 0, to the largest.
+ *
+ * html is a page with this map and all of the table; where a request names table and grid among its
+ * outputs (run/request.h), with the patterns of that run, too.
  */
 #ifndef ATTN_FIGURES_TABLE_PICTURE_H
 #define ATTN_FIGURES_TABLE_PICTURE_H
@@ -56,7 +59,9 @@ struct attn_table_grid {
     const struct attn_labels *other_run; /* likewise of the other text: where their tokens differ, a
                                             position has both; or NULL */
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
-    const void *later[4];  /* NULL: room for fields of later versions */
+    const char *metric;    /* what a page knows of the answer, too: "logit_diff", */
+    const char *target, *foil; /* and the texts of its tokens */
+    const void *later[1];      /* NULL: room for fields of later versions */
 };
 
 /* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose

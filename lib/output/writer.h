@@ -27,6 +27,9 @@
 
 #include <signal.h>
 
+struct attn_table;      /* base/table.h */
+struct attn_table_grid; /* figures/table_picture.h */
+
 struct attn_writer_options {
     size_t size;   /* of this struct */
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
@@ -40,9 +43,12 @@ struct attn_writer_options {
                                caller alone. Borrowed likewise */
     const struct attn_picture_options *picture; /* what shapes pictures; NULL: the defaults, which a
                                                    writer sees then. Borrowed likewise */
-    attn_note_fn on_note; /* called with what is odd in what is written; or NULL */
-    void *user;           /* for on_note */
-    bool is_synced;       /* _finish waits until the device has what was written */
+    attn_note_fn on_note;               /* called with what is odd in what is written; or NULL */
+    void *user;                         /* for on_note */
+    bool is_synced;                     /* _finish waits until the device has what was written */
+    const struct attn_table *table;     /* what an experiment found, which a page shows before the
+                                           patterns; or NULL. Borrowed until the writer is opened */
+    const struct attn_table_grid *grid; /* how it is drawn; of the table */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
@@ -141,6 +147,12 @@ struct attn_writer_ops {
      * characters that no installed font has. NULL: the format draws no figures. */
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
+
+    /* Writes TABLE, which GRID says how to draw, in the format's own way. NULL: a figure of it. */
+    enum attn_status (*draw_table)(const struct attn_table *table,
+                                   const struct attn_table_grid *grid,
+                                   const struct attn_picture_options *picture,
+                                   struct attn_sink *sink, struct attn_error *err);
 
     /* Writes the numbers of a table, laid out as GRID, as text. NULL: the format draws them as a
      * figure, or not at all. */

@@ -1,6 +1,6 @@
 /*
  * page_files.S - the files of the page, byte for byte. Paths are those of the repository, from whose
- * root everything is compiled; viewer.policy and live.policy are made in the build folder.
+ * root everything is compiled; policies are made in the build folder.
  */
 
 #ifdef __ELF__
@@ -33,6 +33,9 @@
     embed attn_page_live_policy, "lib/page/live.policy"
     embed attn_page_worker_js, "lib/page/live_worker.js"
     embed attn_page_wasi_js, "lib/page/wasi.js"
+    embed attn_page_experiment_css, "lib/page/experiment.css"
+    embed attn_page_experiment_js, "lib/page/experiment.js"
+    embed attn_page_experiment_policy, "lib/page/experiment.policy"
 
 #ifdef __ELF__
     .section .note.GNU-stack, "", @progbits

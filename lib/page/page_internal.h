@@ -1,13 +1,15 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), what it says of its run (page_run.c), what makes it live
- * (page_live.c), and what it shows where no script runs (page_first_view.c). page_writer.c puts
- * them together.
+ * blocks of data (page_data.c), what it says of its run (page_run.c) or of an experiment
+ * (page_experiment.c), what makes it live (page_live.c), and what it shows where no script runs
+ * (page_first_view.c). page_writer.c puts them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
 #include "analysis/metric.h"
+#include "encode/json_writer.h"
+#include "figures/table_picture.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -138,6 +140,43 @@ enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 
+/* --- An experiment (page_experiment.c) ------------------------------------------------------- */
+
+/*
+ * The table of an experiment on a page: as one JSON object, from which experiment.js draws a map and
+ * a table, and as a figure and a table where no script runs.
+ *
+ *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
+ *     answer, metric, target, foil   what was measured; null: nothing was asked for
+ *     texts [{name, text}]           the text, or the two of a pair
+ *     columns [{name, type, unit, range, digits, words}]
+ *     rows [[..]]                    a value a column; texts are printable
+ *     n_label                        leading columns that name a group
+ *     value                          the column that is drawn first
+ *     map {kind, rows, columns, at, cell, is_pairs}
+ *         kind     "grid", "tokens", or "figure": the figure alone
+ *         rows, columns {title, positions, texts, n_main}: what they are called
+ *         at       row and column of each row of the table, one after the other; -1: nowhere
+ *         cell     the column of texts that stand in the cells, or null
+ *     look                           colors, scale, theme, as they were asked for
+ *     nothing, colormaps             as the run has them
+ */
+struct attn_page_experiment {
+    struct attn_buffer title; /* printable */
+    struct attn_buffer about; /* markup */
+    struct attn_buffer json;  /* the object */
+    struct attn_buffer view;  /* markup */
+    int layer, head;          /* of the largest number; < 0: the rows are no heads */
+};
+
+/* EXPERIMENT is = {0}; release it after a failure, too. */
+enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
+                                           const struct attn_table *table,
+                                           const struct attn_table_grid *grid,
+                                           const struct attn_picture_options *picture,
+                                           struct attn_error *err);
+void attn_page_experiment_release(struct attn_page_experiment *experiment);
+
 /* --- The page (page_writer.c) ----------------------------------------------------------------- */
 
 struct attn_page {
@@ -146,6 +185,8 @@ struct attn_page {
     struct attn_sink *svg;      /* owns; what it writes */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
+    bool has_experiment;
+    struct attn_page_experiment experiment; /* owns */
     struct attn_token_texts
         texts[2]; /* of the run's tokens and its source's, as tables show them */
     struct attn_token_texts names[2];  /* likewise, for people */
@@ -188,9 +229,19 @@ void attn_page_append_predictions(struct attn_buffer *out,
  * `&` and line separators are escapes. */
 enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
 
-/* Writes JSON [n] for the inside of an element: nothing in it ends the element or begins a
- * comment. */
-void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n);
+/* Begins the member NAME of the object that is the page's, on a line of its own. Returns JSON. */
+struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
+
+/* The members `nothing` and `colormaps`: colors of cells without a value, and all maps. */
+void attn_page_push_colors(struct attn_json_writer *json);
+
+/* Writes an element ID with an object, likewise. */
+void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
+
+enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
+
+/* Appends TEXT [size], printable and with references, of at most MOST bytes. */
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
 
 /* --- What makes it live (page_live.c) -------------------------------------------------------- */
 
@@ -198,7 +249,7 @@ void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n);
  * "live", "live-steps", and "live-worker", which is the script that runs the module. */
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
 
-/* Appends style and script, after the script of the page. */
+/* Appends styles and scripts, those of an experiment among them, after the script of the page. */
 void attn_page_live_append_scripts(struct attn_buffer *out);
 
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 /* Files of this folder (page_files.S). */
+extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
+extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
 extern const char attn_page_live_css[], attn_page_live_css_end[];
 extern const char attn_page_live_js[], attn_page_live_js_end[];
 extern const char attn_page_worker_js[], attn_page_worker_js_end[];
@@ -25,7 +27,9 @@ static void append_element(struct attn_buffer *out, const char *tag, const char 
 void attn_page_live_append_scripts(struct attn_buffer *out)
 {
     attn_buffer_append_char(out, '\n');
+    append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
     append_element(out, "style", attn_page_live_css, attn_page_live_css_end);
+    append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
     append_element(out, "script", attn_page_live_js, attn_page_live_js_end);
 }
 
@@ -53,18 +57,6 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     }
     attn_json_end(&json);
     attn_json_end(&json);
-}
-
-/* Writes JSON [n] as the element ID. */
-static void write_json(struct attn_sink *sink, const char *id, const char *json, size_t n)
-{
-    static const char end[] = "</script>\n";
-    char begin[64];
-
-    snprintf(begin, sizeof begin, "<script type=\"application/json\" id=\"%s\">", id);
-    attn_sink_write(sink, begin, strlen(begin));
-    attn_page_write_json(sink, json, n);
-    attn_sink_write(sink, end, sizeof end - 1);
 }
 
 /* The script that runs the module is taken by another script, not by the browser. */
@@ -97,9 +89,14 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
     append_live(&text, page);
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
-        write_json(sink, "live", text.data, text.size);
-    if (status == ATTN_OK && live->story)
-        write_json(sink, "live-steps", live->story, live->n_story);
+        attn_page_write_json(sink, "live", &text);
+    if (live->story) {
+        text.size = 0;
+        attn_buffer_append(&text, live->story, live->n_story);
+        status = attn_buffer_check(&text, err);
+        if (status == ATTN_OK)
+            attn_page_write_json(sink, "live-steps", &text);
+    }
     if (status == ATTN_OK)
         write_worker(sink);
     attn_buffer_release(&text);

@@ -26,14 +26,18 @@ struct run_json {
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
-/* Begins the member NAME of the object itself. */
+struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name)
+{
+    attn_json_line(json);
+    json->colon = ": ";
+    attn_json_key(json, name);
+    json->colon = ":";
+    return json;
+}
+
 static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 {
-    attn_json_line(&to->json);
-    to->json.colon = ": ";
-    attn_json_key(&to->json, name);
-    to->json.colon = ":";
-    return &to->json;
+    return attn_page_push_key(&to->json, name);
 }
 
 /* A number of N_DIGIT digits, whatever the locale; null where there is none. */
@@ -48,13 +52,13 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
 /* --- Colours --------------------------------------------------------------------------------- */
 
 /* All maps, 256 times red, green and blue each; of diverging ones that of either theme. */
-static void push_colormaps(struct run_json *to)
+static void push_colormaps(struct attn_json_writer *json)
 {
     static const char *const endings[] = {"", "-dark"};
     struct attn_buffer *out;
 
-    attn_json_begin(push_key(to, "colormaps"), '{');
-    to->json.comma = ",\n";
+    attn_json_begin(attn_page_push_key(json, "colormaps"), '{');
+    json->comma = ",\n";
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
         const int n_theme = attn_colormap_is_diverging(map) ? 2 : 1;
@@ -67,18 +71,18 @@ static void push_colormaps(struct run_json *to)
                 attn_png_put_color(bytes[level],
                                    attn_rgb_number(attn_colormap_color(map, theme, level)));
             snprintf(name, sizeof name, "%s%s", attn_colormap_name(map), endings[theme]);
-            out = attn_json_value(attn_json_key(&to->json, name));
+            out = attn_json_value(attn_json_key(json, name));
             attn_buffer_append_char(out, '"');
             attn_base64_append(out, bytes, sizeof bytes);
             attn_buffer_append_char(out, '"');
         }
     }
-    to->json.comma = ",";
-    attn_json_end(&to->json);
+    json->comma = ",";
+    attn_json_end(json);
 }
 
 /* Ground and hatch of the cells without a value, in both themes. */
-static void push_cells(struct run_json *to)
+static void push_cells(struct attn_json_writer *json)
 {
     static const struct {
         const char *name;
@@ -87,9 +91,8 @@ static void push_cells(struct run_json *to)
                  {"hidden", ATTN_CELL_HIDDEN},
                  {"not_finite", ATTN_CELL_NOT_FINITE}};
     static const char *const themes[] = {"light", "dark"};
-    struct attn_json_writer *json = push_key(to, "nothing");
 
-    attn_json_begin(json, '{');
+    attn_json_begin(attn_page_push_key(json, "nothing"), '{');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         attn_json_begin(attn_json_key(json, kinds[i].name), '{');
         for (int theme = ATTN_THEME_LIGHT; theme <= ATTN_THEME_DARK; theme++) {
@@ -105,15 +108,25 @@ static void push_cells(struct run_json *to)
     attn_json_end(json);
 }
 
+void attn_page_push_colors(struct attn_json_writer *json)
+{
+    push_cells(json);
+    push_colormaps(json);
+}
+
 /* What options ask for of the first look: map, scale, theme, and what was done to the rows. */
 static void push_look(struct run_json *to)
 {
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
-    const struct attn_picture_options *picture = to->page->base.options.picture;
+    const struct attn_picture_options *given = to->page->base.options.picture;
+    struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT; /* below an experiment */
+    const struct attn_picture_options *picture = to->page->has_experiment ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
 
+    patterns.theme = given->theme;
+    patterns.figure = ATTN_FIGURE_MATRIX;
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
@@ -359,7 +372,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* JSON for the inside of an element: what could end it, and line separators, as escapes. They stand
  * in strings alone. */
-void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n)
+static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
 {
     static const struct {
         const char *bytes, *escape;
@@ -385,29 +398,34 @@ void attn_page_write_json(struct attn_sink *sink, const char *json, size_t n)
     attn_sink_write(sink, json + begin, n - begin);
 }
 
+void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json)
+{
+    static const char before[] = "<script type=\"application/json\" id=\"", between[] = "\">\n";
+    static const char after[] = "</script>\n";
+
+    attn_sink_write(sink, before, sizeof before - 1);
+    attn_sink_write(sink, id, strlen(id));
+    attn_sink_write(sink, between, sizeof between - 1);
+    write_embedded(sink, json->data, json->size);
+    attn_sink_write(sink, after, sizeof after - 1);
+}
+
 enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err)
 {
-    static const char before[] = "<script type=\"application/json\" id=\"run\">\n";
-    static const char after[] = "</script>\n";
     struct run_json to = {.page = page, .json.comma = ","};
-    struct attn_sink *sink = page->base.sink;
     enum attn_status status;
 
     to.json.out = &to.text;
     attn_json_begin(&to.json, '{');
     push_labels(&to);
-    push_cells(&to);
-    push_colormaps(&to);
+    attn_page_push_colors(&to.json);
     push_heads(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');
     status = attn_buffer_check(&to.text, err);
-    if (status == ATTN_OK) {
-        attn_sink_write(sink, before, sizeof before - 1);
-        attn_page_write_json(sink, to.text.data, to.text.size);
-        attn_sink_write(sink, after, sizeof after - 1);
-    }
+    if (status == ATTN_OK)
+        attn_page_write_json(page->base.sink, "run", &to.text);
     attn_buffer_release(&to.text);
     return status;
 }

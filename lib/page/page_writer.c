@@ -37,11 +37,15 @@ extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
 extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
+/* Likewise what a page of an experiment has besides, and its policy for both. */
+extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
+extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
+extern const char attn_page_experiment_policy[], attn_page_experiment_policy_end[];
+
 enum {
     MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
-    MOST_TEXT = 160,          /* bytes of the text that stand below the title */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -156,38 +160,59 @@ static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
+/* Whether the page shows heads below its experiment, or alone. */
+static bool has_viewer(const struct attn_page *w)
+{
+    return w->heads.n > 0;
+}
+
+/* What the page is called: its experiment, or else its run. */
+static const struct attn_buffer *heading_of(const struct attn_page *w)
+{
+    return w->has_experiment ? &w->experiment.title : &w->heading;
+}
+
 static void append_title(struct attn_page *w, struct attn_buffer *out)
 {
-    if (w->heading.size > 0)
-        attn_markup_append(out, w->heading.data, w->heading.size, true);
+    const struct attn_buffer *heading = heading_of(w);
+
+    if (heading->size > 0)
+        attn_markup_append(out, heading->data, heading->size, true);
     else
         attn_buffer_append_string(out, "attention");
 }
 
 static void append_heading(struct attn_page *w, struct attn_buffer *out)
 {
-    if (w->heading.size == 0)
+    const struct attn_buffer *heading = heading_of(w);
+
+    if (heading->size == 0)
         return;
     attn_buffer_append_string(out, "<h1><bdi>");
-    attn_markup_append(out, w->heading.data, w->heading.size, true);
+    attn_markup_append(out, heading->data, heading->size, true);
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
-/* Appends what is in TEXT, printable and with references, of at most MOST bytes. */
-static void append_printable(struct attn_buffer *out, struct attn_buffer *text, size_t most)
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most)
 {
     struct attn_buffer printable = {0};
     size_t n;
 
-    attn_escape_append(&printable, text->data, text->size);
+    attn_escape_append(&printable, text, size);
     n = printable.size;
     if (n > most) /* it ends between characters */
         for (n = most; n > 0 && ((unsigned char)printable.data[n] & 0xc0) == 0x80;)
             n--;
     attn_markup_append(out, printable.data, n, true);
     attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
-    out->has_failed |= text->has_failed || printable.has_failed;
+    out->has_failed |= printable.has_failed;
     attn_buffer_release(&printable);
+}
+
+static void append_printable(struct attn_buffer *out, const struct attn_buffer *text, size_t most)
+{
+    attn_page_append_text(out, text->data, text->size, most);
+    out->has_failed |= text->has_failed;
 }
 
 /* The text that cross-attention looks at: "; source: dessert first". */
@@ -207,13 +232,13 @@ static void append_source(const struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append(&text, labels->source_tokens[i], labels->source_token_sizes[i]);
     }
     attn_buffer_append_string(out, "; source: <bdi>");
-    append_printable(out, &text, MOST_TEXT);
+    append_printable(out, &text, ATTN_PAGE_MOST_TEXT);
     attn_buffer_append_string(out, "</bdi>");
     attn_buffer_release(&text);
 }
 
 /* Sizes, the text, and the options that shaped the run. */
-static void append_about(struct attn_page *w, struct attn_buffer *out)
+static void append_about_run(struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
     const size_t n = w->base.n_position, n_key = w->heads.items[0].n_column;
@@ -234,7 +259,7 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
     }
     if (!labels->axes && w->text.size > (is_named_by_text(w) ? MOST_TITLE : 0)) {
         attn_buffer_append_string(out, ": <bdi>");
-        append_printable(out, &w->text, MOST_TEXT);
+        append_printable(out, &w->text, ATTN_PAGE_MOST_TEXT);
         attn_buffer_append_string(out, "</bdi>");
     }
     append_source(w, out);
@@ -251,20 +276,78 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
     attn_buffer_release(&option);
 }
 
+static void append_about(struct attn_page *w, struct attn_buffer *out)
+{
+    const struct attn_buffer *about = &w->experiment.about;
+
+    if (!w->has_experiment)
+        append_about_run(w, out);
+    else
+        attn_buffer_append(out, about->data, about->size);
+    if (w->has_experiment && has_viewer(w) && w->base.options.grid->other)
+        attn_buffer_append_string(out, "; the patterns are those of the first text");
+}
+
 static void append_theme(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->theme == ATTN_THEME_DARK)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
 }
 
+/* --- The document with an experiment --------------------------------------------------------- */
+
+static void append_file(struct attn_buffer *out, const char *begin, const char *end)
+{
+    attn_buffer_append(out, begin, (size_t)(end - begin));
+}
+
 static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
-        attn_buffer_append(out, attn_page_live_policy,
-                           (size_t)(attn_page_live_policy_end - attn_page_live_policy));
+        append_file(out, attn_page_live_policy, attn_page_live_policy_end);
+    else if (w->has_experiment)
+        append_file(out, attn_page_experiment_policy, attn_page_experiment_policy_end);
     else
-        attn_buffer_append(out, attn_page_policy,
-                           (size_t)(attn_page_policy_end - attn_page_policy));
+        append_file(out, attn_page_policy, attn_page_policy_end);
+}
+
+static void append_styles(struct attn_page *w, struct attn_buffer *out)
+{
+    if (!w->has_experiment)
+        return;
+    attn_buffer_append_string(out, "<style>");
+    append_file(out, attn_page_experiment_css, attn_page_experiment_css_end);
+    attn_buffer_append_string(out, "</style>\n");
+}
+
+/* The place of the experiment. Without heads their part of the document is left out. */
+static void append_experiment(struct attn_page *w, struct attn_buffer *out)
+{
+    static const char next[] = "@DATA@";
+
+    if (w->has_experiment)
+        attn_buffer_append_format(out, "<section id=\"experiment\"%s hidden></section>\n",
+                                  has_viewer(w) ? "" : " class=\"alone\"");
+    if (!has_viewer(w))
+        w->rest = memmem(w->rest, (size_t)(attn_page_html_end - w->rest), next, sizeof next - 1);
+}
+
+/* The script of an experiment, where that of the viewer follows. */
+static void append_scripts(struct attn_page *w, struct attn_buffer *out)
+{
+    if (!w->has_experiment || !has_viewer(w))
+        return;
+    attn_buffer_append_string(out, "<script>");
+    append_file(out, attn_page_experiment_js, attn_page_experiment_js_end);
+    attn_buffer_append_string(out, "</script>\n");
+}
+
+static void append_script(struct attn_page *w, struct attn_buffer *out)
+{
+    if (has_viewer(w))
+        append_file(out, attn_page_js, attn_page_js_end);
+    else
+        append_file(out, attn_page_experiment_js, attn_page_experiment_js_end);
 }
 
 static void append_live(struct attn_page *w, struct attn_buffer *out)
@@ -287,11 +370,14 @@ static const struct mark {
     {"@VERSION@", NULL, version, version + sizeof version - 1},
     {"@TITLE@", append_title, NULL, NULL},
     {"@STYLE@", NULL, attn_page_css, attn_page_css_end},
+    {"@STYLES@", append_styles, NULL, NULL},
+    {"@EXPERIMENT@", append_experiment, NULL, NULL},
     {"@HEADING@", append_heading, NULL, NULL},
     {"@ABOUT@", append_about, NULL, NULL},
     {"@DATA@", NULL, NULL, NULL},
     {"@STATIC@", NULL, NULL, NULL},
-    {"@SCRIPT@", NULL, attn_page_js, attn_page_js_end},
+    {"@SCRIPTS@", append_scripts, NULL, NULL},
+    {"@SCRIPT@", append_script, NULL, NULL},
     {"@LIVE@", append_live, NULL, NULL},
 };
 
@@ -371,9 +457,15 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* Whether HEAD is shown first rather than OTHER: it looks at the source, or far. */
-static bool is_better(const struct attn_page_head *head, const struct attn_page_head *other)
+/* Whether HEAD is shown first rather than OTHER: the experiment says so, or it looks at the source,
+ * or far. */
+static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
+                      const struct attn_page_head *other)
 {
+    const struct attn_page_experiment *found = &w->experiment;
+
+    if (w->has_experiment && found->layer >= 0)
+        return head->group == found->layer && head->number == found->head;
     return head->is_source != other->is_source
                ? head->is_source
                : head->values[ATTN_PAGE_far] > other->values[ATTN_PAGE_far];
@@ -397,7 +489,7 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
         attn_page_data_end(w->data);
     }
     attn_page_heads_end(&w->heads, head);
-    if (i == 0 || is_better(head, &w->heads.items[w->start])) {
+    if (i == 0 || is_better(w, head, &w->heads.items[w->start])) {
         w->start = i;
         w->has_best = has_table(head);
         if (w->has_best)
@@ -516,6 +608,41 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
     return status;
 }
 
+/* --- A page of a table ----------------------------------------------------------------------- */
+
+/* What the page says of its experiment where no script runs. */
+static void write_experiment_view(const struct attn_page *w)
+{
+    attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);
+}
+
+/* All of a page without heads. */
+static enum attn_status write_experiment(struct attn_page *w, struct attn_error *err)
+{
+    w->rest = attn_page_html;
+    ATTN_TRY(write_document(w, err));
+    attn_page_write_json(w->base.sink, "experiment-data", &w->experiment.json);
+    ATTN_TRY(write_document(w, err)); /* up to the first view */
+    write_experiment_view(w);
+    return write_document(w, err);
+}
+
+static enum attn_status draw_table(const struct attn_table *table,
+                                   const struct attn_table_grid *grid,
+                                   const struct attn_picture_options *picture,
+                                   struct attn_sink *sink, struct attn_error *err)
+{
+    struct attn_page page = {.base = {.sink = sink, .options = {.picture = picture}},
+                             .has_experiment = true};
+    enum attn_status status =
+        attn_page_experiment_init(&page.experiment, table, grid, picture, err);
+
+    if (status == ATTN_OK)
+        status = write_experiment(&page, err);
+    attn_page_experiment_release(&page.experiment);
+    return status;
+}
+
 /* --- The format ------------------------------------------------------------------------------ */
 
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
@@ -523,7 +650,11 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     struct attn_page *w = (struct attn_page *)writer;
     const enum attn_figure figure = writer->options.picture->figure;
 
-    if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
+    if (writer->options.table) {
+        ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
+                                           writer->options.grid, writer->options.picture, err));
+        w->has_experiment = true;
+    } else if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
         if (is_comparison(w))
             return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
                                   attn_figure_name(figure));
@@ -567,10 +698,14 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     }
     attn_page_data_end(w->data);
     ATTN_TRY(attn_page_data_finish(w->data, err));
+    if (w->has_experiment)
+        attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
     ATTN_TRY(attn_page_run_write(w, err));
     if (writer->options.picture->live)
         ATTN_TRY(attn_page_live_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
+    if (w->has_experiment)
+        write_experiment_view(w);
     ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
 }
@@ -583,6 +718,7 @@ static void release_page(struct attn_writer *writer)
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
+    attn_page_experiment_release(&w->experiment);
     attn_token_texts_release(w->texts, 2);
     attn_token_texts_release(w->names, 2);
     attn_buffer_release(&w->title);
@@ -606,6 +742,7 @@ static const struct attn_writer_ops ops = {
     .finish = finish_page,
     .predictions = predictions_page,
     .draw = draw_figure,
+    .draw_table = draw_table,
     .release = release_page,
 };
 

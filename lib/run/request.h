@@ -116,6 +116,9 @@ struct attn_request_reading {
     const void *later[4];
 };
 
+struct attn_table;      /* base/table.h */
+struct attn_table_grid; /* figures/table_picture.h */
+
 /* Where tensors and predictions are written, and how. */
 struct attn_request_outputs {
     const struct attn_output *items; /* [n], output/outputs.h */
@@ -124,7 +127,11 @@ struct attn_request_outputs {
     const struct attn_picture_options *picture; /* output/picture.h; or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run, for formats that say so */
     size_t n_option;
-    const void *later[4];
+    const struct attn_table *table; /* what an experiment found: a page shows it, and below it the
+                                       patterns of the run; or NULL */
+    const struct attn_table_grid
+        *grid; /* how it is drawn (figures/table_picture.h); of the table */
+    const void *later[2];
 };
 
 struct attn_request {

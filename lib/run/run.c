@@ -351,7 +351,8 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
                    attn_rest_is_known(request->edits.later, 2, "edits", err) &&
                    attn_rest_is_known(request->predict.later, 3, "predict", err) &&
-                   attn_is_known(request->outputs.later, "outputs", err)
+                   attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
+                   (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
                ? ATTN_OK
                : ATTN_INVALID;
 }
@@ -755,6 +756,8 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.pool = pool;
     options.cancel = run->host->options.cancel;
     options.picture = request->outputs.picture;
+    options.table = request->outputs.table;
+    options.grid = request->outputs.grid;
     options.on_note = request->on_note;
     options.user = request->user;
     status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,

@@ -120,23 +120,26 @@ void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *co
     append_csv(out, (struct style){ATTN_TABLE_CSV, -1}, column, cell);
 }
 
+void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
+                          const struct attn_cell *cell, int precision)
+{
+    if (cell->type == ATTN_VALUE_MISSING ||
+        (cell->type == ATTN_VALUE_REAL && !isfinite(cell->real)))
+        attn_json_null(json);
+    else if (cell->type == ATTN_VALUE_TEXT)
+        attn_json_string(json, cell->text, cell->size);
+    else if (cell->type == ATTN_VALUE_BOOLEAN)
+        attn_json_bool(json, cell->integer != 0);
+    else
+        append_number(attn_json_value(json), precision, column, cell);
+}
+
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision)
 {
-    for (size_t c = 0; c < n; c++) {
-        const struct attn_cell *cell = &cells[c];
-
-        attn_json_key(json, columns[c].name);
-        if (cell->type == ATTN_VALUE_MISSING ||
-            (cell->type == ATTN_VALUE_REAL && !isfinite(cell->real)))
-            attn_json_null(json);
-        else if (cell->type == ATTN_VALUE_TEXT)
-            attn_json_string(json, cell->text, cell->size);
-        else if (cell->type == ATTN_VALUE_BOOLEAN)
-            attn_json_bool(json, cell->integer != 0);
-        else
-            append_number(attn_json_value(json), precision, &columns[c], cell);
-    }
+    for (size_t c = 0; c < n; c++)
+        attn_table_push_cell(attn_json_key(json, columns[c].name), &columns[c], &cells[c],
+                             precision);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */

@@ -37,6 +37,10 @@ void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *c
 void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
                            const struct attn_cell *cell);
 
+/* CELL of COLUMN as a value of JSON; null for what is missing or no finite number. */
+void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
+                          const struct attn_cell *cell, int precision);
+
 /* CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision);

@@ -1,0 +1,1059 @@
+// experiment.js - the table of an experiment as a map and a table that are linked. Everything is
+// drawn from one object, which page_internal.h describes:
+//
+//     attnExperiment.show(container, data);
+//
+// Again with other data it draws that instead: what the reader chose stays where it still means
+// something, and no listener of the first time is left. A row that is chosen is told to the container
+// as an event, 'attn-choose', whose detail is {layer, head, position, key, otherLayer, otherHead} as far
+// as the row has them;
+// attnExperiment.mark(container, layer, head) marks a head that was chosen elsewhere.
+'use strict';
+const attnExperiment = (() => {
+const PLACES = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
+  'other_layer', 'other_head', 'place', 'id', 'neuron', 'n', 'texts'];
+const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10;
+
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+const paint = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const shown = new WeakMap(); // of each container: its view
+let isPrinting = false, nView = 0;
+
+function isDark() {
+  const theme = document.documentElement.dataset.theme;
+  return !isPrinting && (theme ? theme === 'dark' : prefersDark.matches);
+}
+
+// --- Numbers ------------------------------------------------------------------------------------
+
+const signed = text => text.replace(/^-/, '\u2212');
+
+// A value as the tool prints it: fixed digits, or its size where these say nothing.
+function textOf(column, value) {
+  if (value === null || value === undefined) return '\u2013';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'number') return String(value);
+  if (column.type !== 'real' || value === 0 || column.digits === undefined) return signed(String(value));
+  const isSmall = Math.abs(value) < 0.5 * 10 ** -column.digits, isLarge = Math.abs(value) >= 1e15;
+  return signed(isSmall || isLarge ? value.toExponential(1) : value.toFixed(column.digits));
+}
+
+const numberOf = value => typeof value === 'boolean' ? Number(value)
+  : typeof value === 'number' ? value : NaN;
+
+// Round numbers from 0 to HIGH: steps of 1, 2, 2.5 or 5 times a power of ten.
+function roundTicks(high) {
+  const power = 10 ** Math.floor(Math.log10(high / 2)), ticks = [];
+  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= 4) ?? 10 * power;
+  for (let i = 0; i * step <= high * (1 + 1e-9); i++) ticks.push(Number((i * step).toPrecision(6)));
+  return ticks;
+}
+
+// --- Colours ------------------------------------------------------------------------------------
+
+const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
+
+// Black or white, whichever has the larger contrast with a colour.
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map(i => {
+    const c = parseInt(colour.slice(i, i + 2), 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
+}
+
+function hatch(context, colour) {
+  const tile = el('canvas', { width: 6, height: 6 }), c = tile.getContext('2d');
+  c.strokeStyle = colour;
+  c.beginPath();
+  for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
+  c.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
+// --- One container ------------------------------------------------------------------------------
+
+class View {
+  constructor(container, data, kept) {
+    this.container = container;
+    this.data = data;
+    this.id = 'x' + ++nView;
+    this.controller = new AbortController();
+    this.isAlone = container.classList.contains('alone');
+    this.columns = data.columns;
+    this.at = new Map(data.columns.map((column, i) => [column.name, i]));
+    this.ramps = {};
+    for (const [name, text] of Object.entries(data.colormaps))
+      this.ramps[name] = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+    this.readGroups();
+    this.drawn = this.columns.filter((column, i) => i >= data.n_label && !PLACES.includes(column.name) &&
+      ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
+      .map(column => column.name);
+    this.state = { value: data.value, sort: '', way: 'size', find: '', row: -1, group: 0, isLong: false,
+      ...(kept || {}) };
+    if (!this.drawn.includes(this.state.value)) this.state.value = this.drawn[0] ?? data.value;
+    if (!this.at.has(this.state.sort)) this.state.sort = '';
+    if (this.state.row >= data.rows.length) this.state.row = -1;
+    if (this.state.group >= this.groups.length) this.state.group = 0;
+    this.readCells();
+  }
+
+  value(row, name) {
+    const column = this.at.get(name);
+    return column === undefined ? null : this.data.rows[row][column];
+  }
+
+  listen(node, type, action, options) {
+    node.addEventListener(type, action, { signal: this.controller.signal, ...options });
+  }
+
+  // --- What is where
+
+  // The values of the columns that name a group, in the order in which they come.
+  readGroups() {
+    const { rows, n_label } = this.data, names = new Map();
+    this.groupOf = rows.map(row => {
+      const name = row.slice(0, n_label).map(value => value ?? '').join(', ');
+      if (!names.has(name)) names.set(name, names.size);
+      return names.get(name);
+    });
+    this.groups = [...names.keys()];
+    // where a row is a group, the groups are what is compared
+    if (this.data.map.kind !== 'grid' || this.groups.length > rows.length / 2) {
+      this.groups = [''];
+      this.groupOf = rows.map(() => 0);
+    }
+  }
+
+  // The rows of the table in each cell of the group that is shown.
+  readCells() {
+    const { map } = this.data;
+    this.cells = new Map();
+    this.nRow = map.rows?.n ?? 0;
+    this.nColumn = map.columns?.n ?? 0;
+    if (map.at === null) return;
+    for (let i = 0; i < this.data.rows.length; i++) {
+      if (this.groupOf[i] !== this.state.group) continue;
+      const r = map.at[2 * i], c = map.at[2 * i + 1];
+      if (r < 0) continue;
+      for (const at of map.is_pairs && r !== c ? [[r, c], [c, r]] : [[r, c]]) {
+        const key = at[0] * this.nColumn + at[1], found = this.cells.get(key);
+        if (found) found.push(i); else this.cells.set(key, [i]);
+      }
+    }
+  }
+
+  rowsAt(r, c) { return this.cells.get(r * this.nColumn + c) || []; }
+
+  // The row of a cell that has the number that is drawn.
+  rowAt(r, c) {
+    const rows = this.rowsAt(r, c);
+    return rows.find(row => this.value(row, this.state.value) !== null) ?? rows[0] ?? -1;
+  }
+
+  numberAt(r, c) {
+    const row = this.rowAt(r, c);
+    if (row >= 0) return numberOf(this.value(row, this.state.value));
+    return this.data.map.is_pairs && r === c ? 0 : NaN;
+  }
+
+  cellOf(row) {
+    const { at } = this.data.map;
+    return row >= 0 && at && at[2 * row] >= 0 ? [at[2 * row], at[2 * row + 1]] : null;
+  }
+
+  column(name) { return this.columns[this.at.get(name)]; }
+
+  label(axis, i) {
+    const text = (axis.texts?.[i] ?? '').trim();
+    return { position: axis.positions ? String(axis.positions[i]) : '', text };
+  }
+
+  // "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
+  cellName(r, c) {
+    const { map } = this.data;
+    const side = (axis, i) => {
+      const { position, text } = this.label(axis, i), title = (axis.title ?? '').replace(/:.*/, '');
+      return (position || map.kind === 'tokens' ? [position && title, position] : [])
+        .concat(text).filter(Boolean).join(' ');
+    };
+    if (map.is_pairs) return side(map.rows, r) + ' and ' + side(map.columns, c);
+    if (map.kind === 'tokens') return this.tokenName(c);
+    return [side(map.rows, r), side(map.columns, c)].filter(Boolean).join(', ');
+  }
+
+  tokenName(c) {
+    const position = this.value(this.rowAt(0, c), 'position');
+    return [position === null ? '' : 'position ' + position, this.data.map.columns.texts[c].trim() || "' '"]
+      .filter(Boolean).join(' ');
+  }
+
+  rowName(row) {
+    const at = this.cellOf(row);
+    if (at) return this.cellName(...at);
+    const part = ['part', 'set', 'token', ...this.columns.slice(0, this.data.n_label).map(c => c.name)]
+      .map(name => this.value(row, name)).find(text => text !== null);
+    return part === undefined ? 'row ' + row : String(part);
+  }
+
+  // --- Colours
+
+  range() {
+    const column = this.column(this.state.value), { look } = this.data;
+    if (look.span === 'fixed') return [look.low, look.high];
+    let least = 0, most = 0;
+    for (let i = 0; i < this.data.rows.length; i++) {
+      if (this.cellOf(i) === null && this.data.map.kind !== 'figure') continue;
+      const x = numberOf(this.value(i, this.state.value));
+      if (x < least) least = x;
+      if (x > most) most = x;
+    }
+    if (column.range === 'share' && look.span !== 'matrix') return [0, 1];
+    const size = Math.max(-least, most) || 1;
+    this.isSigned = column.range === 'signed' && (column.type === 'real' || least < 0);
+    return [this.isSigned ? -size : 0, look.span === 'unit' ? 1 : size];
+  }
+
+  curveName() {
+    const column = this.column(this.state.value);
+    return this.data.look.scale ?? (column?.range === 'share' ? 'sqrt' : 'linear');
+  }
+
+  prepareColours() {
+    const curve = this.curveName(), asked = this.data.look.colormap;
+    this.isSigned = false;
+    const [low, high] = this.limits = this.range(), end = Math.max(Math.abs(low), Math.abs(high));
+    const bend = x => {
+      const size = Math.abs(x);
+      const bent = curve === 'linear' ? size : curve === 'sqrt' ? Math.sqrt(size)
+        : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
+      return x < 0 ? -bent : bent;
+    };
+    const from = bend(low), to = bend(high);
+    this.step = x => Math.round(255 * clamp((bend(x) - from) / (to - from), 0, 1));
+    this.ramp = this.ramps[this.isSigned ? (isDark() ? 'diverging-dark' : 'diverging')
+      : asked && !asked.startsWith('diverging') ? asked : isDark() ? 'viridis' : 'blues'];
+    this.nothing = this.data.nothing.masked[isDark() ? 'dark' : 'light'];
+  }
+
+  colour(x) { return hex(this.ramp, this.step(x)); }
+
+  // A number as it stands in a cell: shares in percent, else so many digits that the largest has two.
+  short(x) {
+    const column = this.column(this.state.value), most = Math.max(...this.limits.map(Math.abs));
+    if (column.range === 'share') return signed(String(Math.round(100 * x)));
+    const digits = column.type !== 'real' || most >= 1000 ? 0
+      : most < 1 ? Math.min(4, 1 - Math.floor(Math.log10(most))) : most < 10 && this.hasParts() ? 2 : 1;
+    const text = x.toFixed(digits);
+    return signed(/^-0\.?0*$/.test(text) ? text.slice(1) : text);
+  }
+
+  hasParts() { return (this.data.map.columns?.n_main ?? 0) > 0; }
+
+  // --- The page
+
+  make() {
+    const { container, data } = this;
+    container.hidden = false;
+    container.setAttribute('aria-label', 'Experiment');
+    this.bar = el('div', { class: 'x-bar group' });
+    this.figure = el('div', { class: 'x-figure' });
+    this.rows = el('div', { class: 'x-rows' });
+    this.tip = el('div', { class: 'x-tip', role: 'tooltip', id: this.id + '-tip', hidden: '' });
+    this.said = el('p', { class: 'unseen', 'aria-live': 'polite' });
+    this.dialog = el('dialog', { 'aria-labelledby': this.id + '-title' });
+    this.makeBar();
+    this.makeFigure();
+    this.makeTable();
+    container.replaceChildren(this.bar, el('div', { class: 'x-body' }, this.figure, this.rows), this.tip,
+      this.said, this.dialog);
+    document.body.classList.toggle('beside', !this.isAlone && this.isNarrow() && data.map.kind === 'grid');
+    this.listen(window, 'resize', () => this.draw());
+    this.listen(prefersDark, 'change', () => this.draw());
+    this.listen(window, 'beforeprint', () => this.print(true));
+    this.listen(window, 'afterprint', () => this.print(false));
+    this.listen(this.isAlone ? document : container, 'keydown', event => this.onKey(event));
+    this.draw();
+  }
+
+  isNarrow() { return this.nColumn <= 34; }
+
+  print(isOn) {
+    isPrinting = isOn;
+    const root = document.documentElement;
+    if (isOn) this.themeBefore = root.dataset.theme;
+    if (isOn) root.dataset.theme = 'light';
+    else if (this.themeBefore) root.dataset.theme = this.themeBefore;
+    else delete root.dataset.theme;
+    this.draw();
+  }
+
+  button(text, action, attributes) {
+    const node = el('button', attributes || {}, text);
+    this.listen(node, 'click', action);
+    return node;
+  }
+
+  makeBar() {
+    const option = (value, text) => el('option', { value }, text);
+    const wordsOf = name => [this.column(name).words ?? name, this.column(name).unit].filter(Boolean).join(', ');
+    this.show = el('select', { class: 'x-show' }, ...this.drawn.map(name => option(name, wordsOf(name))));
+    this.listen(this.show, 'change', () => this.set({ value: this.show.value }));
+    this.group = el('select', { class: 'x-group' }, ...this.groups.map((name, i) => option(i, name)));
+    this.listen(this.group, 'change', () => this.set({ group: Number(this.group.value) }));
+    this.find = el('input', { type: 'search', class: 'x-find', placeholder: 'Find token, head',
+      'aria-label': 'Find rows by a token, a head or a name' });
+    this.find.value = this.state.find;
+    this.listen(this.find, 'input', () => this.set({ find: this.find.value }));
+    this.listen(this.find, 'keydown', event => {
+      if (event.key === 'Enter') { event.preventDefault(); this.seekNext(); }
+      if (event.key === 'Escape') { this.find.value = ''; this.set({ find: '' }); this.find.blur(); }
+      event.stopPropagation();
+    });
+    this.note = el('output', { class: 'x-note', 'aria-live': 'polite' });
+    const labels = this.columns.slice(0, this.data.n_label).map(c => c.name).join(', ');
+    this.bar.append(
+      ...(this.drawn.length > 1 ? [el('label', {}, 'Show ', this.show)] : []),
+      ...(this.groups.length > 1 ? [el('label', {}, labels + ' ', this.group)] : []),
+      el('div', { class: 'group' }, this.find, this.note),
+      el('div', { class: 'group end' },
+        ...(this.isAlone ? [this.button('Dark', () => this.turnDark(), { class: 'x-dark' })] : []),
+        this.button(this.isAlone ? 'Save' : 'Save table', () => this.openSave(),
+          { class: 'x-save', 'aria-haspopup': 'dialog' }),
+        ...(this.isAlone ? [this.button('Shortcuts', () => this.openKeys(),
+          { class: 'x-keys', 'aria-haspopup': 'dialog' })] : [])));
+  }
+
+  makeFigure() {
+    const { map } = this.data;
+    this.legend = el('div', { class: 'x-legend' });
+    this.figure.replaceChildren();
+    if (map.kind === 'figure') {
+      const svg = this.plot ??= document.querySelector('#static > svg');
+      if (svg) this.figure.append(el('div', { class: 'x-plot' }, svg));
+      return;
+    }
+    if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
+    this.figure.append(this.legend);
+  }
+
+  draw() {
+    this.show.value = this.state.value;
+    this.group.value = this.state.group;
+    this.prepareColours();
+    if (this.data.map.kind === 'tokens') this.drawTokens();
+    if (this.data.map.kind === 'grid') this.drawMap();
+    if (this.data.map.kind !== 'figure') this.drawLegend();
+    this.drawTable();
+    this.bar.querySelector('.x-dark')?.setAttribute('aria-pressed', String(isDark()));
+    if (this.isAlone) {
+      this.writeHash();
+      document.documentElement.dataset.ready = 'experiment';
+    }
+  }
+
+  set(changes) {
+    Object.assign(this.state, changes);
+    if ('group' in changes) this.readCells();
+    this.draw();
+  }
+
+  // --- Finding
+
+  words(row) {
+    this.texts ??= [];
+    return this.texts[row] ??= this.columns.map((column, i) => column.type === 'text'
+      ? this.data.rows[row][i] ?? '' : '').concat(this.rowName(row)).join('\n').toLowerCase();
+  }
+
+  isFound(row) {
+    const text = this.state.find.trim();
+    if (!text) return true;
+    const head = /^\D*(\d+)\D+(\d+)$/.exec(text);
+    if (head && this.at.has('head')) {
+      const is = (layer, of) => this.value(row, layer) === Number(head[1]) &&
+        this.value(row, of) === Number(head[2]);
+      return is('layer', 'head') || is('other_layer', 'other_head');
+    }
+    return this.words(row).includes(this.state.find.toLowerCase());
+  }
+
+  seekNext() {
+    const order = this.order.filter(row => this.cellOf(row) !== null);
+    if (order.length === 0) return;
+    this.choose(order[(order.indexOf(this.state.row) + 1) % order.length]);
+  }
+
+  // --- Choosing
+
+  choose(row) {
+    if (row < 0) return;
+    this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
+    this.reveal(row);
+    const place = name => typeof this.value(row, name) === 'number' ? this.value(row, name) : undefined;
+    this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' +
+      textOf(this.column(this.state.value), this.value(row, this.state.value));
+    this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: {
+      layer: place('layer'), head: place('head'), position: place('position'), key: place('key'),
+      otherLayer: place('other_layer'), otherHead: place('other_head') } }));
+  }
+
+  // A head that was chosen elsewhere.
+  mark(layer, head) {
+    const is = row => this.value(row, 'layer') === layer && this.value(row, 'head') === head;
+    if (!this.at.has('head') || this.data.map.is_pairs || (this.state.row >= 0 && is(this.state.row))) return;
+    const row = this.data.rows.findIndex((_, i) => is(i) && this.groupOf[i] === this.state.group);
+    if (row < 0 || this.state.row === row) return;
+    this.state.row = row;
+    this.draw();
+  }
+
+  // --- The tooltip
+
+  tipTable(rows) {
+    const isOne = rows.length === 1;
+    const shownColumns = this.columns.map((column, i) => ({ column, i })).filter(({ column, i }) =>
+      rows.some(row => this.data.rows[row][i] !== null) && (isOne ? !PLACES.slice(0, 10).includes(column.name)
+        : rows.some(row => this.data.rows[row][i] !== this.data.rows[rows[0]][i])));
+    const cell = (row, { column, i }) => {
+      const value = this.data.rows[row][i], isText = column.type === 'text';
+      return el('td', { class: isText ? 'is-text' : column.name === this.state.value ? 'is-shown' : '' },
+        isText ? el('bdi', {}, value ?? '\u2013') : textOf(column, value));
+    };
+    if (isOne)
+      return el('table', {}, ...shownColumns.map(x => el('tr', {},
+        el('th', { class: x.column.name === this.state.value ? 'is-shown' : '' }, x.column.name,
+          x.column.unit ? ', ' + x.column.unit : ''), cell(rows[0], x))));
+    return el('table', {}, el('tr', {}, ...shownColumns.map(x => el('th', {}, x.column.name))),
+      ...rows.slice(0, MOST_TIP).map(row => el('tr', {}, ...shownColumns.map(x => cell(row, x)))));
+  }
+
+  showTip(r, c, x, y) {
+    const rows = this.rowsAt(r, c), key = r + ',' + c + ',' + this.state.value;
+    if (rows.length === 0) return this.hideTip();
+    if (this.tipKey !== key || this.tip.hidden) {
+      this.tip.replaceChildren(el('b', {}, el('bdi', {}, this.cellName(r, c))), this.tipTable(rows));
+      this.tipKey = key;
+      this.tip.hidden = false;
+    }
+    const { width, height } = this.tip.getBoundingClientRect();
+    this.tip.style.left = clamp(x + 14, 4, Math.max(4, innerWidth - width - 4)) + 'px';
+    this.tip.style.top = (y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18) + 'px';
+    return undefined;
+  }
+
+  hideTip() { this.tip.hidden = true; }
+
+  // --- The map
+
+  makeMap() {
+    this.canvas = el('canvas', { 'aria-hidden': 'true' });
+    this.hovered = el('div', { class: 'x-hover', hidden: '' });
+    this.frame = el('div', { class: 'x-frame' }, this.canvas, this.hovered);
+    this.size = el('div', { class: 'x-size' }, this.frame);
+    this.active = el('div', { class: 'unseen', role: 'gridcell', id: this.id + '-cell' });
+    this.map = el('div', { class: 'x-map', role: 'grid', tabindex: '0', 'aria-label':
+      (this.data.title ?? 'Map') + ': arrow keys move, the table has the numbers',
+    'aria-rowcount': this.nRow, 'aria-colcount': this.nColumn, 'aria-activedescendant': this.active.id },
+    this.size, el('div', { role: 'row' }, this.active));
+    this.figure.append(this.map);
+    this.listen(this.map, 'scroll', () => { this.hideTip(); this.hovered.hidden = true; this.paint(); });
+    this.listen(this.frame, 'pointermove', event => this.point(event));
+    this.listen(this.frame, 'pointerleave', () => { this.hideTip(); this.hovered.hidden = true; });
+    this.listen(this.frame, 'click', event => {
+      const at = this.cellAt(event);
+      if (!at) return;
+      this.choose(this.rowAt(...at));
+      this.point(event);
+    });
+  }
+
+  measure(text, font) {
+    this.ruler ??= document.createElement('canvas').getContext('2d');
+    this.ruler.font = font;
+    return this.ruler.measureText(text).width;
+  }
+
+  shortLabel(text) {
+    const characters = Array.from(text);
+    return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
+  }
+
+  axisWidth(axis, n) {
+    let most = 0;
+    for (let i = 0; i < n; i++) {
+      const { position, text } = this.label(axis, i);
+      most = Math.max(most, this.measure(position + (position && text ? ' ' : '') + this.shortLabel(text), this.mono));
+    }
+    return Math.ceil(most);
+  }
+
+  layOut() {
+    const { map, look } = this.data, isWide = this.container.clientWidth >= 900;
+    this.mono = '12px ' + paint('--mono');
+    this.sans = '12px system-ui, sans-serif';
+    const room = Math.floor(this.container.clientWidth * (isWide && !document.body.classList.contains('beside') ? 0.62 : 1));
+    const rowWidth = this.axisWidth(map.rows, this.nRow), columnWidth = this.axisWidth(map.columns, this.nColumn);
+    const title = Math.ceil(this.measure(map.rows.title ?? '', this.sans));
+    this.left = Math.max(rowWidth, title) + 14;
+    const gap = map.columns.n_main ? GAP : 0;
+    const fits = Math.floor((room - this.left - gap - 6) / this.nColumn);
+    const hasTexts = Boolean(map.columns.texts);
+    if (map.cell) {
+      this.h = look.cell || 26;
+      this.w = look.cell ? 2 * look.cell : clamp(fits, 62, 110);
+    } else {
+      const tall = Math.floor((innerHeight * 0.62) / this.nRow);
+      this.w = this.h = look.cell || clamp(Math.min(fits, Math.max(tall, 14)), hasTexts ? 15 : 8, 46);
+      if (this.nRow * this.h < 90 && this.nRow < 4) this.h = Math.min(46, Math.max(this.h, 30));
+    }
+    this.isTurned = columnWidth > this.w - 10 && (hasTexts || map.columns.n_main > 0);
+    this.top = (this.isTurned ? columnWidth + 8 : 18) + 20;
+    this.everyRow = [1, 2, 5, 10, 20, 50, 100, 200].find(n => n * this.h >= 12) ?? 500;
+    this.everyColumn = this.isTurned ? [1, 2, 5, 10, 20, 50, 100].find(n => n * this.w >= 12) ?? 200
+      : [1, 2, 5, 10, 20, 50, 100, 200].find(n => n * this.w >= columnWidth + 4) ?? 500;
+    this.width = this.left + this.nColumn * this.w + gap + 2;
+    this.height = this.top + this.nRow * this.h + 2;
+    this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';
+    this.map.style.maxHeight = isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
+    this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' '); // where they are, for scripts
+    this.size.style.width = this.width + 'px';
+    this.size.style.height = this.height + 'px';
+  }
+
+  x(c) { return this.left + c * this.w + (this.hasParts() && c >= this.data.map.columns.n_main ? GAP : 0); }
+  y(r) { return this.top + r * this.h; }
+
+  drawMap() {
+    this.layOut();
+    this.paint();
+    const at = this.cellOf(this.state.row);
+    this.active.textContent = at ? this.cellName(...at) + ' ' +
+      textOf(this.column(this.state.value), this.value(this.state.row, this.state.value)) : '';
+  }
+
+  // What can be seen of the map; all of it on paper.
+  paint() {
+    const { map, canvas, frame } = this, ratio = devicePixelRatio || 1;
+    const width = isPrinting ? this.width : Math.min(map.clientWidth, this.width);
+    const height = isPrinting ? this.height : Math.min(map.clientHeight, this.height);
+    const context = canvas.getContext('2d');
+    frame.style.width = canvas.style.width = width + 'px';
+    frame.style.height = canvas.style.height = height + 'px';
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.dx = isPrinting ? 0 : map.scrollLeft;
+    this.dy = isPrinting ? 0 : map.scrollTop;
+    const first = (size, d, start) => Math.max(0, Math.floor((d - GAP) / size) - (start ? 0 : 0));
+    this.seen = { r0: clamp(Math.floor(this.dy / this.h), 0, this.nRow - 1),
+      r1: Math.min(this.nRow, Math.ceil((this.dy + height - this.top) / this.h) + 1),
+      c0: clamp(first(this.w, this.dx, 0), 0, this.nColumn - 1),
+      c1: Math.min(this.nColumn, Math.ceil((this.dx + width - this.left) / this.w) + 1) };
+    context.save();
+    context.beginPath();
+    context.rect(this.left - 1, this.top - 1, width, height);
+    context.clip();
+    context.translate(-this.dx, -this.dy);
+    this.paintCells(context);
+    this.paintTexts(context);
+    this.paintChosen(context);
+    context.restore();
+    this.paintLabels(context, width, height);
+  }
+
+  paintCells(context) {
+    const { seen, w, h } = this, rule = paint('--rule'), paper = paint('--paper');
+    const hatches = hatch(context, this.nothing[1]);
+    for (let r = seen.r0; r < seen.r1; r++)
+      for (let c = seen.c0; c < seen.c1; c++) {
+        const x = this.x(c), y = this.y(r), number = this.numberAt(r, c);
+        const isPart = this.hasParts() && c >= this.data.map.columns.n_main;
+        if (number !== number && isPart && this.rowsAt(r, c).length === 0) continue;
+        context.fillStyle = number === number ? this.colour(number) : this.nothing[0];
+        context.fillRect(x, y, w, h);
+        if (number !== number && w >= 6) { context.fillStyle = hatches; context.fillRect(x, y, w, h); }
+        if (w >= 6) {
+          context.fillStyle = rule;
+          context.fillRect(x + w - 1, y, 1, h);
+          context.fillRect(x, y + h - 1, w, 1);
+        }
+        if (this.state.find.trim() && !this.rowsAt(r, c).some(row => this.isFound(row))) {
+          context.globalAlpha = 0.78;
+          context.fillStyle = paper;
+          context.fillRect(x, y, w, h);
+          context.globalAlpha = 1;
+        }
+      }
+  }
+
+  // Tokens, or numbers where all of them fit.
+  paintTexts(context) {
+    const { seen, w, h } = this, { cell } = this.data.map, { values } = this.data.look;
+    if (values === 'never' || w < 22 || h < 14) return;
+    const fonts = cell ? ['12px ' + paint('--mono')]
+      : [13, 12, 11, 10].filter(size => size <= Math.max(10, h * 0.4)).map(size => size + 'px system-ui, sans-serif');
+    const list = [];
+    context.font = fonts[0];
+    for (let r = seen.r0; r < seen.r1; r++)
+      for (let c = seen.c0; c < seen.c1; c++) {
+        const number = this.numberAt(r, c), row = this.rowAt(r, c);
+        if (row < 0 || (cell === null && number !== number)) continue;
+        const text = cell ? this.fitted(context, (this.value(row, cell) ?? '').trim() || "' '", w - 8)
+          : this.short(number);
+        list.push([text, r, c, number === number ? this.colour(number) : this.nothing[0]]);
+      }
+    const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');
+    const font = cell ? fonts[0] : fonts.find(name => this.measure(longest, name) <= w * 0.88);
+    if (!font && values !== 'always') return;
+    context.font = font ?? fonts.at(-1);
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    for (const [text, r, c, ground] of list) {
+      context.fillStyle = /^#[0-9a-f]{6}$/i.test(ground) ? inkOn(ground) : paint('--ink');
+      context.fillText('\u2068' + text + '\u2069', this.x(c) + w / 2, this.y(r) + h / 2);
+    }
+  }
+
+  fitted(context, text, width) {
+    if (context.measureText(text).width <= width) return text;
+    const characters = Array.from(text);
+    while (characters.length > 1 && context.measureText(characters.join('') + '\u2026').width > width)
+      characters.pop();
+    return characters.join('') + '\u2026';
+  }
+
+  paintChosen(context) {
+    const at = this.cellOf(this.state.row);
+    if (!at || this.groupOf[this.state.row] !== this.state.group) return;
+    context.strokeStyle = paint('--mark');
+    context.lineWidth = this.w >= 14 ? 3 : 2;
+    for (const [r, c] of this.data.map.is_pairs ? [at, [at[1], at[0]]] : [at])
+      context.strokeRect(this.x(c) + 0.5, this.y(r) + 0.5, this.w - 2, this.h - 2);
+  }
+
+  paintLabel(context, axis, i, isHere) {
+    const { position, text } = this.label(axis, i), short = this.shortLabel(text);
+    const parts = [position && [position, paint('--soft')], short && ['\u2068' + short + '\u2069', paint('--ink')]].filter(Boolean);
+    const blank = this.measure(' ', this.mono);
+    const width = parts.reduce((sum, [part]) => sum + context.measureText(part).width, 0) + (parts.length - 1) * blank;
+    return { width, draw: (x, y) => {
+      for (const [part, colour] of parts) {
+        context.fillStyle = isHere ? paint('--mark') : colour;
+        context.fillText(part, x, y);
+        x += context.measureText(part).width + blank;
+      }
+    } };
+  }
+
+  paintLabels(context, width, height) {
+    const { rows, columns } = this.data.map, { seen, w, h } = this, here = this.cellOf(this.state.row) ?? [-1, -1];
+    context.font = this.mono;
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    context.save();
+    context.beginPath();
+    context.rect(0, this.top, this.left, height);
+    context.clip();
+    for (let r = Math.ceil(seen.r0 / this.everyRow) * this.everyRow; r < seen.r1; r += this.everyRow) {
+      const label = this.paintLabel(context, rows, r, r === here[0]);
+      label.draw(this.left - 8 - label.width, this.y(r) + h / 2 - this.dy);
+    }
+    context.restore();
+    context.save();
+    context.beginPath();
+    context.rect(this.left - 1, 0, width, this.top);
+    context.clip();
+    for (let c = Math.ceil(seen.c0 / this.everyColumn) * this.everyColumn; c < seen.c1; c += this.everyColumn) {
+      const label = this.paintLabel(context, columns, c, c === here[1]), x = this.x(c) + w / 2 - this.dx;
+      if (this.isTurned && columns.texts?.[c]) {
+        context.save();
+        context.translate(x, this.top - 6);
+        context.rotate(-Math.PI / 2);
+        label.draw(0, 0);
+        context.restore();
+      } else {
+        label.draw(x - label.width / 2, this.top - 11);
+      }
+    }
+    context.restore();
+    context.font = this.sans;
+    context.fillStyle = paint('--soft');
+    context.fillText(columns.title ?? '', this.left, 8);
+    context.textAlign = 'right';
+    context.fillText(rows.title ?? '', this.left - 8, this.top - 11);
+  }
+
+  // The cell under the pointer.
+  cellAt(event) {
+    const box = this.frame.getBoundingClientRect();
+    const x = event.clientX - box.left + this.dx, y = event.clientY - box.top + this.dy;
+    if (event.clientX - box.left < this.left || event.clientY - box.top < this.top) return null;
+    const r = Math.floor((y - this.top) / this.h);
+    let c = Math.floor((x - this.left) / this.w);
+    if (this.hasParts() && c >= this.data.map.columns.n_main) c = Math.floor((x - this.left - GAP) / this.w);
+    if (r < 0 || c < 0 || r >= this.nRow || c >= this.nColumn || x < this.x(c)) return null;
+    return [r, c];
+  }
+
+  point(event) {
+    const at = this.cellAt(event);
+    if (!at || this.rowsAt(...at).length === 0) {
+      this.hideTip();
+      this.hovered.hidden = true;
+      return;
+    }
+    Object.assign(this.hovered.style, { left: this.x(at[1]) - this.dx + 'px', top: this.y(at[0]) - this.dy + 'px',
+      width: this.w - 1 + 'px', height: this.h - 1 + 'px' });
+    this.hovered.hidden = false;
+    this.showTip(...at, event.clientX, event.clientY);
+  }
+
+  // Scrolls so that the row can be seen, in the map and in the table.
+  reveal(row) {
+    const at = this.cellOf(row);
+    if (at && this.data.map.kind === 'grid') {
+      const { map } = this, x = this.x(at[1]), y = this.y(at[0]);
+      map.scrollLeft = clamp(map.scrollLeft, x + this.w - map.clientWidth, x - this.left);
+      map.scrollTop = clamp(map.scrollTop, y + this.h - map.clientHeight, y - this.top);
+    }
+    const line = this.body.querySelector('tr[data-row="' + row + '"]'), box = this.scroller;
+    if (!line) return;
+    const top = line.offsetTop, head = this.head.offsetHeight;
+    box.scrollTop = clamp(box.scrollTop, top + line.offsetHeight - box.clientHeight, top - head);
+  }
+
+  move(down, across) {
+    if (this.data.map.kind === 'figure') return;
+    let [r, c] = this.cellOf(this.state.row) ?? [down > 0 ? -1 : 0, across > 0 ? -1 : 0];
+    if (this.data.map.kind === 'tokens') { across += down; down = 0; r = 0; }
+    for (;;) {
+      r += down;
+      c += across;
+      if (r < 0 || c < 0 || r >= this.nRow || c >= this.nColumn) return;
+      if (this.rowsAt(r, c).length > 0) break;
+    }
+    this.choose(this.rowAt(r, c));
+  }
+
+  // --- The text
+
+  makeTokens() {
+    const { texts } = this.data.map.columns;
+    this.spans = texts.map(text => el('bdi', { class: 'token' }, text.replace(/^ (?=.)/, '')));
+    const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
+    this.spans.forEach((span, c) => {
+      if (c > 0 && /^ ./.test(texts[c])) box.append(' '); // it is no part of the coloured word
+      else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
+      box.append(span);
+      this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
+      this.listen(span, 'pointerleave', () => this.hideTip());
+      this.listen(span, 'click', () => this.choose(this.rowAt(0, c)));
+    });
+    this.figure.append(box);
+  }
+
+  drawTokens() {
+    const at = this.cellOf(this.state.row);
+    this.figure.style.flex = this.container.clientWidth >= 900 ? '1 1 50%' : '1 1 100%';
+    this.spans.forEach((span, c) => {
+      const number = this.numberAt(0, c), colour = number === number ? this.colour(number) : '';
+      const isSought = this.state.find.trim() !== '' && this.rowsAt(0, c).some(row => this.isFound(row));
+      span.className = 'token' + (number === number ? '' : ' masked') + (at && at[1] === c ? ' chosen' : '') +
+        (isSought ? ' sought' : this.state.find.trim() ? ' faded' : '');
+      span.style.backgroundColor = colour;
+      span.style.color = colour ? inkOn(colour) : '';
+    });
+  }
+
+  // --- The legend
+
+  drawLegend() {
+    const column = this.column(this.state.value), [low, high] = this.limits, share = column.range === 'share';
+    const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' }), context = canvas.getContext('2d');
+    const image = context.createImageData(256, 1), box = el('div', { class: 'x-ramp' }, canvas);
+    for (let i = 0; i < 256; i++) image.data.set([this.ramp[3 * i], this.ramp[3 * i + 1], this.ramp[3 * i + 2], 255], 4 * i);
+    context.putImageData(image, 0, 0);
+    const up = share && this.curveName() === 'sqrt' && high === 1 ? [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1] : roundTicks(high);
+    const ticks = low < 0 ? [...up.slice(1).map(x => -x).reverse(), ...up] : up;
+    let last = -1;
+    for (const tick of ticks.filter(x => x >= low)) {
+      const at = this.step(tick) / 255;
+      if (last >= 0 && at - last < 0.08) continue;
+      last = at;
+      const text = share ? Number((100 * tick).toPrecision(3)) + (tick === high ? ' %' : '') : String(tick);
+      const node = el('span', { class: 'tick' }, signed(text));
+      node.style.left = 100 * at + '%';
+      box.append(node);
+    }
+    const curve = { sqrt: ', square root', log: ', logarithm', linear: '' }[this.curveName()];
+    const unit = column.unit ? ', ' + column.unit : '';
+    const parts = [box, el('span', { class: 'kind' }, (column.words ?? column.name) + unit + curve)];
+    if (this.hasEmpty()) {
+      const swatch = el('canvas', { width: 16, height: 16 }), c = swatch.getContext('2d');
+      for (const fill of [this.nothing[0], hatch(c, this.nothing[1])]) { c.fillStyle = fill; c.fillRect(0, 0, 16, 16); }
+      parts.push(el('span', { class: 'kind' }, swatch, 'no value'));
+    }
+    this.legend.replaceChildren(...parts);
+  }
+
+  hasEmpty() {
+    if (this.data.map.kind !== 'grid') return false;
+    const n = this.data.map.columns.n_main || this.nColumn;
+    for (let r = 0; r < this.nRow; r++)
+      for (let c = 0; c < n; c++) if (Number.isNaN(this.numberAt(r, c))) return true;
+    return false;
+  }
+
+  // --- The table
+
+  makeTable() {
+    const { data } = this;
+    this.listed = this.columns.map((column, i) => ({ column, i })).filter(({ i }) =>
+      data.rows.some(row => row[i] !== null));
+    this.head = el('thead');
+    this.body = el('tbody');
+    this.heads = this.listed.map(({ column }) => {
+      const isText = column.type === 'text';
+      const button = this.button(column.name, () => this.sortBy(column.name),
+        { title: [column.words, column.unit].filter(Boolean).join(', ') || 'sort by ' + column.name });
+      return el('th', { scope: 'col', class: isText ? 'is-text' : '' }, button);
+    });
+    this.head.append(el('tr', {}, ...this.heads));
+    this.scroller = el('div', { class: 'x-table', tabindex: '0', role: 'region', 'aria-label': 'Table' },
+      el('table', {}, this.head, this.body));
+    this.more = this.button('', () => this.set({ isLong: true }));
+    this.moreLine = el('p', { class: 'x-more', hidden: '' }, this.more);
+    this.rows.append(this.scroller, this.moreLine);
+    this.listen(this.body, 'click', event => {
+      const line = event.target.closest('tr');
+      if (line) this.choose(Number(line.dataset.row));
+    });
+  }
+
+  // By size, down, up, and as the rows came.
+  sortBy(name) {
+    const isText = this.column(name).type === 'text';
+    const ways = isText ? ['up', 'down'] : ['size', 'up', 'down'];
+    if (this.state.sort !== name) return this.set({ sort: name, way: ways[0] });
+    const next = ways[ways.indexOf(this.state.way) + 1];
+    return this.set(next ? { way: next } : { sort: '', way: 'size' });
+  }
+
+  sorted() {
+    const list = this.data.rows.map((_, i) => i), { sort, way } = this.state, i = this.at.get(sort);
+    if (!sort) return list;
+    const keyOf = row => {
+      const value = this.data.rows[row][i];
+      return typeof value === 'string' || value === null ? value : way === 'size' ? Math.abs(numberOf(value)) : numberOf(value);
+    };
+    const sign = way === 'up' ? 1 : -1;
+    return list.sort((a, b) => {
+      const x = keyOf(a), y = keyOf(b);
+      if (x === null || y === null) return (x === null) - (y === null) || a - b;
+      return sign * (x < y ? -1 : x > y ? 1 : 0) || a - b;
+    });
+  }
+
+  drawTable() {
+    const { find, sort, way } = this.state;
+    this.order = this.sorted().filter(row => this.isFound(row));
+    const n = this.state.isLong ? this.order.length : Math.min(this.order.length, FIRST_ROWS);
+    this.heads.forEach((th, at) => {
+      if (this.listed[at].column.name === sort)
+        th.setAttribute('aria-sort', way === 'up' ? 'ascending' : 'descending');
+      else th.removeAttribute('aria-sort');
+      th.firstChild.textContent = this.listed[at].column.name + (this.listed[at].column.name === sort
+        ? { size: ' \u25bc', down: ' \u25be', up: ' \u25b4' }[way] : '');
+      if (this.listed[at].column.name === sort && way === 'size' && this.column(sort).range === 'signed')
+        th.firstChild.textContent = sort + ' |\u25bc|';
+    });
+    const lines = [];
+    for (const row of this.order.slice(0, n)) {
+      const line = el('tr', { 'data-row': row, 'aria-selected': String(row === this.state.row) });
+      for (const { column, i } of this.listed) {
+        const value = this.data.rows[row][i], isText = column.type === 'text';
+        const td = el('td', isText ? { class: 'is-text' } : {});
+        if (isText) td.append(el('bdi', {}, value ?? '\u2013'));
+        else td.textContent = textOf(column, value);
+        const isDrawn = column.name === this.state.value && value !== null &&
+          (this.cellOf(row) !== null || this.data.map.kind === 'figure');
+        if (isDrawn) {
+          const colour = this.colour(numberOf(value));
+          td.style.backgroundColor = colour;
+          td.style.color = inkOn(colour);
+        }
+        line.append(td);
+      }
+      lines.push(line);
+    }
+    this.body.replaceChildren(...lines);
+    this.moreLine.hidden = n === this.order.length;
+    this.more.textContent = 'Show all ' + this.order.length + ' rows';
+    this.note.textContent = find.trim() ? this.order.length === 0 ? 'not found'
+      : this.order.length + ' of ' + this.data.rows.length + ' rows' : '';
+  }
+
+  // --- Saving
+
+  fileName(ending) { return [this.data.model ?? 'attention', this.data.kind, this.state.value].join('-') + '.' + ending; }
+
+  save(blob, name) {
+    const link = el('a', { href: URL.createObjectURL(blob), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // Whole numbers of JavaScript read back as the same; what is missing is empty.
+  csv() {
+    const field = value => {
+      const text = value === null ? '' : value === true ? '1' : value === false ? '0' : String(value);
+      return /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+    };
+    return [this.columns.map(c => c.name), ...this.order.map(row => this.data.rows[row])]
+      .map(line => line.map(field).join()).join('\n') + '\n';
+  }
+
+  openDialog(title, ...parts) {
+    this.dialog.replaceChildren(el('h2', { id: this.id + '-title' }, title), ...parts,
+      el('p', {}, this.button('Close', () => this.dialog.close(), { class: 'x-close' })));
+    this.dialog.showModal();
+  }
+
+  openSave() {
+    const svg = document.querySelector('#static > svg') ?? this.svg, isFigures = this.state.value === this.data.value;
+    const buttons = [this.button('CSV', () => this.save(new Blob([this.csv()], { type: 'text/csv' }), this.fileName('csv')),
+      { class: 'x-csv' })];
+    if (svg && isFigures)
+      buttons.push(this.button('SVG', () => this.save(new Blob([new XMLSerializer().serializeToString(svg)],
+        { type: 'image/svg+xml' }), this.fileName('svg')), { class: 'x-svg' }));
+    if (this.canvas)
+      buttons.push(this.button('PNG', () => this.canvas.toBlob(blob => this.save(blob, this.fileName('png'))), { class: 'x-png' }));
+    buttons.push(this.button('Print', () => { this.dialog.close(); print(); }));
+    this.openDialog('Save', el('p', { class: 'group' }, ...buttons),
+      el('p', { class: 'note' }, 'CSV has the rows of the table as they are sorted and found' +
+        (svg && isFigures ? '; SVG is the figure that --svg draws' : '') + (this.canvas ? '; PNG is the map as it is seen' : '') + '.'));
+  }
+
+  // --- Keys
+
+  keys() {
+    return [['\u2190 \u2191 \u2192 \u2193', 'move in the map or the text'], ['/', 'find a token, a head or a part; Enter: the next one'],
+      ['v', 'show another column'], ['s', 'sort by that column: by size, up, down, not at all'],
+      ...(this.isAlone ? [['d', 'dark or light']] : []), ['k', 'save'], ['Esc', 'choose nothing'], ['?', 'these shortcuts']];
+  }
+
+  openKeys() {
+    this.openDialog('Shortcuts', el('dl', {}, ...this.keys().flatMap(([key, text]) =>
+      [el('dt', {}, el('kbd', {}, key)), el('dd', {}, text)])));
+  }
+
+  turnDark() {
+    document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
+    this.draw();
+  }
+
+  onKey(event) {
+    const { target } = event, arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open) return;
+    if (target.closest && target.closest('select, input')) return;
+    if (target.closest && target.closest('button') && (event.key === ' ' || event.key === 'Enter')) return;
+    const actions = {
+      '/': () => this.find.focus(), s: () => this.sortBy(this.state.value), k: () => this.openSave(),
+      '?': () => this.openKeys(), Escape: () => { this.hideTip(); this.set({ row: -1 }); },
+      v: () => this.set({ value: this.drawn[(this.drawn.indexOf(this.state.value) + 1) % this.drawn.length] }),
+      ...(this.isAlone ? { d: () => this.turnDark() } : {}) };
+    if (arrows[event.key] && !(target.closest && target.closest('.x-table'))) this.move(...arrows[event.key]);
+    else if (Object.hasOwn(actions, event.key)) actions[event.key]();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // --- The address: what is shown, of a page that is nothing else
+
+  writeHash() {
+    const { value, sort, way, row, group, find } = this.state, theme = document.documentElement.dataset.theme;
+    const parts = [['x', value === this.data.value ? '' : value], ['sort', sort && sort + ':' + way],
+      ['row', row < 0 ? '' : row], ['group', group || ''], ['find', find], ['d', isPrinting ? this.themeBefore : theme]];
+    const hash = '#' + parts.filter(([, text]) => text !== '' && text !== undefined)
+      .map(([name, text]) => name + '=' + encodeURIComponent(text)).join('&');
+    if (hash === (location.hash || '#') || isPrinting) return;
+    try { history.replaceState(null, '', hash); } catch { location.replace(hash); }
+  }
+
+  readHash() {
+    const read = {}, theme = document.documentElement;
+    for (const part of location.hash.slice(1).split('&')) {
+      const at = part.indexOf('=');
+      try { read[part.slice(0, at)] = decodeURIComponent(part.slice(at + 1)); } catch { continue; }
+    }
+    const [sort, way] = (read.sort ?? '').split(':');
+    if (this.drawn.includes(read.x)) this.state.value = read.x;
+    if (this.at.has(sort) && ['size', 'up', 'down'].includes(way)) Object.assign(this.state, { sort, way });
+    if (/^\d{1,7}$/.test(read.row) && read.row < this.data.rows.length) this.state.row = Number(read.row);
+    if (/^\d{1,4}$/.test(read.group) && read.group < this.groups.length) this.state.group = Number(read.group);
+    if (read.find) this.state.find = read.find.slice(0, 200);
+    if (read.d === 'dark' || read.d === 'light') theme.dataset.theme = read.d;
+    this.readCells();
+  }
+}
+
+function show(container, data) {
+  const before = shown.get(container);
+  before?.controller.abort();
+  const view = new View(container, data, before?.state);
+  view.svg = before?.svg ?? document.querySelector('#static > svg');
+  view.plot = before?.plot;
+  shown.set(container, view);
+  if (view.isAlone && !before) view.readHash();
+  view.make();
+}
+
+const mark = (container, layer, head) => shown.get(container)?.mark(layer, head);
+const redraw = container => shown.get(container)?.draw();
+
+return { show, mark, redraw };
+})();
+
+// The page's own experiment. Below it may be the viewer, which follows the hash of the address.
+(() => {
+  const block = document.getElementById('experiment-data'), place = document.getElementById('experiment');
+  if (!block || !place) return;
+  const root = document.documentElement, isAlone = place.classList.contains('alone');
+
+  // Lets the viewer show a head, a query or a key, and compare two heads, as far as they are said.
+  function follow({ layer, head, position, key, otherLayer, otherHead }) {
+    const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
+    if (layer !== undefined && head !== undefined) parts.set('h', layer + '.' + head);
+    if (otherHead !== undefined) parts.set('t', layer + '.' + head + ',' + otherLayer + '.' + otherHead);
+    if (position !== undefined) parts.set('q', position);
+    if (key !== undefined) parts.set('k', key);
+    const hash = '#' + [...parts].map(part => part.join('=')).join('&');
+    if (hash === location.hash) return;
+    try { history.replaceState(null, '', hash); } catch { location.replace(hash); return; }
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  }
+
+  attnExperiment.show(place, JSON.parse(block.textContent));
+  if (isAlone) {
+    document.getElementById('static').remove();
+    return;
+  }
+  place.addEventListener('attn-choose', event => follow(event.detail));
+  let theme = root.dataset.theme;
+  new MutationObserver(() => {
+    const at = /(\d+), head (\d+)/.exec(document.getElementById('head').selectedOptions[0]?.textContent);
+    if (theme !== root.dataset.theme) attnExperiment.redraw(place);
+    theme = root.dataset.theme;
+    if (at) attnExperiment.mark(place, Number(at[1]), Number(at[2]));
+  }).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
+})();

@@ -1,0 +1,410 @@
+/* page_experiment.c - see page_internal.h. */
+#include "page/page_internal.h"
+
+#include "base/escape.h"
+#include "base/sink_internal.h"
+#include "base/version.h"
+#include "encode/colormap_internal.h"
+#include "encode/embed.h"
+#include "figures/table_picture_internal.h"
+#include "figures/table_words.h"
+#include "output/picture_internal.h"
+#include "tables/table_writer_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_ROWS = 500,       /* of the table where no script runs */
+    MOST_FIGURE = 1 << 18, /* bytes of the figure there */
+};
+
+static size_t column_of(const struct attn_table *table, const char *name)
+{
+    for (size_t c = 0; name && c < attn_table_n_column(table); c++)
+        if (strcmp(attn_table_column(table, c)->name, name) == 0)
+            return c;
+    return SIZE_MAX;
+}
+
+/* --- The object ------------------------------------------------------------------------------ */
+
+static void push_texts(struct attn_json_writer *json, const struct attn_figure_grid *figure)
+{
+    attn_json_begin(attn_page_push_key(json, "texts"), '[');
+    for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
+        const struct attn_figure_text *text = &figure->texts[i];
+        struct attn_buffer printable = {0};
+
+        if (!text->text)
+            continue;
+        attn_escape_append(&printable, text->text, text->n);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), text->name);
+        attn_json_string(attn_json_key(json, "text"), printable.data ? printable.data : "",
+                         printable.size);
+        attn_json_end(json);
+        json->out->has_failed |= printable.has_failed;
+        attn_buffer_release(&printable);
+    }
+    attn_json_end(json);
+}
+
+/* What was asked, and of what. */
+static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_table_grid *grid = drawing->grid;
+
+    attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
+    attn_json_text(attn_page_push_key(json, "kind"), attn_table_name(drawing->table));
+    attn_json_text(attn_page_push_key(json, "title"), drawing->figure->title);
+    attn_json_text(attn_page_push_key(json, "note"), drawing->figure->note);
+    attn_json_text(attn_page_push_key(json, "model"), grid->model);
+    attn_json_text(attn_page_push_key(json, "asked"), grid->asked);
+    attn_json_text(attn_page_push_key(json, "answer"), grid->answer);
+    attn_json_text(attn_page_push_key(json, "metric"), grid->metric);
+    attn_json_text(attn_page_push_key(json, "target"), grid->target);
+    attn_json_text(attn_page_push_key(json, "foil"), grid->foil);
+    push_texts(json, drawing->figure);
+}
+
+static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
+    static const char *const ranges[] = {"signed", "positive", "share"};
+
+    attn_json_begin(attn_page_push_key(json, "columns"), '[');
+    for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
+        const struct attn_column *column = attn_table_column(drawing->table, c);
+        struct attn_table_grid grid = *drawing->grid;
+        struct attn_table_words words = {0};
+
+        if (strcmp(column->name, grid.values) != 0)
+            grid.quantity = NULL; /* it is of that column */
+        attn_table_words_find(&words, column, &grid);
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), column->name);
+        attn_json_text(attn_json_key(json, "type"), types[column->type]);
+        attn_json_text(attn_json_key(json, "unit"), words.unit);
+        attn_json_text(attn_json_key(json, "range"), ranges[column->range]);
+        if (column->notation == ATTN_NOTATION_FIXED)
+            attn_json_integer(attn_json_key(json, "digits"), column->digits);
+        attn_json_text(attn_json_key(json, "words"), words.quantity);
+        attn_json_end(json);
+        json->out->has_failed |= words.bytes.has_failed;
+        attn_table_words_release(&words);
+    }
+    attn_json_end(json);
+}
+
+static void push_rows(struct attn_json_writer *json, const struct attn_table *table)
+{
+    struct attn_buffer printable = {0};
+
+    attn_json_begin(attn_page_push_key(json, "rows"), '[');
+    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+        attn_json_line(json);
+        attn_json_begin(json, '[');
+        for (size_t c = 0; c < attn_table_n_column(table); c++) {
+            const struct attn_column *column = attn_table_column(table, c);
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            printable.size = 0;
+            if (cell.type == ATTN_VALUE_TEXT || cell.type == ATTN_VALUE_LIST) {
+                attn_table_append_cell(&printable, column, &cell);
+                attn_json_string(json, printable.data ? printable.data : "", printable.size);
+            } else {
+                attn_table_push_cell(json, column, &cell, -1);
+            }
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    json->out->has_failed |= printable.has_failed;
+    attn_buffer_release(&printable);
+}
+
+/* What the N rows or columns of the map are called. */
+static void push_axis(struct attn_json_writer *json, const char *name,
+                      const struct attn_figure_axis *axis)
+{
+    attn_json_begin(attn_json_key(json, name), '{');
+    attn_json_text(attn_json_key(json, "title"), axis->title);
+    attn_json_size(attn_json_key(json, "n"), axis->n);
+    attn_json_size(attn_json_key(json, "n_main"), axis->n_main);
+    if (attn_json_begin_list(attn_json_key(json, "positions"), !axis->is_named)) {
+        for (size_t i = 0; i < axis->n; i++)
+            attn_json_size(json, attn_figure_position(axis, i));
+        attn_json_end(json);
+    }
+    if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
+        for (size_t i = 0; i < axis->n; i++) {
+            size_t n;
+            const char *text = attn_token_text(axis->texts, i, &n);
+
+            attn_json_string(json, text, n);
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_table_grid *grid = drawing->grid;
+    const bool is_plot = drawing->kind == ATTN_FIGURE_BARS || drawing->kind == ATTN_FIGURE_CURVE;
+    const bool has_cells = !is_plot && column_of(drawing->table, grid->cells) != SIZE_MAX;
+
+    attn_json_size(attn_page_push_key(json, "n_label"), grid->n_label);
+    attn_json_text(attn_page_push_key(json, "value"), grid->values);
+    attn_json_begin(attn_page_push_key(json, "map"), '{');
+    attn_json_text(attn_json_key(json, "kind"), is_plot                               ? "figure"
+                                                : drawing->kind == ATTN_FIGURE_TOKENS ? "tokens"
+                                                                                      : "grid");
+    attn_json_bool(attn_json_key(json, "is_pairs"), grid->is_pairs);
+    attn_json_text(attn_json_key(json, "cell"), has_cells ? grid->cells : NULL);
+    if (!is_plot) {
+        push_axis(json, "rows", drawing->figure->rows);
+        push_axis(json, "columns", drawing->figure->columns);
+    }
+    if (attn_json_begin_list(attn_json_key(json, "at"), !is_plot)) {
+        for (size_t i = 0; i < attn_table_n_row(drawing->table); i++) {
+            const bool is_there = drawing->rows[i] != SIZE_MAX && drawing->columns[i] != SIZE_MAX;
+
+            attn_json_integer(json, is_there ? (int64_t)drawing->rows[i] : -1);
+            attn_json_integer(json, is_there ? (int64_t)drawing->columns[i] : -1);
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+static void push_look(struct attn_json_writer *json, const struct attn_color_scale *scale,
+                      const struct attn_picture_options *picture)
+{
+    static const char *const curves[] = {"linear", "linear", "sqrt", "log"};
+    static const char *const spans[] = {"matrix", "unit", "matrix", "row", "fixed"};
+    static const char *const values[] = {"auto", "always", "never"};
+    const struct attn_color_scale *asked = &picture->color_scale;
+
+    attn_json_begin(attn_page_push_key(json, "look"), '{');
+    attn_json_text(attn_json_key(json, "colormap"),
+                   picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
+    attn_json_text(attn_json_key(json, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
+    attn_json_text(attn_json_key(json, "values"), values[picture->values]);
+    attn_json_size(attn_json_key(json, "cell"), picture->cell);
+    attn_json_text(attn_json_key(json, "scale"),
+                   asked->curve == ATTN_CURVE_DEFAULT ? NULL : curves[scale->curve]);
+    attn_json_text(attn_json_key(json, "span"),
+                   asked->span == ATTN_SPAN_DEFAULT ? NULL : spans[scale->span]);
+    if (scale->span == ATTN_SPAN_FIXED) {
+        attn_json_double(attn_json_key(json, "low"), scale->low);
+        attn_json_double(attn_json_key(json, "high"), scale->high);
+    }
+    attn_json_end(json);
+}
+
+static void push_all(struct attn_buffer *out, const struct attn_table_drawing *drawing,
+                     const struct attn_picture_options *picture)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    attn_json_begin(&json, '{');
+    push_question(&json, drawing);
+    push_columns(&json, drawing);
+    push_map(&json, drawing);
+    push_rows(&json, drawing->table);
+    push_look(&json, &drawing->figure->scale, picture);
+    attn_page_push_colors(&json);
+    attn_json_line(&json);
+    attn_json_end(&json);
+    attn_buffer_append_char(out, '\n');
+}
+
+/* --- What is said, and what is there without a script ---------------------------------------- */
+
+static void append_markup(struct attn_buffer *out, const char *text, size_t n)
+{
+    attn_buffer_append_string(out, "<bdi>");
+    attn_page_append_text(out, text, n, ATTN_PAGE_MOST_TEXT);
+    attn_buffer_append_string(out, "</bdi>");
+}
+
+/* "fable; clean: The key; corrupted: The keys". */
+static void append_about(struct attn_buffer *out, const struct attn_figure_grid *figure)
+{
+    const char *between = "";
+
+    if (figure->model) {
+        append_markup(out, figure->model, strlen(figure->model));
+        between = "; ";
+    }
+    for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
+        const struct attn_figure_text *text = &figure->texts[i];
+
+        if (!text->text || text->n == 0)
+            continue;
+        attn_buffer_append_string(out, between);
+        if (text->name)
+            attn_buffer_append_format(out, "%s: ", text->name);
+        append_markup(out, text->text, text->n);
+        between = "; ";
+    }
+    if (figure->note)
+        attn_buffer_append_format(out, "%s%s", between, figure->note);
+}
+
+static void append_table(struct attn_buffer *out, const struct attn_table *table)
+{
+    const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
+    struct attn_buffer text = {0};
+
+    attn_buffer_append_string(out, "<table class=\"plain\">\n<tr>");
+    for (size_t c = 0; c < n_column; c++) {
+        const char *name = attn_table_column(table, c)->name;
+
+        attn_buffer_append_string(out, "<th>");
+        append_markup(out, name, strlen(name)); /* that of a label is anybody's */
+        attn_buffer_append_string(out, "</th>");
+    }
+    attn_buffer_append_string(out, "</tr>\n");
+    for (size_t r = 0; r < n_row && r < MOST_ROWS; r++) {
+        attn_buffer_append_string(out, "<tr>");
+        for (size_t c = 0; c < n_column; c++) {
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            text.size = 0;
+            if (cell.type != ATTN_VALUE_MISSING)
+                attn_table_append_cell(&text, attn_table_column(table, c), &cell);
+            attn_buffer_append_string(out, "<td>");
+            attn_markup_append(out, text.data ? text.data : "", text.size, true);
+            attn_buffer_append_string(out, "</td>");
+        }
+        attn_buffer_append_string(out, "</tr>\n");
+    }
+    attn_buffer_append_string(out, "</table>\n");
+    if (n_row > MOST_ROWS)
+        attn_buffer_append_format(out, "<p>%zu more rows need a script.</p>\n", n_row - MOST_ROWS);
+    out->has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* SVG [n] without styles of its own, which the policy of the page does not allow. */
+static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
+{
+    static const char style[] = " style=\"image-rendering:pixelated\""; /* experiment.css has it */
+    const char *end = svg + n, *at;
+
+    while ((at = memmem(svg, (size_t)(end - svg), style, sizeof style - 1))) {
+        attn_buffer_append(out, svg, (size_t)(at - svg));
+        svg = at + sizeof style - 1;
+    }
+    attn_buffer_append(out, svg, (size_t)(end - svg));
+}
+
+/* The figure as SVG, where it is no larger than what is shown beside it. */
+static enum attn_status append_figure(struct attn_buffer *out,
+                                      const struct attn_table_drawing *drawing,
+                                      struct attn_error *err)
+{
+    struct attn_sink *svg;
+    size_t n_unknown, n;
+    const char *bytes;
+    enum attn_status status;
+
+    if (!drawing->shapes)
+        return ATTN_OK;
+    ATTN_TRY(attn_sink_create_memory(&svg, err));
+    status = attn_figure_svg_write(drawing->shapes, svg, &n_unknown, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(svg, err);
+    if (status == ATTN_OK) {
+        bytes = attn_sink_bytes(svg, &n);
+        if (n <= MOST_FIGURE || drawing->kind == ATTN_FIGURE_BARS ||
+            drawing->kind == ATTN_FIGURE_CURVE)
+            append_svg(out, bytes, n);
+    }
+    attn_sink_free(svg);
+    return status;
+}
+
+/* The head of the largest number that is drawn, where rows are heads. */
+static void find_head(struct attn_page_experiment *experiment,
+                      const struct attn_table_drawing *drawing)
+{
+    const struct attn_table *table = drawing->table;
+    const size_t layer = column_of(table, "layer"), head = column_of(table, "head");
+    const size_t value = column_of(table, drawing->grid->values);
+    double most = -1;
+
+    experiment->layer = experiment->head = -1;
+    if (layer == SIZE_MAX || head == SIZE_MAX || value == SIZE_MAX)
+        return;
+    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+        const struct attn_cell l = attn_table_cell(table, r, layer);
+        const struct attn_cell h = attn_table_cell(table, r, head);
+        const struct attn_cell v = attn_table_cell(table, r, value);
+        const double size = v.type == ATTN_VALUE_REAL ? fabs(v.real) : fabs((double)v.integer);
+
+        if (l.type != ATTN_VALUE_INTEGER || h.type != ATTN_VALUE_INTEGER ||
+            v.type == ATTN_VALUE_MISSING || !(size > most))
+            continue;
+        most = size;
+        experiment->layer = (int)l.integer;
+        experiment->head = (int)h.integer;
+    }
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+struct making {
+    struct attn_page_experiment *experiment;
+    const struct attn_picture_options *picture;
+};
+
+/* An attn_table_drawing_fn. */
+static enum attn_status make(void *user, const struct attn_table_drawing *drawing,
+                             struct attn_error *err)
+{
+    const struct making *making = user;
+    struct attn_page_experiment *experiment = making->experiment;
+    const char *title = making->picture->title;
+    const struct attn_figure_grid *figure = drawing->figure;
+
+    title = title ? title : figure->title;
+    if (title)
+        attn_escape_append(&experiment->title, title, strlen(title));
+    else
+        attn_buffer_append_format(&experiment->title, "%s%s%s", figure->model ? figure->model : "",
+                                  figure->model ? ": " : "", figure->name);
+    append_about(&experiment->about, figure);
+    push_all(&experiment->json, drawing, making->picture);
+    ATTN_TRY(append_figure(&experiment->view, drawing, err));
+    append_table(&experiment->view, drawing->table);
+    find_head(experiment, drawing);
+    ATTN_TRY(attn_buffer_check(&experiment->title, err));
+    ATTN_TRY(attn_buffer_check(&experiment->about, err));
+    ATTN_TRY(attn_buffer_check(&experiment->json, err));
+    return attn_buffer_check(&experiment->view, err);
+}
+
+enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
+                                           const struct attn_table *table,
+                                           const struct attn_table_grid *grid,
+                                           const struct attn_picture_options *picture,
+                                           struct attn_error *err)
+{
+    struct making making = {experiment, picture};
+
+    return attn_table_drawing_use(table, grid, picture, make, &making, err);
+}
+
+void attn_page_experiment_release(struct attn_page_experiment *experiment)
+{
+    attn_buffer_release(&experiment->title);
+    attn_buffer_release(&experiment->about);
+    attn_buffer_release(&experiment->json);
+    attn_buffer_release(&experiment->view);
+}

@@ -1,0 +1,514 @@
+/*
+ * test_browser_experiment.c - the page of an experiment in a browser: its map and its table beside
+ * the numbers of --json, by mouse and by keys; the pattern of a head that is chosen; several calls
+ * of its function; dark, on paper, on a telephone, and without a script.
+ */
+#include "tests/browser/browser.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/parts.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct attn_browser *browser;
+
+/* Runs attn-cli with ARGS, and once more for p.html and j.json. */
+static void run(const char *const *args)
+{
+    const char *made[32] = {0};
+    const char *const more[] = {"-q", "--html", "p.html", "--json", "j.json"};
+    size_t n = 0;
+    struct attn_ran ran;
+
+    for (; args[n]; n++)
+        made[n] = args[n];
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        made[n++] = more[i];
+    ran = attn_command(made);
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+}
+
+#define RUN(...) run((const char *[]){__VA_ARGS__, NULL})
+
+static const char keys[] = "The keys to the cabinet";
+
+static void ablate(void)
+{
+    RUN("ablate", "-m", "fable", "--target", " are", "--foil", " is", keys);
+}
+
+static void enter(void)
+{
+    attn_folder_enter();
+    browser = attn_browser_open(1440, 900);
+}
+
+static void leave(void)
+{
+    attn_browser_assert_quiet(browser);
+    attn_browser_close(browser);
+    ck_assert_int_eq(system("rm -rf -- *"), 0);
+    attn_folder_leave();
+}
+
+static void assert_text(const char *expression, const char *expected)
+{
+    char *text = attn_browser_text(browser, expression);
+
+    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
+                  expected);
+    free(text);
+}
+
+static cJSON *read_json(const char *path)
+{
+    struct attn_part part = attn_part_read(path);
+    cJSON *json = cJSON_ParseWithLength((const char *)part.bytes, part.size);
+
+    ck_assert_ptr_nonnull(json);
+    free(part.bytes);
+    return json;
+}
+
+static void type_into_search(const char *text)
+{
+    char expression[256];
+
+    snprintf(expression, sizeof expression,
+             "(f => { f.value = '%s'; f.dispatchEvent(new Event('input')); })("
+             "document.querySelector('.x-find'))",
+             text);
+    free(attn_browser_text(browser, expression));
+}
+
+#define TIP "document.querySelector('.x-tip').textContent"
+#define SHOWN "document.querySelector('.x-tip td.is-shown').textContent"
+#define CHOSEN "document.querySelector('.x-table tr[aria-selected=true]').textContent"
+#define LINE(n) "[...document.querySelectorAll('.x-table tbody tr')][" #n "].textContent"
+#define HASH "location.hash"
+#define NAME "document.getElementById('name').textContent"
+
+/* --- The map --------------------------------------------------------------------------------- */
+
+struct cells {
+    double x, y, w, h; /* of the first cell on the page; and of each */
+};
+
+static struct cells find_cells(void)
+{
+    char *text = attn_browser_text(
+        browser, "(m => { const b = m.getBoundingClientRect(), [x, y, w, h] = "
+                 "m.dataset.cells.split(' ').map(Number); return [b.left + x, b.top + y, w, "
+                 "h].join(' '); })(document.querySelector('.x-map'))");
+    struct cells cells;
+
+    ck_assert_int_eq(sscanf(text, "%lf %lf %lf %lf", &cells.x, &cells.y, &cells.w, &cells.h), 4);
+    free(text);
+    return cells;
+}
+
+static void point_at(const struct cells *cells, int row, int column)
+{
+    attn_browser_point(browser, cells->x + (column + 0.5) * cells->w,
+                       cells->y + (row + 0.5) * cells->h);
+}
+
+static void click_on(const struct cells *cells, int row, int column)
+{
+    attn_browser_click(browser, cells->x + (column + 0.5) * cells->w,
+                       cells->y + (row + 0.5) * cells->h);
+}
+
+static double number_of(const cJSON *row, const char *name)
+{
+    return cJSON_GetObjectItem(row, name)->valuedouble;
+}
+
+/* The colour of a cell near its corner. */
+static void read_color(const struct cells *cells, int row, int column, int rgb[3])
+{
+    char expression[512], *text;
+
+    snprintf(expression, sizeof expression,
+             "(() => { const c = document.querySelector('.x-map canvas'), r = "
+             "c.getBoundingClientRect(); return [...c.getContext('2d').getImageData(%f - r.x, %f - "
+             "r.y, 1, 1).data].join(' '); })()",
+             round(cells->x + column * cells->w) + 5, round(cells->y + row * cells->h) + 5);
+    text = attn_browser_text(browser, expression);
+    ck_assert_int_eq(sscanf(text, "%d %d %d", &rgb[0], &rgb[1], &rgb[2]), 3);
+    free(text);
+}
+
+START_TEST(map_says_every_number_and_shows_its_sign)
+{
+    cJSON *json;
+    const cJSON *row;
+    struct cells cells;
+
+    enter();
+    ablate();
+    json = read_json("j.json");
+    attn_browser_load(browser, "p.html", "");
+    attn_browser_click_on(browser, "#app h2"); /* nothing of the map is marked but 2.5 */
+    cells = find_cells();
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(json, "rows"))
+    {
+        const double change = number_of(row, "change");
+        char expected[64];
+        int layer, head, rgb[3];
+
+        if (!cJSON_IsNumber(cJSON_GetObjectItem(row, "head")))
+            continue;
+        layer = (int)number_of(row, "layer"), head = (int)number_of(row, "head");
+        point_at(&cells, layer, head);
+        snprintf(expected, sizeof expected, "%s%.6f", change < 0 ? "\u2212" : "", fabs(change));
+        assert_text(SHOWN, expected);
+        snprintf(expected, sizeof expected, "layer %d, head %d", layer, head);
+        assert_text("document.querySelector('.x-tip b').textContent", expected);
+        read_color(&cells, layer, head, rgb);
+        if (fabs(change) > 0.5)
+            ck_assert_msg((change < 0) == (rgb[2] > rgb[0]), "%d.%d: %d %d %d for %g", layer, head,
+                          rgb[0], rgb[1], rgb[2], change);
+    }
+    attn_browser_point(browser, 2, 2);
+    attn_browser_wait(browser, "document.querySelector('.x-tip').hidden");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(head_that_is_chosen_shows_its_pattern)
+{
+    struct cells cells;
+
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    assert_text(NAME, "layer 2, head 5"); /* the largest change */
+    attn_browser_wait(browser, CHOSEN ".startsWith('head25')");
+    cells = find_cells();
+    click_on(&cells, 1, 1);
+    attn_browser_wait(browser, NAME " == 'layer 1, head 1'");
+    assert_text(HASH ".includes('h=1.1')", "true");
+    assert_text(CHOSEN ".startsWith('head11')", "true");
+    attn_browser_point(browser, 2, 2);
+    attn_browser_click_on(browser, "#next-head"); /* the viewer leads, too */
+    attn_browser_wait(browser, CHOSEN ".startsWith('head12')");
+    attn_browser_text(browser, "document.querySelector('.x-map').focus()");
+    attn_browser_key(browser, "ArrowDown", 0);
+    attn_browser_wait(browser, NAME " == 'layer 2, head 2'");
+    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(4)");
+    attn_browser_wait(browser, NAME " == 'layer 0, head 2'");
+    leave();
+}
+END_TEST
+
+START_TEST(another_column_is_drawn)
+{
+    cJSON *json;
+    struct cells cells;
+    char expected[64];
+
+    enter();
+    ablate();
+    json = read_json("j.json");
+    attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(browser, "(s => { s.value = 'kl'; s.dispatchEvent(new Event('change')); "
+                                    "})(document.querySelector('.x-show'))"));
+    assert_text("document.querySelector('.x-legend .kind').textContent",
+                "KL divergence from the unchanged prediction, nats");
+    cells = find_cells();
+    point_at(&cells, 2, 5);
+    snprintf(expected, sizeof expected, "%.6f",
+             number_of(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 1 + 2 * 8 + 5), "kl"));
+    assert_text(SHOWN, expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* --- The table ------------------------------------------------------------------------------- */
+
+START_TEST(rows_are_sorted_and_found)
+{
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('.x-table tbody tr').length", "33");
+    attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* by size */
+    assert_text(LINE(0) ".startsWith('head25')", "true");
+    assert_text(LINE(1) ".startsWith('head11')", "true");
+    attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* up */
+    assert_text("document.querySelector('.x-table th[aria-sort=ascending]').cellIndex", "4");
+    attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* down */
+    assert_text(LINE(0) ".startsWith('head04')", "true");
+    attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* as it came */
+    assert_text(LINE(0) ".startsWith('base')", "true");
+    type_into_search("L2H5");
+    assert_text("document.querySelector('.x-note').textContent", "1 of 33 rows");
+    assert_text(LINE(0) ".startsWith('head25')", "true");
+    type_into_search("BASE");
+    assert_text("document.querySelector('.x-note').textContent", "1 of 33 rows");
+    type_into_search("nobody");
+    assert_text("document.querySelector('.x-note').textContent", "not found");
+    leave();
+}
+END_TEST
+
+START_TEST(table_is_saved)
+{
+    struct attn_part saved;
+
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    attn_browser_save_into(browser, ".");
+    type_into_search("2.5");
+    attn_browser_click_on(browser, ".x-save");
+    attn_browser_click_on(browser, ".x-csv");
+    for (int i = 0; i < 50 && system("test -s fable-ablate-change.csv") != 0; i++)
+        ck_assert_int_eq(system("sleep 0.1"), 0);
+    saved = attn_part_read("fable-ablate-change.csv");
+    ck_assert_msg(strncmp((const char *)saved.bytes,
+                          "part,layer,head,value,change,kl,same_top\nhead,2,5,", 50) == 0,
+                  "%.*s", (int)saved.size, (const char *)saved.bytes);
+    free(saved.bytes);
+    leave();
+}
+END_TEST
+
+/* --- Tokens ---------------------------------------------------------------------------------- */
+
+START_TEST(surprisal_colours_the_text)
+{
+    cJSON *json;
+    char expected[64];
+
+    enter();
+    RUN("score", "-m", "fable", "The keys to the cabinet are old");
+    json = read_json("j.json");
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelector('.x-text').textContent", "The keys to the cabinet are old");
+    attn_browser_point_at(browser, ".x-text .token:nth-of-type(5)");
+    snprintf(expected, sizeof expected, "%.4f",
+             number_of(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 4), "bits"));
+    assert_text(SHOWN, expected);
+    assert_text("[...document.querySelectorAll('.x-text .token')].map(t => t.style.backgroundColor "
+                "!== '').join()",
+                "false,true,true,true,true,true,true");
+    attn_browser_click_on(browser, ".x-text .token:nth-of-type(5)");
+    attn_browser_wait(browser, "document.querySelector('#readout').textContent.includes('query 4 "
+                               "cabinet')");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(readings_have_their_tokens)
+{
+    cJSON *json;
+    const cJSON *first;
+    struct cells cells;
+    char expected[128];
+
+    enter();
+    RUN("lens", "-m", "fable", "--queries", "all", keys);
+    json = read_json("j.json");
+    attn_browser_load(browser, "p.html", "");
+    cells = find_cells();
+    point_at(&cells, 0, 4);
+    assert_text("document.querySelector('.x-tip b').textContent",
+                "layer 0 resid_pre, position 4 cabinet");
+    assert_text("document.querySelectorAll('.x-tip tr').length", "4"); /* and their heads */
+    first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 4 * 3);
+    snprintf(expected, sizeof expected, "1624%s%.6f",
+             cJSON_GetObjectItem(first, "token")->valuestring, number_of(first, "prob"));
+    assert_text("document.querySelectorAll('.x-tip tr')[1].textContent", expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(pair_says_both_texts)
+{
+    struct cells cells;
+
+    enter();
+    RUN("patch", "-m", "fable", "--target", " are", "--foil", " is", "--clean", keys, "--corrupted",
+        "The key to the cabinet");
+    attn_browser_load(browser, "p.html", "");
+    cells = find_cells();
+    point_at(&cells, 0, 1);
+    assert_text("document.querySelector('.x-tip b').textContent", "layer 0, position 1 keys/key");
+    assert_text("document.getElementById('about').textContent",
+                "fable; clean: The keys to the cabinet; corrupted: The key to the cabinet; the "
+                "patterns are those of the first text");
+    click_on(&cells, 0, 1);
+    attn_browser_wait(browser, HASH ".includes('q=1')");
+    leave();
+}
+END_TEST
+
+START_TEST(similar_heads_are_compared)
+{
+    struct cells cells;
+
+    enter();
+    RUN("heads", "-m", "fable", "--similarity", keys);
+    attn_browser_load(browser, "p.html", "");
+    cells = find_cells();
+    click_on(&cells, 30, 24); /* 3.6 and 3.0: both triangles are there */
+    attn_browser_wait(browser, HASH ".includes('t=3.0,3.6')");
+    assert_text("document.querySelector('.x-tip b').textContent", "3.6 and 3.0");
+    leave();
+}
+END_TEST
+
+/* --- The function ---------------------------------------------------------------------------- */
+
+START_TEST(drawn_again_it_leaves_no_listener)
+{
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(
+        browser,
+        "(() => { const add = EventTarget.prototype.addEventListener; window.live = 0; "
+        "EventTarget.prototype.addEventListener = function(type, action, options) { window.live++; "
+        "options?.signal?.addEventListener || (window.unsignaled = type); if (options?.signal) "
+        "add.call(options.signal, 'abort', () => window.live--); return add.call(this, type, "
+        "action, options); }; window.place = document.getElementById('experiment'); window.data = "
+        "JSON.parse(document.getElementById('experiment-data').textContent); window.heard = 0; "
+        "add.call(place, 'attn-choose', () => heard++); attnExperiment.show(place, data); "
+        "window.first = live; for (let i = 0; i < 50; i++) attnExperiment.show(place, data); "
+        "})()"));
+    assert_text("live == first && first > 5", "true");
+    assert_text("String(window.unsignaled)", "undefined");
+    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(4)");
+    assert_text("heard", "1");
+    attn_browser_text(browser, "document.querySelector('.x-map').focus()");
+    attn_browser_key(browser, "s", 0);
+    assert_text("document.querySelector('.x-table th[aria-sort]').getAttribute('aria-sort')",
+                "descending");
+    free(attn_browser_text(browser, "data.rows = data.rows.slice(0, 9), data.map.at = "
+                                    "data.map.at.slice(0, 18), attnExperiment.show(place, data)"));
+    assert_text("document.querySelectorAll('.x-table tbody tr').length", "9");
+    assert_text("document.querySelector('.x-table th[aria-sort]').cellIndex", "4"); /* kept */
+    leave();
+}
+END_TEST
+
+/* --- Many texts ------------------------------------------------------------------------------ */
+
+static void write_items(const char *label)
+{
+    FILE *file = fopen("items.csv", "w");
+
+    ck_assert_ptr_nonnull(file);
+    fprintf(file,
+            "id,text,target,foil,%s\n1,The keys to the cabinet, are, is,plural\n2,The key to the "
+            "cabinets, is, are,</script><b>one</b>\n",
+            label);
+    fclose(file);
+}
+
+START_TEST(items_have_a_map_for_each_group)
+{
+    enter();
+    write_items("number");
+    RUN("ablate", "-m", "fable", "--items", "items.csv", "--group-by", "number");
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.getElementById('app')", "null"); /* of many texts there is no pattern */
+    assert_text("[...document.querySelectorAll('.x-group option')].map(o => "
+                "o.textContent).join('|')",
+                "plural|</script><b>one</b>");
+    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(50)");
+    assert_text("document.querySelector('.x-group').value", "1"); /* it is of the other group */
+    attn_browser_key(browser, "s", 0);
+    attn_browser_key(browser, "v", 0);
+    assert_text(HASH, "#x=kl&sort=change%3Asize&row=49&group=1");
+    attn_browser_load(browser, "p.html", "x=kl&sort=kl:up&row=3&group=9&find=head&d=dark");
+    assert_text("document.querySelector('.x-show').value", "kl");
+    assert_text("document.querySelector('.x-note').textContent", "64 of 66 rows");
+    assert_text(HASH, "#x=kl&sort=kl%3Aup&row=3&find=head&d=dark");
+    leave();
+}
+END_TEST
+
+START_TEST(text_from_outside_stays_text)
+{
+    enter();
+    write_items("<img src=x>");
+    RUN("score", "-m", "fable", "--items", "items.csv", "--group-by", "<img src=x>");
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('img, b:not(.x-tip b)').length", "0");
+    assert_text("document.querySelector('.x-table th').textContent", "<img src=x>");
+    assert_text("document.querySelectorAll('.x-plot svg').length", "1");
+    attn_browser_set_script(browser, false);
+    attn_browser_load_plain(browser, "p.html");
+    assert_text("document.querySelectorAll('img').length", "0");
+    assert_text("document.querySelector('#static th').textContent", "<img src=x>");
+    leave();
+}
+END_TEST
+
+/* --- Everywhere ------------------------------------------------------------------------------ */
+
+START_TEST(dark_paper_and_telephone)
+{
+    struct cells cells;
+    int light[3], dark[3];
+
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    cells = find_cells();
+    read_color(&cells, 0, 3, light);
+    attn_browser_click_on(browser, "#dark");
+    attn_browser_wait(browser, "document.documentElement.dataset.theme == 'dark'");
+    read_color(&cells, 0, 3, dark);
+    ck_assert_msg(light[0] > 200 && dark[0] < 120, "%d and %d", light[0], dark[0]);
+    free(attn_browser_text(browser, "dispatchEvent(new Event('beforeprint'))"));
+    read_color(&cells, 0, 3, dark);
+    ck_assert_int_gt(dark[0], 200);
+    free(attn_browser_text(browser, "dispatchEvent(new Event('afterprint'))"));
+    assert_text("document.documentElement.dataset.theme", "dark");
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_wait(browser, "document.documentElement.scrollWidth <= 390");
+    assert_text("[...document.querySelectorAll('#experiment button, #experiment select, "
+                "#experiment input')].filter(e => e.offsetParent && "
+                "e.getBoundingClientRect().height < 44).length",
+                "0");
+    cells = find_cells();
+    click_on(&cells, 3, 0);
+    attn_browser_wait(browser, NAME " == 'layer 3, head 0'");
+    leave();
+}
+END_TEST
+
+START_TEST(has_figure_and_table_without_a_script)
+{
+    enter();
+    ablate();
+    attn_browser_set_script(browser, false);
+    attn_browser_load_plain(browser, "p.html");
+    assert_text("document.querySelectorAll('#static > svg').length", "1");
+    assert_text("document.querySelector('#static table').rows[1].cells[0].textContent", "base");
+    assert_text("document.querySelector('#static table').rows.length", "34");
+    assert_text("document.getElementById('experiment').hidden", "true");
+    leave();
+}
+END_TEST
+
+ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
+           head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
+           rows_are_sorted_and_found, table_is_saved, surprisal_colours_the_text,
+           readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
+           drawn_again_it_leaves_no_listener, items_have_a_map_for_each_group,
+           text_from_outside_stays_text, dark_paper_and_telephone,
+           has_figure_and_table_without_a_script)
