@@ -163,6 +163,7 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 // --- Another run --------------------------------------------------------------------------------
 
 let nFollowed = 0, nShown = 0, timer = 0; // asked for, and shown or told of
+let shownText = asked.text;
 let plain = null; // {text, found, isDone}: the run without changes
 
 // Runs the model on what is asked for, with predictions after all positions where the first page has
@@ -200,8 +201,11 @@ async function follow() {
     await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
       before && textOf(before));
     if (number !== nFollowed) return;
+    if (text !== shownText) dropAnswer();
+    shownText = text;
     showTexts(after.page.run);
     showExpected(after.page.run, before?.page.run, changes);
+    suggestTargets();
     say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
   } catch (problem) {
     if (!(problem instanceof Superseded)) say(problem.message, true);
@@ -534,6 +538,67 @@ async function showAnswer(title, command, options) {
     el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked.text))));
 }
 
+// What is asked of a text: the command, what it finds, and whether it needs a target.
+const QUESTIONS = [
+  ['ablate', 'Which heads matter for the next word? (ablate)', true],
+  ['attribute', 'Which parts add to its logit? (attribute)', true],
+  ['lens', 'What does each layer expect? (lens)', false],
+  ['score', 'How probable is each token? (score)', false],
+];
+
+function makeQuestions() {
+  const text = (id, name) => el('label', {}, name + ' ', el('input', { id, class: 'live-input', size: 8, list: 'live-words',
+    spellcheck: 'false' }));
+  const place = el('details', { id: 'live-questions' }, el('summary', {}, 'Ask about this text'),
+    el('div', { class: 'live-row' },
+      el('select', { id: 'live-question', 'aria-label': 'Question' }, ...QUESTIONS.map(([command, name]) =>
+        el('option', { value: command }, name))),
+      el('span', { id: 'live-answer', class: 'group' }, text('live-target', 'Target'), text('live-foil', 'Foil'),
+        el('datalist', { id: 'live-words' })),
+      button('live-ask', 'Ask', askQuestion)),
+    el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-experiment' }));
+  const needsTarget = () => QUESTIONS.find(([command]) => command === $('live-question').value)[2];
+
+  $('live-controls').after(place);
+  $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
+  place.addEventListener('toggle', suggestTargets);
+  $('live-experiment').addEventListener('attn-choose', ({ detail: { layer, head, position, key } }) => {
+    const h = viewer.headAt(layer + '.' + head);
+    viewer.set({ ...h === undefined ? {} : { h }, ...position === undefined ? {} : { q: position },
+      ...key === undefined ? {} : { k: key } });
+  });
+}
+
+// The most probable next word as the target, unless a person has named another.
+function suggestTargets() {
+  const last = expected.after.ids.length - 1;
+  const words = (expected.after.predictions?.top ?? []).filter(p => p.position === last && p.token !== null).map(p => p.token);
+  $('live-words').replaceChildren(...words.map(value => el('option', { value })));
+  const { dataset, value } = $('live-target');
+  if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
+}
+
+async function askQuestion() {
+  const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
+  const { text, attention, mask } = asked, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
+    ...needsTarget && foil ? [['foil', foil]] : [], ['html', 'page.html']];
+  say('computing \u2026');
+  const { code, err, ms, page } = await engine.ask(argsOf(command, options, text), { wanted: 'page' });
+  if (code !== 0) return say(messageOf(err), true);
+  if (text !== asked.text) return undefined;
+  say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
+  $('live-asked').textContent = commandOf(command, options, text) +
+    (Object.keys(asked.off).length + asked.knockouts.length > 0 ? ' (no head off, no key knocked out)' : '');
+  return attnExperiment.show($('live-experiment'), page.experiment);
+}
+
+// An answer about another text than that which is shown goes away.
+function dropAnswer() {
+  $('live-asked').textContent = '';
+  $('live-experiment').replaceChildren();
+}
+
 // --- Files --------------------------------------------------------------------------------------
 
 const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
@@ -646,6 +711,7 @@ globalThis.attnLive = {
 
 viewer.isReady.then(() => {
   makeControls();
+  makeQuestions();
   viewer.addToHash(hashParts);
   viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ['i', 'type another sentence']]);
   viewer.onDrawn(onDrawn);

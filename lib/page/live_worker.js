@@ -17,14 +17,14 @@ async function unpack(text) {
 const bytesOf = async packed => typeof packed === 'string' ? unpack(packed)
   : new Uint8Array(await packed.arrayBuffer());
 
-// What the page TEXT holds: its run, and its blocks by their names. Nothing in them has a '<'.
+// What the page TEXT holds: its run, its experiment, and its blocks by their names. Nothing in them
+// has a '<'.
 function readPage(text) {
   const blocks = {};
   for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
     blocks[id] = content;
-  const run = JSON.parse(blocks.run);
-  delete blocks.run;
-  return { run, blocks };
+  const { run = 'null', 'experiment-data': experiment = 'null', ...rest } = blocks;
+  return { run: JSON.parse(run), experiment: JSON.parse(experiment), blocks: rest };
 }
 
 let module, files;

@@ -2011,6 +2011,7 @@ globalThis.attnViewer = {
   $, el, state, set, show, save, openDialog, headName, tokenAt, shortText, cell,
   isReady: start(),
   get run() { return run; },
+  headAt: name => byName.get(name),
   look: view => { readHash(view); draw(); },
   cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,
   boxOf: (from, to) => matrices[0].box(from, to),

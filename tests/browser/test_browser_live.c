@@ -438,6 +438,57 @@ START_TEST(a_story_has_steps)
 }
 END_TEST
 
+/* Each step of the stories that come with the program is shown without a mistake. */
+START_TEST(shipped_stories_are_told)
+{
+    static const char *const stories[][2] = {{"fable", "five-heads"},
+                                             {"self-attention", "self-attention"}};
+
+    enter();
+    borrow("models/self-attention", "self-attention");
+    for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
+        char path[4096];
+        bool is_last = false;
+
+        snprintf(path, sizeof path, "%s/data/stories/%s.json", root, stories[i][1]);
+        run((const char *[]){"run", "-m", stories[i][0], "--html", "p.html", "--live", "--story",
+                             path, "--", i == 0 ? "The keys" : "Life is short", NULL});
+        attn_browser_load(browser, "p.html", "");
+        while (!is_last) {
+            attn_browser_wait(browser,
+                              "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+            assert_text(ID("live-status") ".classList.contains('problem')", "false");
+            assert_text(ID("live-text") ".value === " TOKENS
+                                        " || document.title === " ID("live-text") ".value",
+                        "true");
+            is_last = attn_browser_number(browser, "Number(" ID("live-on") ".disabled)") == 1;
+            if (!is_last)
+                attn_browser_click_on(browser, "#live-on");
+        }
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(questions_are_answered_in_the_page)
+{
+    enter();
+    open_page("v=matrix");
+    attn_browser_click_on(browser, "#live-questions summary");
+    assert_text(ID("live-target") ".value", " are");
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser,
+                      "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+    free(attn_browser_text(
+        browser, "[...document.querySelectorAll('#live-experiment tbody tr')].find(r => "
+                 "r.cells[1].textContent === '1' && r.cells[2].textContent === '3').click()"));
+    assert_text(ID("head") ".selectedOptions[0].textContent", "layer 1, head 3");
+    type("The dogs");
+    assert_text(ID("live-experiment") ".childElementCount", "0");
+    leave();
+}
+END_TEST
+
 START_TEST(temperature_and_arithmetic_and_command)
 {
     enter();
@@ -526,6 +577,7 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
            cells_are_knocked_out, an_address_restores_all_of_it,
            a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
-           a_large_model_is_asked_for, a_story_has_steps, temperature_and_arithmetic_and_command,
+           a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
+           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
            nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
            fits_a_telephone_and_is_dark, everything_has_a_name)
