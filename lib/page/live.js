@@ -695,8 +695,8 @@ function listen() {
     if (event.key === 'Escape') event.target.blur();
   });
   addEventListener('hashchange', () => {
-    const found = readHash();
-    if (!isSame(found, asked)) change(found);
+    const found = readHash(), view = location.hash;
+    if (!isSame(found, asked)) change(found).then(() => viewer.look(view));
   });
   listenToDrags();
 }
@@ -718,10 +718,11 @@ viewer.isReady.then(() => {
   listen();
   if (live.files.length > 0) startEngine(ownFiles());
   else say(NO_MODEL);
+  const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
   if (story) makeStory();
-  if (!isSame(asked, first)) follow();
+  if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);
   else writeControls();
   onDrawn();

@@ -2012,7 +2012,7 @@ globalThis.attnViewer = {
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),
-  look: view => { readHash(view); draw(); },
+  look: view => { readHash(view); draw(); writeHash(); },
   cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,
   boxOf: (from, to) => matrices[0].box(from, to),
   onDrawn: action => { onDrawn = action; },

@@ -349,16 +349,17 @@ END_TEST
 START_TEST(an_address_restores_all_of_it)
 {
     enter();
-    open_page(
-        "v=matrix&h=1.3&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&attention=window%3A2");
-    wait_for_run();
+    open_page("v=matrix&h=1.3&w=difference&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
+              "attention=window%3A2");
+    attn_browser_wait(browser, ID("which") ".value === 'difference'");
     assert_text(TOKENS, "The dogs");
     assert_text(ID("live-text") ".value", "The dogs");
     assert_text(ID("live-attention") ".value", "window:2");
     assert_text(ID("live-changes") ".children.length", "2");
     assert_text(ID("head") ".value", "11");
-    assert_text("location.hash", "#v=matrix&h=1.3&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
-                                 "attention=window%3A2");
+    assert_text("location.hash",
+                "#v=matrix&h=1.3&w=difference&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
+                "attention=window%3A2");
     leave();
 }
 END_TEST
@@ -475,7 +476,7 @@ START_TEST(questions_are_answered_in_the_page)
     enter();
     open_page("v=matrix");
     attn_browser_click_on(browser, "#live-questions summary");
-    assert_text(ID("live-target") ".value", " are");
+    attn_browser_wait(browser, ID("live-target") ".value === ' are'");
     attn_browser_click_on(browser, "#live-ask");
     attn_browser_wait(browser,
                       "document.querySelectorAll('#live-experiment tbody tr').length > 30");
@@ -571,6 +572,41 @@ START_TEST(everything_has_a_name)
 }
 END_TEST
 
+/* The pictures of the README, beside the program: a sentence that was typed, a key that is knocked
+ * out, and a question. */
+START_TEST(is_seen)
+{
+    static const char *const hashes[] = {
+        "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet",
+        "v=matrix&h=2.5&q=4&k=1&w=both&text=The%20keys%20to%20the%20cabinet&knockout=4%3E1%402.5"
+        "&ablate=1.1",
+        "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet"};
+    const char *build = getenv("BUILD") ? getenv("BUILD") : "build/release";
+
+    enter();
+    attn_browser_resize(browser, 1100, 800);
+    for (int i = 0; i < 3; i++) {
+        char path[4096];
+
+        open_page(hashes[i]);
+        wait_for_run();
+        if (i == 2) {
+            attn_browser_click_on(browser, "#live-questions summary");
+            attn_browser_wait(browser, ID("live-target") ".value");
+            free(attn_browser_text(browser, ID("live-foil") ".value = ' is'"));
+            attn_browser_click_on(browser, "#live-ask");
+            attn_browser_wait(browser,
+                              "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+        }
+        free(attn_browser_text(browser, "(" ID("live-status") ".textContent = '5 tokens', "
+                                                              "document.activeElement.blur())"));
+        snprintf(path, sizeof path, "%s/%s/live-%d.png", root, build, i + 1);
+        attn_browser_screenshot(browser, path);
+    }
+    leave();
+}
+END_TEST
+
 ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            attention_and_questions_have_the_bits_of_the_binary,
            families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
@@ -580,4 +616,4 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
            nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, everything_has_a_name)
+           fits_a_telephone_and_is_dark, everything_has_a_name, is_seen)
