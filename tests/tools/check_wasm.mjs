@@ -4,7 +4,7 @@
 //
 // Each case is a command line, of which some are mistakes. Both run it, the module with the models and
 // fixtures in memory; standard output, standard error, the exit code and the files that were written
-// are compared.
+// are compared. In the end a hundred sentences must leave the process as large as it was.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -118,5 +118,20 @@ for (const args of [...cases, ...mistakes]) {
   console.log(`attn-cli ${args.join(' ')}: ${problems.join('; ')}`);
 }
 rmSync(work, { recursive: true });
-console.log(`wasm: ${cases.length + mistakes.length - n_failed} passed, ${n_failed} failed`);
+
+// Most bytes that are resident after one of N sentences.
+function mostResident(n) {
+  let most = 0;
+  for (let i = 0; i < n; i++) {
+    wasiCall(module, ['attn-cli', 'run', '-m', 'fable', '--json', '-', `${texts[i % texts.length]} ${i}`], { files, environment });
+    most = Math.max(most, process.memoryUsage().rss);
+  }
+  return most;
+}
+const before = mostResident(20), growth = mostResident(100) - before;
+if (growth > 16 << 20) {
+  n_failed++;
+  console.log(`a hundred sentences: ${growth >> 20} MiB more than before, expected less than 16`);
+}
+console.log(`wasm: ${cases.length + mistakes.length + 1 - n_failed} passed, ${n_failed} failed`);
 process.exit(n_failed === 0 ? 0 : 1);
