@@ -70,8 +70,10 @@ LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/h
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
 ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
+ISAS_wasm32 := baseline relaxed
 ISAS := $(or $(ISAS_$(MACHINE)),baseline)
 ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd)
+ISA_FLAGS_relaxed := -mrelaxed-simd
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
