@@ -70,8 +70,10 @@ LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/h
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
 ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
+ISAS_wasm32 := baseline relaxed
 ISAS := $(or $(ISAS_$(MACHINE)),baseline)
 ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd)
+ISA_FLAGS_relaxed := -mrelaxed-simd
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
@@ -382,6 +384,11 @@ bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as rat
 bench-cold: $(BENCH_COLD) ## products with cold weights, by libxsmm and by our own loop: BENCH_ARGS='THREADS ROUNDS'
 	@$< $(BENCH_ARGS)
 
+bench-wasm: deps-node ## attn.wasm under node beside the binary without FMA, as ratios: BENCH_ARGS=ROUNDS
+	@$(MAKE) wasm
+	@$(MAKE) $(BUILD)/attn-cli
+	@node tests/bench/wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli $(BENCH_ARGS)
+
 probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/run.sh $(or $(MODEL),models/fable)
 	@echo
@@ -658,7 +665,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench bench-cold check-python check-ctypes binding binding-check probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:

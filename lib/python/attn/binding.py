@@ -26,7 +26,8 @@ ATTN_ISA_BASELINE = 0
 ATTN_ISA_AVX2 = 1
 ATTN_ISA_AVX512 = 2
 ATTN_ISA_NEON = 3
-ATTN_ISA_BEST = 3
+ATTN_ISA_RELAXED = 4
+ATTN_ISA_BEST = 4
 ATTN_GEMM_AUTO = 0
 ATTN_GEMM_JIT = 1
 ATTN_GEMM_PORTABLE = 2
@@ -1884,7 +1885,7 @@ def ATTN_ABLATE_ARGS_DEFAULT():
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
-    return attn_attend_args(size=sizeof(attn_attend_args), attention=attn_attention(kind=0, is_scaled=1, factor=1), isa=3)
+    return attn_attend_args(size=sizeof(attn_attend_args), attention=attn_attention(kind=0, is_scaled=1, factor=1), isa=4)
 
 
 def ATTN_ATTENTION_DEFAULT():
@@ -1936,7 +1937,7 @@ def ATTN_GENERATE_ARGS_DEFAULT():
 
 
 def ATTN_HOST_OPTIONS_DEFAULT():
-    return attn_host_options(size=sizeof(attn_host_options), isa=3)
+    return attn_host_options(size=sizeof(attn_host_options), isa=4)
 
 
 def ATTN_ITEMS_OPTIONS_DEFAULT():
@@ -1976,7 +1977,7 @@ def ATTN_SCORE_ARGS_DEFAULT():
 
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
-    return attn_session_options(size=sizeof(attn_session_options), isa=3)
+    return attn_session_options(size=sizeof(attn_session_options), isa=4)
 
 
 def ATTN_STEERING_DEFAULT():
