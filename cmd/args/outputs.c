@@ -246,7 +246,8 @@ static const struct option pictures_rows[] = {
     OPTION_NAMED("pdf", "FILE", struct tables_args, output.formats,
                  "the same figure as PDF, for LaTeX"),
     OPTION_NAMED("html", "FILE", struct tables_args, output.formats,
-                 "the same figure as a web page"),
+                 "a web page with this map, all of the table and, of one text, the patterns of its "
+                 "heads"),
     OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
                 "print that column as a heat map instead of text"),
     OPTION_TEXT("column", "NAME", struct tables_args, column,

@@ -219,10 +219,7 @@ static const struct tables_run *run_of(const struct question *question, struct t
     const struct attn_input *input = &question->request.input;
 
     *run = (struct tables_run){question->host, &question->request};
-    return question->host && !question->texts && !question->items.items &&
-                   (input->text || input->ids)
-               ? run
-               : NULL;
+    return question->host && (input->text || input->ids) ? run : NULL;
 }
 
 enum attn_status question_write(struct question *question, struct attn_error *err)

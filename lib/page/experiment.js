@@ -207,6 +207,16 @@ class View {
   // --- Colours
 
   range() {
+    this.ranges ??= new Map(); // of each column: from and to, and whether both signs have colours
+    const { value } = this.state;
+    if (!this.ranges.has(value)) this.ranges.set(value, [this.findRange(), this.isSigned]);
+    const [range, isSigned] = this.ranges.get(value);
+    this.isSigned = isSigned;
+    return range;
+  }
+
+  findRange() {
+    this.isSigned = false;
     const column = this.column(this.state.value), { look } = this.data;
     if (look.span === 'fixed') return [look.low, look.high];
     let least = 0, most = 0;
@@ -229,7 +239,6 @@ class View {
 
   prepareColours() {
     const curve = this.curveName(), asked = this.data.look.colormap;
-    this.isSigned = false;
     const [low, high] = this.limits = this.range(), end = Math.max(Math.abs(low), Math.abs(high));
     const bend = x => {
       const size = Math.abs(x);
@@ -808,6 +817,13 @@ class View {
 
   hasEmpty() {
     if (this.data.map.kind !== 'grid') return false;
+    this.empties ??= new Map();
+    const key = this.state.value + '\n' + this.state.group;
+    if (!this.empties.has(key)) this.empties.set(key, this.findEmpty());
+    return this.empties.get(key);
+  }
+
+  findEmpty() {
     const n = this.data.map.columns.n_main || this.nColumn;
     for (let r = 0; r < this.nRow; r++)
       for (let c = 0; c < n; c++) if (Number.isNaN(this.numberAt(r, c))) return true;
@@ -865,8 +881,12 @@ class View {
   }
 
   drawTable() {
-    const { find, sort, way } = this.state;
-    this.order = this.sorted().filter(row => this.isFound(row));
+    const { find, sort, way, value: drawn, isLong } = this.state, key = [sort, way, find].join('\n');
+    const look = [key, drawn, isLong, isDark()].join('\n');
+    if (key !== this.orderKey) this.order = this.sorted().filter(row => this.isFound(row));
+    this.orderKey = key;
+    if (look === this.tableLook) return this.markLine();
+    this.tableLook = look;
     const n = this.state.isLong ? this.order.length : Math.min(this.order.length, FIRST_ROWS);
     this.heads.forEach((th, at) => {
       if (this.listed[at].column.name === sort)
@@ -901,6 +921,12 @@ class View {
     this.more.textContent = 'Show all ' + this.order.length + ' rows';
     this.note.textContent = find.trim() ? this.order.length === 0 ? 'not found'
       : this.order.length + ' of ' + this.data.rows.length + ' rows' : '';
+    return undefined;
+  }
+
+  markLine() {
+    for (const line of this.body.querySelectorAll('tr[aria-selected="true"]')) line.setAttribute('aria-selected', 'false');
+    this.body.querySelector('tr[data-row="' + this.state.row + '"]')?.setAttribute('aria-selected', 'true');
   }
 
   // --- Saving

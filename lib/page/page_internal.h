@@ -143,8 +143,8 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 /* --- An experiment (page_experiment.c) ------------------------------------------------------- */
 
 /*
- * The table of an experiment on a page: as one JSON object, from which experiment.js draws a map and
- * a table, and as a figure and a table where no script runs.
+ * The table of an experiment on a page: as one JSON object, from which experiment.js draws a map
+ * and a table, and as a figure and a table where no script runs.
  *
  *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
  *     answer, metric, target, foil   what was measured; null: nothing was asked for

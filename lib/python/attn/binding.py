@@ -1214,7 +1214,9 @@ attn_request_outputs._fields_ = [
     ("picture", POINTER(attn_picture_options)),
     ("options", POINTER(attn_option)),
     ("n_option", c_size_t),
-    ("later", c_void_p * 4),
+    ("table", c_void_p),
+    ("grid", POINTER(attn_table_grid)),
+    ("later", c_void_p * 2),
 ]
 attn_request._fields_ = [
     ("size", c_size_t),
@@ -1602,7 +1604,10 @@ attn_table_grid._fields_ = [
     ("run", POINTER(attn_labels)),
     ("other_run", POINTER(attn_labels)),
     ("positions", c_char_p),
-    ("later", c_void_p * 4),
+    ("metric", c_char_p),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("later", c_void_p * 1),
 ]
 attn_live._fields_ = [
     ("module", c_void_p),
