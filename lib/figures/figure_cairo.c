@@ -365,6 +365,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
     cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
     set_widths(drawing);
+    cairo->pango_layout_set_auto_dir(drawing->layout, 0); /* from the left, as in SVG */
     drawing->font = cairo->pango_font_description_new();
     cairo->pango_font_description_set_family(drawing->font, families.data);
     status = draw_shapes(drawing, err);
