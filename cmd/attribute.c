@@ -7,8 +7,8 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
