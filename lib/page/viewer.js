@@ -711,8 +711,10 @@ function drawThumbs() {
     node.setAttribute('aria-checked', String(state.t.includes(h)));
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
+  const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query' : '';
+    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
+    : k > 1 ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
 function tick(h) {
