@@ -1159,6 +1159,8 @@ function sayToken(m, sums) {
   return say(...who, isFrom ? ' \u2192' : ' \u2190', ...best);
 }
 
+const FEW_LETTERS = 600; // of a text that has room to be large
+
 function drawTokens(list) {
   const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
   if (!m) return null;
@@ -1171,6 +1173,7 @@ function drawTokens(list) {
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'queries')] : []), own.box,
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'keys')] : []), source.box);
     $('stage').dataset.made = 'tokens' + m.isSource;
+    $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
   }
   sayToken(m, colourText(m));
   return m;
@@ -1242,7 +1245,7 @@ function addStrips(svg, list, found, x, height) {
   stripMatrices = found;
   found.forEach((m, at) => {
     for (let k = 0; k < m.cols; k++) {
-      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 22 + k * height, width: STRIP - 1,
+      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 30.5 - (height - 3) / 2 + k * height, width: STRIP - 1,
         height: height - 3, fill: HUES[at % HUES.length], stroke: paint('--rule'), 'stroke-width': 0.5,
         'fill-opacity': 0, 'data-at': at, 'data-k': k }, svgEl('title', {}, headName(list[at])));
       svg.append(rect);
@@ -1251,8 +1254,9 @@ function addStrips(svg, list, found, x, height) {
 }
 
 function lineSvg(list, found, width) {
-  const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
-  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36));
+  const m = found[0], n = Math.max(m.rows, m.cols);
+  const height = n > 64 ? 16 : clamp(Math.floor((innerHeight - 340) / n), 20, 30);
+  const x0 = Math.min(150, Math.round(width * 0.36));
   const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
   const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
@@ -1314,6 +1318,8 @@ function drawLines() {
 }
 
 // --- Legend and details -------------------------------------------------------------------------
+
+const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
 
@@ -1401,6 +1407,16 @@ function drawDetail(m) {
     : at.q < 0 ? state.q : at.q;
   if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
+}
+
+// Where heads are few and the matrix is tall, the tables stand below the heads.
+function placeDetail() {
+  const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
+  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !isPrinting &&
+    $('thumbs').offsetParent !== null &&
+    ends('thumbs') + DETAIL_ROOM <= Math.max(ends('legend') + DETAIL_SLACK, innerHeight);
+  const home = $(isBelow ? 'heads' : 'body');
+  if (detail.parentNode !== home) home.append(detail);
 }
 
 // --- Finding ------------------------------------------------------------------------------------
@@ -1498,6 +1514,7 @@ function drawOne() {
   }
   drawDetail(shown);
   drawLegend(shown);
+  placeDetail();
   document.documentElement.dataset.ready = state.v;
 }
 
