@@ -839,14 +839,15 @@ class Matrix {
     const { px, m, node } = this;
     const width = Math.min(node.clientWidth, this.x0 + Math.max(m.cols * px, 110) + 1);
     const height = Math.min(node.clientHeight, this.y0 + Math.max(m.rows * px, 80) + 1);
-    const c0 = Math.floor(node.scrollLeft / px), r0 = Math.floor(node.scrollTop / px);
+    this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
+    const c0 = Math.floor(this.scrolled.x / px), r0 = Math.floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
       c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
       r1: clamp(r0 + Math.ceil((height - this.y0) / px) + 1, 1, m.rows) };
   }
 
-  x(column) { return this.x0 + column * this.px - this.node.scrollLeft; }
-  y(row) { return this.y0 + row * this.px - this.node.scrollTop; }
+  x(column) { return this.x0 + column * this.px - this.scrolled.x; }
+  y(row) { return this.y0 + row * this.px - this.scrolled.y; }
 
   draw() {
     const seen = this.window(), ratio = devicePixelRatio || 1;
@@ -882,16 +883,18 @@ class Matrix {
     const { m, px } = this;
     const rule = paint('--rule'), hatches = {};
     for (const kind in run.nothing) hatches[kind] = hatchPattern(context, nothingOf(kind)[1]);
+    const left = this.x(0), top = this.y(0);
     for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const kind = kindOf(m, r, c), x = this.x(c), y = this.y(r);
+      for (let c = seen.c0, end; c < seen.c1; c = end) { // cells of one kind together
+        const kind = kindOf(m, r, c), x = left + c * px, y = top + r * px;
+        for (end = c + 1; end < seen.c1 && kindOf(m, r, end) === kind;) end++;
         if (kind !== 'value') {
           context.fillStyle = hatches[kind];
-          context.fillRect(x, y, px, px);
+          context.fillRect(x, y, (end - c) * px, px);
         } else {
           context.fillStyle = rule;
-          context.fillRect(x + px - 1, y, 1, px);
-          context.fillRect(x, y + px - 1, px, 1);
+          for (let i = c + 1; i <= end; i++) context.fillRect(left + i * px - 1, y, 1, px);
+          context.fillRect(x, y + px - 1, (end - c) * px, 1);
         }
       }
   }
