@@ -20,10 +20,11 @@
  * that no level says.
  *
  * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
- * at most 32 x 32 cells, each the largest of k x k. Where k is above 1 there are three of them: as
- * it is, without the first key, and without it and divided by what is left, as cells that are
- * pooled cannot be divided later. Of a run that is compared there are those of chosen and of exact
- * attention, and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
+ * at most 32 x 32 cells, each of k x k: the mean over its rows of the largest weight of a row, as
+ * on a terminal. Where k is above 1 there are three of them: as it is, without the first key, and
+ * without it and divided by what is left, as cells that are pooled cannot be divided later. Of a
+ * run that is compared there are those of chosen and of exact attention, and the difference that is
+ * farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
  */
 
 /* X(name): measures of a head, in the order in which the page lists them. */
@@ -55,6 +56,7 @@ struct attn_page_head {
     size_t n_plane;                     /* of one set, 1 or ATTN_PAGE_N_PLANE */
     size_t n_thumb;                     /* of all, the difference too */
     unsigned char *thumb;               /* [n_thumb * rows * columns] owns; levels */
+    struct attn_page_pool *pools;       /* owns; NULL where none are pooled */
     double values[ATTN_PAGE_N_MEASURE]; /* NaN: there is none; set by attn_page_heads_end */
     size_t n_outside;                   /* weights below 0 or above 1 */
     struct attn_buffer not_finite;      /* "row,column,n" of each run of such cells, as JSON */

@@ -46,6 +46,7 @@ enum {
     MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
+    LONGEST_WORD = 24,        /* bytes that are left out so that it ends with a word */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -125,7 +126,12 @@ static void make_title(struct attn_page *w)
         attn_buffer_append_string(&w->title, given);
     } else if (is_named_by_text(w)) {
         for (; n < w->text.size && n > 0 && ((unsigned char)w->text.data[n] & 0xc0) == 0x80;)
-            n--; /* it ends between characters */
+            n--; /* it ends between characters, */
+        for (size_t i = n; n < w->text.size && i > 0 && i + LONGEST_WORD > n; i--)
+            if (w->text.data[i] == ' ') {
+                n = i; /* and where it can between words */
+                break;
+            }
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {

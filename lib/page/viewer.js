@@ -737,8 +737,10 @@ function drawThumbs() {
     node.setAttribute('aria-checked', String(state.t.includes(h)));
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
+  const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query' : '';
+    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
+    : k > 1 ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
 function tick(h) {
@@ -863,14 +865,15 @@ class Matrix {
     const { px, m, node } = this;
     const width = Math.min(node.clientWidth, this.x0 + Math.max(m.cols * px, 110) + 1);
     const height = Math.min(node.clientHeight, this.y0 + Math.max(m.rows * px, 80) + 1);
-    const c0 = Math.floor(node.scrollLeft / px), r0 = Math.floor(node.scrollTop / px);
+    this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
+    const c0 = Math.floor(this.scrolled.x / px), r0 = Math.floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
       c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
       r1: clamp(r0 + Math.ceil((height - this.y0) / px) + 1, 1, m.rows) };
   }
 
-  x(column) { return this.x0 + column * this.px - this.node.scrollLeft; }
-  y(row) { return this.y0 + row * this.px - this.node.scrollTop; }
+  x(column) { return this.x0 + column * this.px - this.scrolled.x; }
+  y(row) { return this.y0 + row * this.px - this.scrolled.y; }
 
   draw() {
     const seen = this.window(), ratio = devicePixelRatio || 1;
@@ -906,16 +909,18 @@ class Matrix {
     const { m, px } = this;
     const rule = paint('--rule'), hatches = {};
     for (const kind in run.nothing) hatches[kind] = hatchPattern(context, nothingOf(kind)[1]);
+    const left = this.x(0), top = this.y(0);
     for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const kind = kindOf(m, r, c), x = this.x(c), y = this.y(r);
+      for (let c = seen.c0, end; c < seen.c1; c = end) { // cells of one kind together
+        const kind = kindOf(m, r, c), x = left + c * px, y = top + r * px;
+        for (end = c + 1; end < seen.c1 && kindOf(m, r, end) === kind;) end++;
         if (kind !== 'value') {
           context.fillStyle = hatches[kind];
-          context.fillRect(x, y, px, px);
+          context.fillRect(x, y, (end - c) * px, px);
         } else {
           context.fillStyle = rule;
-          context.fillRect(x + px - 1, y, 1, px);
-          context.fillRect(x, y + px - 1, px, 1);
+          for (let i = c + 1; i <= end; i++) context.fillRect(left + i * px - 1, y, 1, px);
+          context.fillRect(x, y + px - 1, (end - c) * px, 1);
         }
       }
   }
@@ -1191,6 +1196,8 @@ function sayToken(m, sums) {
   return say(...who, isFrom ? ' \u2192' : ' \u2190', ...best);
 }
 
+const FEW_LETTERS = 600; // of a text that has room to be large
+
 function drawTokens(list) {
   const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
   if (!m) return null;
@@ -1203,6 +1210,7 @@ function drawTokens(list) {
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'queries')] : []), own.box,
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'keys')] : []), source.box);
     $('stage').dataset.made = 'tokens' + m.isSource;
+    $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
   }
   sayToken(m, colourText(m));
   return m;
@@ -1274,7 +1282,7 @@ function addStrips(svg, list, found, x, height) {
   stripMatrices = found;
   found.forEach((m, at) => {
     for (let k = 0; k < m.cols; k++) {
-      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 22 + k * height, width: STRIP - 1,
+      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 30.5 - (height - 3) / 2 + k * height, width: STRIP - 1,
         height: height - 3, fill: HUES[at % HUES.length], stroke: paint('--rule'), 'stroke-width': 0.5,
         'fill-opacity': 0, 'data-at': at, 'data-k': k }, svgEl('title', {}, headName(list[at])));
       svg.append(rect);
@@ -1283,8 +1291,9 @@ function addStrips(svg, list, found, x, height) {
 }
 
 function lineSvg(list, found, width) {
-  const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
-  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36));
+  const m = found[0], n = Math.max(m.rows, m.cols);
+  const height = n > 64 ? 16 : clamp(Math.floor((innerHeight - 340) / n), 20, 30);
+  const x0 = Math.min(150, Math.round(width * 0.36));
   const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
   const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
@@ -1346,6 +1355,8 @@ function drawLines() {
 }
 
 // --- Legend and details -------------------------------------------------------------------------
+
+const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
 
@@ -1433,6 +1444,16 @@ function drawDetail(m) {
     : at.q < 0 ? state.q : at.q;
   if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
+}
+
+// Where heads are few and the matrix is tall, the tables stand below the heads.
+function placeDetail() {
+  const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
+  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !isPrinting &&
+    $('thumbs').offsetParent !== null &&
+    ends('thumbs') + DETAIL_ROOM <= Math.max(ends('legend') + DETAIL_SLACK, innerHeight);
+  const home = $(isBelow ? 'heads' : 'body');
+  if (detail.parentNode !== home) home.append(detail);
 }
 
 // --- Finding ------------------------------------------------------------------------------------
@@ -1530,6 +1551,7 @@ function drawOne() {
   }
   drawDetail(shown);
   drawLegend(shown);
+  placeDetail();
   document.documentElement.dataset.ready = state.v;
 }
 
