@@ -122,6 +122,7 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
     options.on_note = host->options.on_note;
     options.user = host->options.user;
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
+    attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     return keep_files(host, source, err);
 }
