@@ -364,7 +364,7 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
                               "its table is %zu rows of %zu columns, that of the first item %zu of "
                               "%zu",
                               attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
-    for (size_t i = 0; i < fold->n_row * n_column; i++) {
+    for (size_t i = 0; fold->form.names != 0 && i < fold->n_row * n_column; i++) {
         const size_t row = i / n_column, column = i % n_column;
         struct attn_cell cell, first;
 
@@ -465,44 +465,49 @@ static void add_more(const struct attn_fold *fold, struct group *group, const do
         group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
+/* Adds a CELL of a number to the MOMENTS of its column. */
+static void add_cell(enum role role, const struct attn_cell *cell, struct attn_moments *moments)
+{
+    if (cell->type == ATTN_VALUE_MISSING)
+        return;
+    if (role == ROLE_COUNT) {
+        moments->n++;
+        moments->mean += number_of(cell);
+    } else {
+        attn_moments_add(moments, number_of(cell));
+    }
+}
+
 /* Adds the rows of table A, or of the differences B - A. */
 static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
                                  const struct attn_table *a, const struct attn_table *b,
                                  struct attn_error *err)
 {
     const size_t n_value = fold->study->n_bootstrap > 0 ? fold->n_row * fold->n_mean : 0;
+    struct attn_moments *moments = group->moments;
+    bool *differs = fold->differs;
     double *value;
 
     ATTN_TRY(attn_grow(&group->values, &group->capacity, (group->n + 1) * n_value,
                        sizeof *group->values, err));
     value = group->values + group->n * n_value;
-    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
-        const size_t row = i / fold->n_column, column = i % fold->n_column;
-        const enum role role = fold->columns[column].role;
-        struct attn_moments *moments = &group->moments[i];
-        struct attn_cell cell;
+    for (size_t row = 0; row < fold->n_row; row++)
+        for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
+            const enum role role = fold->columns[column].role;
+            struct attn_cell cell, first;
 
-        if (role == ROLE_DERIVED)
-            continue;
-        if (role == ROLE_KEY) {
-            const struct attn_cell first = attn_table_cell(fold->first, row, column);
-
-            cell = attn_table_cell(a, row, column);
-            fold->differs[i] = fold->differs[i] || !is_same_cell(&cell, &first);
-            continue;
+            if (role == ROLE_DERIVED || (role == ROLE_KEY && *differs))
+                continue;
+            cell = cell_of(a, role == ROLE_KEY ? NULL : b, row, column);
+            if (role == ROLE_KEY) {
+                first = attn_table_cell(fold->first, row, column);
+                *differs = !is_same_cell(&cell, &first);
+                continue;
+            }
+            if (role == ROLE_MEAN && n_value > 0)
+                *value++ = number_of(&cell);
+            add_cell(role, &cell, moments);
         }
-        cell = cell_of(a, b, row, column);
-        if (role == ROLE_MEAN && n_value > 0)
-            *value++ = number_of(&cell);
-        if (cell.type == ATTN_VALUE_MISSING)
-            continue;
-        if (role == ROLE_COUNT) {
-            moments->n++;
-            moments->mean += number_of(&cell);
-        } else {
-            attn_moments_add(moments, number_of(&cell));
-        }
-    }
     group->n++;
     return ATTN_OK;
 }

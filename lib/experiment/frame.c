@@ -76,6 +76,17 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err)
+{
+    if (!*table) {
+        ATTN_TRY(attn_rows_create(rows, name, err));
+        *table = rows->table;
+    }
+    rows->table = *table;
+    return ATTN_OK;
+}
+
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
                                   const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err)

@@ -84,6 +84,10 @@ struct attn_rows {
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
 
+/* Lets ROWS go into *TABLE, the caller's, which has their columns and no rows; NULL: makes it. */
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err);
+
 /* Appends CELLS [n]. Of many texts, N_TEXT, their MOMENTS [n] give the standard deviations; else
  * NULL and 0. */
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
