@@ -23,7 +23,7 @@ struct attn_model {
     enum attn_isa isa;
 };
 
-/* Starts what makes products in the sessions on a MODEL that is reused, those of GEMM and ISA: once,
+/* Starts what makes products in the sessions with GEMM and ISA on a MODEL that is reused: once,
  * because each start looks whether libxsmm's code can be executed. Before any session is created.
  * Where there is too little memory for it, each session tries by itself. */
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
