@@ -64,6 +64,11 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   struct attn_error *err);
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
+/* Whether the table of all can be sorted by SORT (tables/table_order.h) when items have the columns
+ * of the form but for those that are HIDDEN. ATTN_INVALID, with the stage of options. */
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+                                      const char *sort, struct attn_error *err);
+
 /* Why ENTRY cannot be added, which is the item's failure: it lacks a label that is asked for, or
  * its rows are others. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,

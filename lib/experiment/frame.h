@@ -130,7 +130,8 @@ struct attn_experiment {
      * it finds wrong is wrong for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
-    uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown */
+    uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown. Of an item also
+                                              asked before `prepare`, of makes_runs after it */
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* what is not the frame's, also after a failure */
     const void *plan;             /* what it found before for all items; of a copy of the row */

@@ -39,8 +39,9 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_host *host;
     bool has_begun;
-    bool is_torn;   /* an item is folded and not among the lines: no checkpoint can say so */
-    unsigned pairs; /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;    /* an item is folded and not among the lines: no checkpoint can say so */
+    unsigned pairs;  /* ATTN_ITEM_BIT of those that are asked about */
+    uint64_t hidden; /* columns that the tables of items do not have */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
     double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
@@ -383,6 +384,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
                                         .n_column = study->form.n_column,
+                                        .hidden = study->hidden,
                                         .on_note = note_each,
                                         .note_user = study,
                                         .save = save,
@@ -417,6 +419,13 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     }
     *item = NULL;
     return ATTN_OK;
+}
+
+enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
+{
+    study->hidden = hidden;
+    return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
+                             : ATTN_OK;
 }
 
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,

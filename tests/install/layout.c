@@ -862,6 +862,7 @@ static const struct {
     {"    lists_labels", offsetof(struct attn_study_args, lists_labels)},
     {"    sum", offsetof(struct attn_study_args, sum)},
     {"    each", offsetof(struct attn_study_args, each)},
+    {"    sort", offsetof(struct attn_study_args, sort)},
     {"attn_difference", sizeof(struct attn_difference)},
     {"    values", offsetof(struct attn_difference, values)},
     {"attn_compared_head", sizeof(struct attn_compared_head)},

@@ -1736,6 +1736,7 @@ attn_study_args._fields_ = [
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
+    ("sort", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
