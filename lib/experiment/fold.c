@@ -266,12 +266,15 @@ static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
     }
 }
 
-/* Which of A and B the label of ITEM is: 0, 1, or -1 for neither. */
-static int find_side(const struct attn_fold *fold, const struct attn_item *item)
+int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
-    const char *text = find_label(item, fold->pair)->text;
+    const struct attn_item_label *label = fold->pair ? find_label(item, fold->pair) : NULL;
 
-    return strcmp(text, fold->sides[0]) == 0 ? 0 : strcmp(text, fold->sides[1]) == 0 ? 1 : -1;
+    if (!label)
+        return -1;
+    return strcmp(label->text, fold->sides[0]) == 0   ? 0
+           : strcmp(label->text, fold->sides[1]) == 0 ? 1
+                                                      : -1;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -627,7 +630,7 @@ static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err)
 {
-    const int side = fold->pair ? find_side(fold, entry->item) : 0;
+    const int side = fold->pair ? attn_fold_side(fold, entry->item) : 0;
     struct label *labels;
     struct group *group;
     enum attn_status status;

@@ -84,6 +84,9 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
 void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
 bool attn_fold_load(struct attn_fold *fold, const char *text);
 
+/* Which of A and B of `paired` ITEM is: 0, 1, or -1 for neither. */
+int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
+
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
 size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */
 size_t attn_fold_n_more(const struct attn_fold *fold);  /* numbers beside the rows of an item */

@@ -58,7 +58,7 @@ struct attn_study {
     size_t n_right, n_judged;
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;        /* one of them twice, which was noted */
+    bool has_twice;        /* one of them is there twice, which was noted */
     bool is_labeled;       /* the labels were noted */
     bool has_noted_spaces; /* what is odd about those of an item */
 };
@@ -231,20 +231,24 @@ static struct attn_quote name_of(const struct attn_item *item)
     return name;
 }
 
-/* Notes once that two items have one id. Of the first N_ID, and by hashes, so that memory does not
- * grow with their number. */
+/* Notes once that two items have one id, where that matters: on one side of the pairs; or where
+ * labels are listed. Of the first N_ID, and by hashes, so that memory does not grow with their
+ * number. */
 static void look_for_twice(struct attn_study *study, const struct attn_item *item)
 {
-    const uint64_t hash = hash_of(item->record.id, item->record.n_id);
+    const bool is_paired = study->args->paired;
+    const int side = attn_fold_side(study->fold, item);
+    const uint64_t hash = hash_of(item->record.id, item->record.n_id) ^ (side == 1 ? 2 : 0);
     size_t at;
 
-    if (study->has_twice || study->args->paired || study->n_id == N_ID ||
-        item->record.has == ATTN_RECORD_ID_NUMBER)
+    if (study->has_twice || study->n_id == N_ID || item->record.has == ATTN_RECORD_ID_NUMBER ||
+        (is_paired ? side < 0 : !study->args->lists_labels))
         return;
     for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
         if (study->ids[at % N_SLOT] == hash) {
             study->has_twice = true;
-            note(study, "the id %s is there more than once", name_of(item).text);
+            note(study, "the id %s is there more than once%s", name_of(item).text,
+                 is_paired ? " on one side of `paired`, whose pairs go by the order of items" : "");
             return;
         }
     study->ids[at % N_SLOT] = hash;
