@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
@@ -227,7 +228,7 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err)
 {
-    if (!host->options.cancel || !*host->options.cancel)
+    if (!attn_is_canceled(host->options.cancel))
         return ATTN_OK;
     return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
 }
