@@ -531,6 +531,8 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
     (void)request;
     given->corrupted = item->other;
+    if (attn_input_is_given(&item->corrupted_source))
+        given->corrupted_source = item->corrupted_source;
     return attn_item_answer(item, &given->answer, err);
 }
 

@@ -769,6 +769,7 @@ static const struct {
     {"    n_place", offsetof(struct attn_item, n_place)},
     {"    labels", offsetof(struct attn_item, labels)},
     {"    n_label", offsetof(struct attn_item, n_label)},
+    {"    corrupted_source", offsetof(struct attn_item, corrupted_source)},
     {"attn_each_result", sizeof(struct attn_each_result)},
     {"    n_item", offsetof(struct attn_each_result, n_item)},
     {"    n_before", offsetof(struct attn_each_result, n_before)},

@@ -1635,6 +1635,7 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+    ("corrupted_source", attn_input),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
