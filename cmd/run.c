@@ -39,6 +39,7 @@ static const struct option_part parts[] = {
     {&selection_options, offsetof(struct run_args, request.selection)},
     {&view_options, offsetof(struct run_args, request.picture)},
     {&output_options, offsetof(struct run_args, request.output)},
+    {&comparison_order_options, offsetof(struct run_args, request.tables)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
     {&picture_options, offsetof(struct run_args, request.picture)},
     {&live_options, offsetof(struct run_args, live)},
@@ -214,6 +215,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
         args->answer.metric != ATTN_ANSWER_CE && args->answer.metric != ATTN_ANSWER_KL)
         return refuse(err, NULL, "--foil, --at and --metric need --target");
+    if (!args->request.is_compared &&
+        (args->request.tables.sort || args->request.tables.n_most > 0))
+        return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(request_check(served, err));
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));

@@ -1667,6 +1667,7 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+    ("corrupted_source", attn_input),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
@@ -1768,6 +1769,7 @@ attn_study_args._fields_ = [
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
+    ("sort", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
