@@ -20,7 +20,7 @@ static const struct option rows[] = {
                 "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
 };
 
-const struct option_group live_options = OPTION_GROUP("Live page", rows);
+const struct option_group live_options = OPTION_GROUP("Output", rows);
 
 /* Whether a page is among the outputs. */
 static bool has_page(const struct output_args *args)

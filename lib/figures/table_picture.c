@@ -1186,8 +1186,8 @@ static bool is_plot(enum attn_figure kind)
     return kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
 }
 
-/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots; a page,
- * OUTPUT NULL, draws all. */
+/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots; a
+ * page, OUTPUT NULL, draws all. */
 static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
                                 const struct attn_output *output)
 {
