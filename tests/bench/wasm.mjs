@@ -5,6 +5,10 @@
 // Each round is a process of its own, because V8 keeps what it has compiled: it inflates, compiles and
 // starts the module, then computes sentences in turn with the binary, which starts anew for each and
 // has one thread. Times are medians over the rounds; a ratio is that of times of the same round.
+//
+// ORT_WEB=FOLDER ORT_MODEL=FILE adds ONNX Runtime Web with fable as a graph (peers/onnx_runtime_web.mjs,
+// peers/fable_graph.py), in processes of its own, in turn with ours. It gets ids and gives matrices in
+// memory; ours reads the model and the text each time and writes a file.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +17,9 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { openOnnxRuntimeWeb } from './peers/onnx_runtime_web.mjs';
 
-const [modulePath, binaryPath, rounds = '7', isRound] = process.argv.slice(2);
+const [modulePath, binaryPath, rounds = '7', part] = process.argv.slice(2);
 const binary = resolve(binaryPath);
 if (process.versions.node < '21') setFlagsFromString('--experimental-wasm-relaxed-simd');
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -69,6 +74,23 @@ function measure() {
   return found;
 }
 
+// The same of ONNX Runtime Web.
+async function measurePeer() {
+  const found = {}, begin = performance.now(), compute = await openOnnxRuntimeWeb(process.env.ORT_WEB, process.env.ORT_MODEL);
+
+  found['ort ready'] = performance.now() - begin;
+  for (const [name, n, repeats] of [['ort first', 12, 1], ['ort 12 tokens', 12, 30], ['ort 200 tokens', 200, 7]]) {
+    const times = [];
+    for (let i = 0; i < repeats; i++) {
+      const start = performance.now(), pattern = await compute(n);
+      times.push(performance.now() - start);
+      if (pattern[0] !== 1 || pattern[1] !== 0) throw new Error(`pattern 0.0 begins with ${pattern.slice(0, 2)}, expected 1, 0`);
+    }
+    found[name] = median(times);
+  }
+  return found;
+}
+
 function show(all) {
   const of = name => median(all.map(found => found[name]));
   const row = (name, ms, ratio) => console.log(name.padEnd(34) + ms.toFixed(1).padStart(9) + ratio.padStart(9));
@@ -85,12 +107,17 @@ function show(all) {
     row(`without relaxed SIMD, ${n}`, of('portable ' + n), beside('portable ' + n, 'native ' + n));
   row('native: start', of('native start'), '');
   for (const n of Object.keys(sentences)) row(`native: ${n}`, of('native ' + n), '');
+  if (!process.env.ORT_WEB) return;
+  console.log('\nONNX Runtime Web'.padEnd(35) + '       ms     ours/theirs');
+  row('ready', of('ort ready'), median(all.map(found => (found.inflate + found.compile) / found['ort ready'])).toFixed(2));
+  row('first sentence, 12 tokens', of('ort first'), beside('first', 'ort first'));
+  for (const n of Object.keys(sentences)) row(`each later one, ${n}`, of('ort ' + n), beside(n, 'ort ' + n));
 }
 
-if (isRound) {
-  console.log(JSON.stringify(measure()));
+const child = part => JSON.parse(execFileSync(process.execPath,
+  [fileURLToPath(import.meta.url), modulePath, binary, rounds, part], { maxBuffer: 1 << 24 }));
+if (part) {
+  console.log(JSON.stringify(part === 'ort' ? await measurePeer() : measure()));
 } else {
-  const all = Array.from({ length: Number(rounds) }, () => JSON.parse(execFileSync(process.execPath,
-    [fileURLToPath(import.meta.url), modulePath, binary, rounds, 'round'])));
-  show(all);
+  show(Array.from({ length: Number(rounds) }, () => ({ ...child('own'), ...(process.env.ORT_WEB ? child('ort') : {}) })));
 }
