@@ -4,8 +4,8 @@
  *
  * Key labels stand above, next to where a causal matrix begins, and are turned by 90 degrees when
  * one is wider than a cell. Positions stand outside the labels in lighter type. Where cells are too
- * small for labels, positions that are multiples of 1, 2, 5, 10, ... take their place, or where rows
- * are in groups, the labels of the first of each group.
+ * small for labels, positions that are multiples of 1, 2, 5, 10, ... take their place, or where
+ * rows are in groups, the labels of the first of each group.
  */
 #include "figures/figure_internal.h"
 
