@@ -18,7 +18,7 @@ enum {
     PITCH = 18,        /* from one token to the next */
     SPAN = 230,        /* between the columns */
     POSITION_GAP = 8,  /* between tokens and positions */
-    WIDEST = 4,        /* line */
+    WIDEST = 3,        /* line */
     COLOR_LEVEL = 190, /* of lines of one sign */
 };
 

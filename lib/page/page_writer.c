@@ -108,6 +108,22 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
     attn_buffer_append_string(out, is_comparison(w) ? "pattern, chosen and exact" : "pattern");
 }
 
+/* How much of TEXT [size] is shown in MOST bytes: it ends between characters, and where it can
+ * between words. */
+static size_t fit(const char *text, size_t size, size_t most)
+{
+    size_t n = most;
+
+    if (size <= most)
+        return size;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    for (size_t i = n; i > 0 && i + LONGEST_WORD > n; i--)
+        if (text[i] == ' ' && text[i - 1] != ' ')
+            return i;
+    return n;
+}
+
 /* Whether the text is the title, which nobody gave. */
 static bool is_named_by_text(const struct attn_page *w)
 {
@@ -121,17 +137,10 @@ static void make_title(struct attn_page *w)
     size_t n;
 
     attn_labels_append_text(&w->base.labels, &w->text);
-    n = w->text.size < MOST_TITLE ? w->text.size : MOST_TITLE;
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else if (is_named_by_text(w)) {
-        for (; n < w->text.size && n > 0 && ((unsigned char)w->text.data[n] & 0xc0) == 0x80;)
-            n--; /* it ends between characters, */
-        for (size_t i = n; n < w->text.size && i > 0 && i + LONGEST_WORD > n; i--)
-            if (w->text.data[i] == ' ') {
-                n = i; /* and where it can between words */
-                break;
-            }
+        n = fit(w->text.data, w->text.size, MOST_TITLE);
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
@@ -205,10 +214,7 @@ void attn_page_append_text(struct attn_buffer *out, const char *text, size_t siz
     size_t n;
 
     attn_escape_append(&printable, text, size);
-    n = printable.size;
-    if (n > most) /* it ends between characters */
-        for (n = most; n > 0 && ((unsigned char)printable.data[n] & 0xc0) == 0x80;)
-            n--;
+    n = fit(printable.data, printable.size, most);
     attn_markup_append(out, printable.data, n, true);
     attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
     out->has_failed |= printable.has_failed;

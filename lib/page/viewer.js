@@ -699,7 +699,8 @@ function arrangeThumbs(size) {
   const place = $('thumbs');
   const track = size + 'px';
   if (state.o && state.m) {
-    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + track + ')';
+    const longest = Math.max(...heads.map(head => textWidth(head.group + '.' + head.head)));
+    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + Math.max(size, longest) + 'px)';
     place.replaceChildren(...orderedHeads().map(h => {
       const name = heads[h].group + '.' + heads[h].head;
       thumbNodes[h].append(el('span', { class: 'value' }, name));

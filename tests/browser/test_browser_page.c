@@ -1112,6 +1112,26 @@ START_TEST(room_is_used)
 }
 END_TEST
 
+/* Names of small thumbnails do not run into each other. */
+START_TEST(names_of_sorted_heads_have_room)
+{
+    struct attn_ran ran;
+
+    enter();
+    ran = attn_command((const char *[]){"init", "m", "--vocab-from", "a b c", "--set", "n_layer=12",
+                                        "--set", "n_head=32", "--set", "d_model=64", NULL});
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+    run_without_json((const char *[]){"run", "-m", "m", "a b c", NULL});
+    attn_browser_load(browser, "p.html", "m=self&o=1");
+    assert_text("[...document.querySelectorAll('.thumb .value')].every(v => v.scrollWidth <= "
+                "v.parentNode.clientWidth)",
+                "true");
+    assert_text("document.querySelectorAll('.thumb .value').length", "384");
+    leave();
+}
+END_TEST
+
 START_TEST(shows_a_picture_and_a_table_without_a_script)
 {
     char *text, *with;
@@ -1196,4 +1216,4 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            words_are_merged_on_the_page, no_token_is_on_two_lines, cross_attention_is_named,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
            can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
-           every_position_says_what_is_expected_there, is_seen)
+           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there, is_seen)

@@ -374,7 +374,7 @@ static size_t assert_lines(const struct attn_csv *csv, const struct attn_svg *sv
         at += size;
         r = (size_t)((y - top) / 18);
         c = (size_t)((y2 - top) / 18);
-        width = 4 * sqrt(strtod(cell(csv, r, c), NULL));
+        width = 3 * sqrt(strtod(cell(csv, r, c), NULL));
         ck_assert_double_eq_tol(attn_svg_number(path, "stroke-width"), width < 0.5 ? 0.5 : width,
                                 0.006);
         ck_assert_uint_lt(rank_of(csv, r, c), 3);

@@ -284,7 +284,7 @@ START_TEST(thumbnails_hold_mean_row_maxima)
 
             for (size_t row = 2 * r; row < 2 * r + 2; row++) {
                 const double *weights = m.weights + row * m.n_column;
-                double rest = 0, most = NAN, later = NAN;
+                double rest = 0, most = (double)NAN, later = (double)NAN;
 
                 for (size_t k = 1; k < m.n_column; k++)
                     rest += isnan(weights[k]) ? 0 : weights[k];
