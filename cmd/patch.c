@@ -421,6 +421,8 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
                                 .own = &taken};
     enum attn_status status;
 
+    if (args->estimate && args->verify && args->verify[0] == '0')
+        question.reuse = strncmp(args->estimate, "ig", 2) == 0; /* three runs are few */
     if (args->estimate && args->site && strcmp(args->site, "mlp_post") == 0)
         asked.tables.n_most = 0; /* the estimate counts neurons, and adds those that are drawn */
     status = question_answer(&question, work, err);

@@ -39,6 +39,12 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
+/* Another text of as many positions, whose answer is asked for: only what is watched is kept of it,
+ * and there is no way back. */
+enum attn_status attn_derivative_look(struct attn_derivative *derivative,
+                                      const struct attn_answer *answer, const float *x,
+                                      double *value, struct attn_error *err);
+
 /* After a feed. */
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
                                          struct attn_error *err);

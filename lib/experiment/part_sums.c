@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "trace/selection_internal.h"
@@ -39,9 +38,9 @@ struct attn_part_sums {
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    bool is_base_over;                                   /* stores have all of it */
-    struct attn_selection *of_source, *of_base, *wanted; /* own */
-    struct attn_trace source_trace, base_trace, trace;
+    enum { SOURCE, BASE, POINTS } phase;     /* what is fed; of points between nothing is stored */
+    struct attn_selection *watched, *wanted; /* own; of feeds, of ways back */
+    struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
 
     struct attn_heads_swap *swaps; /* [n_layer] owns */
@@ -103,28 +102,20 @@ static void keep_rows(const struct attn_part_sums *s, struct store *store,
     }
 }
 
-/* attn_trace_fns, of the feeds. */
-static enum attn_status on_source(void *user, const struct attn_trace_event *event,
-                                  struct attn_error *err)
-{
-    struct attn_part_sums *s = user;
-
-    (void)err;
-    for (size_t i = 0; i < s->n_store; i++)
-        if (s->stores[i].site == event->site && s->stores[i].is_of_source)
-            keep_rows(s, &s->stores[i], event, false);
-    return ATTN_OK;
-}
-
-static enum attn_status on_base(void *user, const struct attn_trace_event *event,
+/* An attn_trace_fn, of the feeds. */
+static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
     struct attn_part_sums *s = user;
 
     (void)err;
-    for (size_t i = 0; !s->is_base_over && i < s->n_store; i++)
-        if (s->stores[i].site == event->site && s->stores[i].is_of_base)
-            keep_rows(s, &s->stores[i], event, s->stores[i].is_of_source);
+    for (size_t i = 0; s->phase != POINTS && i < s->n_store; i++) {
+        struct store *store = &s->stores[i];
+
+        if (store->site == event->site &&
+            (s->phase == SOURCE ? store->is_of_source : store->is_of_base))
+            keep_rows(s, store, event, s->phase == BASE && store->is_of_source);
+    }
     return ATTN_OK;
 }
 
@@ -320,31 +311,6 @@ static void note_feed(struct attn_part_sums *s)
         s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
 }
 
-static enum attn_status feed_source(struct attn_part_sums *s, struct attn_error *err)
-{
-    struct attn_trial trial = attn_trial_of(s->options.source);
-    struct attn_answer answer = *s->options.answer;
-    struct attn_reply reply = {.value = 0};
-    struct attn_session *session = NULL;
-    struct attn_reading reading = {.replies = &reply};
-    float *logits = attn_alloc(s->dims.n_vocab, sizeof *logits, err);
-    enum attn_status status;
-
-    if (!logits)
-        return ATTN_NO_MEMORY;
-    answer.run = s->options.source;
-    reading.logits = logits;
-    trial.trace = &s->source_trace;
-    status = attn_trial_run(&trial, &session, err);
-    if (status == ATTN_OK)
-        status = attn_answer_read(&answer, session, &reading, err);
-    attn_session_free(session);
-    attn_free(logits);
-    s->source = reply.value;
-    note_feed(s);
-    return status;
-}
-
 /* One way back, from the feed before. */
 static enum attn_status go_back(struct attn_part_sums *s, double weight, struct attn_error *err)
 {
@@ -385,9 +351,14 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
 
 static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *err)
 {
-    ATTN_TRY(feed_source(s, err));
+    struct attn_answer answer = *s->options.answer;
+
+    answer.run = s->options.source;
+    ATTN_TRY(attn_derivative_look(s->derivative, &answer, s->to, &s->source, err));
+    note_feed(s);
+    s->phase = BASE;
     ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &s->base, err));
-    s->is_base_over = true;
+    s->phase = POINTS;
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
@@ -402,22 +373,15 @@ static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
                                        ? ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
     struct attn_dims dims = s->dims;
-    attn_site_set of_source = 0, of_base = 0;
+    attn_site_set watched = 0;
 
-    for (size_t i = 0; i < s->n_store; i++) {
-        of_source |= s->stores[i].is_of_source ? ATTN_SITE_BIT(s->stores[i].site) : 0;
-        of_base |= s->stores[i].is_of_base ? ATTN_SITE_BIT(s->stores[i].site) : 0;
-    }
+    for (size_t i = 0; i < s->n_store; i++)
+        watched |= ATTN_SITE_BIT(s->stores[i].site);
     dims.sites |= gradient;
-    ATTN_TRY(attn_selection_create(&s->dims, &s->of_source, err));
-    ATTN_TRY(attn_selection_set_sites(s->of_source, of_source, err));
-    if (of_base != 0) {
-        ATTN_TRY(attn_selection_create(&s->dims, &s->of_base, err));
-        ATTN_TRY(attn_selection_set_sites(s->of_base, of_base, err));
-    }
+    ATTN_TRY(attn_selection_create(&s->dims, &s->watched, err));
+    ATTN_TRY(attn_selection_set_sites(s->watched, watched, err));
     ATTN_TRY(attn_selection_create(&dims, &s->wanted, err));
-    s->source_trace = (struct attn_trace){s->of_source, on_source, s};
-    s->base_trace = (struct attn_trace){s->of_base, on_base, s};
+    s->feed_trace = (struct attn_trace){s->watched, on_feed, s};
     s->trace = (struct attn_trace){s->wanted, on_gradient, s};
     return attn_selection_set_sites(s->wanted, gradient, err);
 }
@@ -437,7 +401,7 @@ static enum attn_status allocate(struct attn_part_sums *s, struct attn_error *er
     }
     s->sums = attn_alloc(s->n_layer * s->n_unit, s->n_row * sizeof *s->sums, err);
     s->from = attn_alloc_uninitialized(s->n, row, err);
-    s->to = attn_alloc_uninitialized(is_ig ? s->n : 1, row, err);
+    s->to = attn_alloc_uninitialized(s->n, row, err);
     s->x = attn_alloc_uninitialized(is_ig ? s->n : 1, row, err);
     return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
 }
@@ -459,9 +423,8 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
     if (s->is_swapped)
         fill_swaps(s);
     gather(run, s->n * s->dims.d_model, s->from);
-    if (s->options.method == ATTN_ESTIMATE_IG)
-        gather(s->options.source, s->n * s->dims.d_model, s->to);
-    options.watched = s->of_base ? &s->base_trace : NULL;
+    gather(s->options.source, s->n * s->dims.d_model, s->to);
+    options.watched = &s->feed_trace;
     options.swaps = s->swaps;
     return attn_derivative_create(s->options.answer, &options, &s->derivative, err);
 }
@@ -470,8 +433,7 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
 static void release_work(struct attn_part_sums *s)
 {
     attn_derivative_free(s->derivative);
-    attn_selection_free(s->of_source);
-    attn_selection_free(s->of_base);
+    attn_selection_free(s->watched);
     attn_selection_free(s->wanted);
     for (size_t i = 0; i < s->n_store; i++)
         attn_free(s->stores[i].rows);
@@ -482,7 +444,7 @@ static void release_work(struct attn_part_sums *s)
     attn_free(s->from);
     attn_free(s->to);
     s->derivative = NULL;
-    s->of_source = s->of_base = s->wanted = NULL;
+    s->watched = s->wanted = NULL;
     s->n_store = 0;
     s->swaps = NULL;
     s->swap_sums = NULL;
