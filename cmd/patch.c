@@ -359,6 +359,25 @@ static enum attn_status check_estimate(const struct patch_args *args, struct att
     return ATTN_OK;
 }
 
+/* Writes the table of HOW. */
+static enum attn_status write_estimates(struct question *question,
+                                        const struct attn_patch_estimate_args *how,
+                                        struct attn_error *err)
+{
+    struct attn_table_grid *grid = &question->grid;
+    char asked[64];
+
+    find_columns(question->table, grid);
+    snprintf(asked, sizeof asked, "by %s of each %s", how->site ? how->site : "resid_pre",
+             grid->columns ? grid->columns : "place");
+    grid->asked = asked;
+    grid->quantity =
+        how->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
+    return tables_have_pictures(&question->args->tables)
+               ? write_drawn(question, &how->corrupted, false, err)
+               : question_write(question, err);
+}
+
 static enum attn_status estimate(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
@@ -366,11 +385,15 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     struct attn_patch_estimate_sum sum = {.n_part = 0};
     struct attn_patch_args pair = ATTN_PATCH_ARGS_DEFAULT;
     struct answer_ids answer_ids;
-    char asked[64];
 
     ATTN_TRY(read_method(args->estimate, &how, err));
     ATTN_TRY(read_verify(args->verify, &how, err));
     ATTN_TRY(check_estimate(args, err));
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .values = "estimate",
+                                              .positions = "position",
+                                              .text_name = "clean",
+                                              .other_name = "corrupted"};
     ATTN_TRY(read_pair(question, &pair, err));
     question->request.selection.queries = args->queries;
     how.corrupted = pair.corrupted;
@@ -379,23 +402,9 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     how.is_by_position = args->by == BY_POSITION;
     how.n_most = (size_t)args->question.tables.n_most;
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .values = "estimate",
-                                              .positions = "position",
-                                              .text_name = "clean",
-                                              .other_name = "corrupted"};
     ATTN_TRY(
         attn_patch_estimate(question->host, &question->request, &how, &question->table, &sum, err));
-    find_columns(question->table, &question->grid);
-    snprintf(asked, sizeof asked, "by %s of each %s", how.site ? how.site : "resid_pre",
-             question->grid.columns ? question->grid.columns : "place");
-    question->grid.asked = asked;
-    question->grid.quantity = how.is_to_noise ? "estimated share of the clean answer lost"
-                                              : "estimated share of the clean answer";
-    if (tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, &how.corrupted, false, err));
-    else
-        ATTN_TRY(question_write(question, err));
+    ATTN_TRY(write_estimates(question, &how, err));
     if (args->question.running.is_verbose)
         note("%zu runs for %zu parts", sum.n_feed, sum.n_part);
     return ATTN_OK;

@@ -74,8 +74,7 @@ struct patch {
 enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum attn_site *site,
                                       struct attn_error *err)
 {
-    static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z or "
-                               "pattern";
+    static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
     static const enum attn_site sites[] = {
         ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT,
         ATTN_SITE_MLP_OUT,   ATTN_SITE_Q,         ATTN_SITE_K,          ATTN_SITE_V,
@@ -93,7 +92,8 @@ enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum
                               "neurons of 'mlp_post' are too many to patch each: they need "
                               "`estimate`");
     return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s",
-                          attn_quote_string(name).text, list, is_estimated ? ", or mlp_post" : "");
+                          attn_quote_string(name).text, list,
+                          is_estimated ? ", pattern or mlp_post" : " or pattern");
 }
 
 /* "5 tokens: 'The', ' keys'" of RUN. */

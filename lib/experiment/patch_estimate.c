@@ -594,14 +594,14 @@ static void note_check(const struct estimation *e, const char *what,
         return;
     if (isnan(check->pearson))
         attn_request_note(&e->frame.request,
-                          "%zu %s patched exactly: no correlation, for estimates or effects are "
-                          "all equal",
-                          check->n, what);
+                          "%s: %zu patched exactly, without a correlation of estimate and effect: "
+                          "one of them does not vary",
+                          what, check->n);
     else
         attn_request_note(&e->frame.request,
-                          "%zu %s patched exactly: Pearson %.2f, Spearman %.2f of estimate and "
+                          "%s: %zu patched exactly, Pearson %.2f, Spearman %.2f of estimate and "
                           "effect",
-                          check->n, what, check->pearson, check->spearman);
+                          what, check->n, check->pearson, check->spearman);
 }
 
 static void note_checks(const struct estimation *e)
@@ -609,16 +609,16 @@ static void note_checks(const struct estimation *e)
     const struct attn_patch_estimate_sum *sum = e->frame.sum;
 
     note_check(e, "largest estimates", &sum->top);
-    note_check(e, "others, drawn at random,", &sum->random);
+    note_check(e, "others, drawn at random", &sum->random);
     if (sum->random.n == 0)
         return;
-    attn_request_note(&e->frame.request,
-                      "the largest effect among the drawn ones is %.3g; %zu of %zu are above %.3g, "
-                      "the smallest of the largest estimates: so %s %.0f %% of the others are",
-                      sum->random_most, sum->n_above, sum->random.n, sum->least,
-                      e->n_top + e->n_random == e->n_part ? "exactly"
-                                                          : "with 95 % confidence at most",
-                      100 * sum->most_missed);
+    attn_request_note(
+        &e->frame.request,
+        "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
+        "of the largest estimates: so do %s %.0f %% of the others",
+        sum->random_most, sum->n_above, sum->random.n, sum->least,
+        e->n_top + e->n_random == e->n_part ? "exactly" : "with 95 % confidence at most",
+        100 * sum->most_missed);
 }
 
 /* What JSON says beside the rows. */
