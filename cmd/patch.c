@@ -368,7 +368,8 @@ static enum attn_status write_estimates(struct question *question,
     char asked[64];
 
     find_columns(question->table, grid);
-    snprintf(asked, sizeof asked, "by %s of each %s", how->site ? how->site : "resid_pre",
+    snprintf(asked, sizeof asked, "of patching %s of each %s%s",
+             how->site ? how->site : "resid_pre", grid->detail ? "head and " : "",
              grid->columns ? grid->columns : "place");
     grid->asked = asked;
     grid->quantity =
