@@ -17,6 +17,9 @@
 /* Values of --direction, in the order of its words. */
 enum patch_direction { DIRECTION_RESTORE, DIRECTION_NOISE };
 
+/* Values of --by, in the order of its words. */
+enum patch_by { BY_PART, BY_POSITION };
+
 struct patch_args {
     struct question_args question;
     struct answer_args answer;
@@ -26,7 +29,9 @@ struct patch_args {
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *corrupted_source;                              /* likewise */
     const char *site, *queries;
-    int direction; /* enum patch_direction */
+    int direction;                 /* enum patch_direction */
+    const char *estimate, *verify; /* NULL: not given */
+    int by;                        /* enum patch_by */
 };
 
 static const struct option patch_rows[] = {
@@ -47,7 +52,9 @@ static const struct option_group patch_options = OPTION_GROUP("Input", patch_row
 static const struct option piece_rows[] = {
     OPTION_TEXT("sites", "SITE", struct patch_args, site,
                 "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"),
+                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
+                "--estimate also mlp_post, one neuron at all positions, of which the 20 largest "
+                "or --limit are printed"),
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
                 "copy only these positions of a head, numbers or words of the clean text; of k "
                 "and v, in layers that attend to the source, of the source"),
@@ -58,6 +65,17 @@ static const struct option piece_rows[] = {
     OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
                   "restore (default): copy from the clean run into the corrupted one; noise: the "
                   "other way round"),
+    OPTION_TEXT("estimate", "METHOD", struct patch_args, estimate,
+                "estimate all effects by gradients, in about two runs: atp, attribution patching, "
+                "where q, k and pattern make the softmax again, good for heads; relp, by the rules "
+                "of RelP; ig[:N], the mean gradient at N points (5) between both texts, good for "
+                "the residual stream"),
+    OPTION_TEXT("verify", "K[:SEED]", struct patch_args, verify,
+                "patch the K parts with the largest estimates exactly, and K others drawn at "
+                "random by SEED (0); default: 10, and 0 is none"),
+    OPTION_CHOICE("by", "part|position", struct patch_args, by,
+                  "of estimates for q, k, v, z and pattern: one row per head (default), or per "
+                  "head and position, of pattern the query"),
 };
 
 static const struct option_group piece_options = OPTION_GROUP("Patching", piece_rows);
@@ -87,14 +105,16 @@ const struct command command_patch = {
         "Runs the corrupted text again and again, each time with another piece copied\n"
         "from the clean run, and prints how much of the clean answer that restores:\n"
         "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
-        "without a copy. Over --items value and change are means, and effect is the mean\n"
-        "change as a share of that of the other run. Items of different lengths need\n"
-        "--positions, or a site with heads.\n"
+        "without a copy. Over --items effect is the mean change as a share of that of the\n"
+        "other run; items of different lengths need --positions, or a site with heads.\n"
         "\n"
-        "The numbers say which layers and positions, or which heads, carry the difference\n"
-        "between these two texts. They do not say what else the answer needs: what both\n"
-        "texts share has no effect, and pieces that only work together show nothing\n"
-        "alone.\n",
+        "The numbers say which parts carry the difference between these two texts. They\n"
+        "do not say what else the answer needs: what both texts share has no effect, and\n"
+        "pieces that only work together show nothing alone.\n"
+        "\n"
+        "With --estimate gradients stand for the runs. An estimate is a straight line\n"
+        "through the run that is patched; only rows with an effect were computed. Notes\n"
+        "say how both agree there, and how many large effects the others may hide.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
@@ -125,8 +145,8 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
 }
 
 /* Writes the table. Its pictures show both texts, and where their tokens differ both of these. */
-static enum attn_status write_drawn(struct question *question, const struct attn_patch_args *how,
-                                    struct attn_error *err)
+static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
+                                    bool has_places, struct attn_error *err)
 {
     struct attn_table_grid *grid = &question->grid;
     struct attn_request request = question->request;
@@ -135,16 +155,16 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 
     grid->text = request.input.text;
     grid->n_text = request.input.n_text;
-    grid->other = how->corrupted.text;
-    grid->n_other = how->corrupted.n_text;
+    grid->other = other->text;
+    grid->n_other = other->n_text;
     request.on_note = NULL;
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
-    request.input = how->corrupted;
+    request.input = *other;
     if (status == ATTN_OK)
         status = attn_run_prepare(question->host, &request, &corrupted, err);
     if (status == ATTN_OK) {
-        if (how->n_place == 0) {
+        if (!has_places) {
             grid->run = attn_run_labels(clean);
             grid->other_run = attn_run_labels(corrupted);
         }
@@ -214,21 +234,25 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
 
-/* Lets a picture have a column for each position, place, head or kv_head of TABLE. */
+/* Lets a picture have a column for each position, place, head, kv_head or neuron of TABLE; of heads
+ * by position a row for each head. */
 static void find_columns(const struct attn_table *table, struct attn_table_grid *grid)
 {
     for (size_t i = 0; i < attn_table_n_column(table); i++) {
         const struct attn_column *column = attn_table_column(table, i);
 
-        if (word_find("position|head|kv_head", column->name) < 0)
+        if (word_find("position|head|kv_head|neuron", column->name) < 0)
             continue;
+        grid->detail = grid->columns; /* of a head and a position */
         grid->columns = column->name;
         if (column->type == ATTN_VALUE_TEXT) /* places have names */
             grid->texts = NULL;
     }
 }
 
-static enum attn_status work(struct question *question, struct attn_error *err)
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static enum attn_status patch_each(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
@@ -237,6 +261,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct answer_ids answer_ids;
     char asked[64];
 
+    if (args->verify || args->by != BY_PART)
+        return refuse(err, "--estimate atp", "--%s needs --estimate",
+                      args->verify ? "verify" : "by");
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
@@ -259,7 +286,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->grid.quantity = how.is_to_noise ? "share of the clean answer lost" : NULL;
     question->grid.texts = how.study && how.n_place == 0 ? "token" : NULL;
     if (!how.study && tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, &how, err));
+        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
     else
         ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
@@ -271,18 +298,144 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* --- estimates -------------------------------------------------------------------------------- */
+
+/* NAME, or ig:N. */
+static enum attn_status read_method(const char *text, struct attn_patch_estimate_args *how,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {
+#define METHOD_NAME(id, number, name) [ATTN_ESTIMATE_##id] = (name),
+        ATTN_ESTIMATE_METHOD_MAP(METHOD_NAME)
+#undef METHOD_NAME
+    };
+    const size_t size = strcspn(text, ":");
+    int64_t n_point = 0;
+    int method = 0;
+
+    while (method < ATTN_N_ESTIMATE_METHOD &&
+           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
+        method++;
+    if (method < ATTN_N_ESTIMATE_METHOD && text[size] == ':' &&
+        (method != ATTN_ESTIMATE_IG ||
+         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
+        method = ATTN_N_ESTIMATE_METHOD;
+    if (method == ATTN_N_ESTIMATE_METHOD)
+        return refuse(err, NULL, "--estimate '%s' is none, expected atp, relp, ig or ig:N", text);
+    how->method = (enum attn_estimate_method)method;
+    how->n_point = (size_t)n_point;
+    return ATTN_OK;
+}
+
+/* K, or K:SEED. */
+static enum attn_status read_verify(const char *text, struct attn_patch_estimate_args *how,
+                                    struct attn_error *err)
+{
+    const size_t size = text ? strcspn(text, ":") : 0;
+    int64_t n = 0, seed = 0;
+
+    if (!text)
+        return ATTN_OK;
+    if (!attn_parse_int(text, size, 0, INT64_C(1) << 31, &n) ||
+        (text[size] == ':' &&
+         !attn_parse_int(text + size + 1, strlen(text + size + 1), 0, INT64_MAX, &seed)))
+        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED", text);
+    how->n_verified = (size_t)n;
+    how->seed = (uint64_t)seed;
+    return ATTN_OK;
+}
+
+/* What goes with runs of each part alone. */
+static enum attn_status check_estimate(const struct patch_args *args, struct attn_error *err)
+{
+    const char *option = args->items.path         ? "items"
+                         : args->places.n > 0     ? "positions"
+                         : args->control.control  ? "control"
+                         : args->corrupted_source ? "corrupted-source"
+                                                  : NULL;
+
+    if (option)
+        return refuse(err, NULL, "--%s and --estimate do not go together", option);
+    return ATTN_OK;
+}
+
+/* Writes the table of HOW. */
+static enum attn_status write_estimates(struct question *question,
+                                        const struct attn_patch_estimate_args *how,
+                                        struct attn_error *err)
+{
+    struct attn_table_grid *grid = &question->grid;
+    char asked[64];
+
+    find_columns(question->table, grid);
+    snprintf(asked, sizeof asked, "of patching %s of each %s%s",
+             how->site ? how->site : "resid_pre", grid->detail ? "head and " : "",
+             grid->columns ? grid->columns : "place");
+    grid->asked = asked;
+    grid->quantity =
+        how->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
+    return tables_have_pictures(&question->args->tables)
+               ? write_drawn(question, &how->corrupted, false, err)
+               : question_write(question, err);
+}
+
+static enum attn_status estimate(struct question *question, struct attn_error *err)
+{
+    const struct patch_args *args = question->call->args;
+    struct attn_patch_estimate_args how = ATTN_PATCH_ESTIMATE_ARGS_DEFAULT;
+    struct attn_patch_estimate_sum sum = {.n_part = 0};
+    struct attn_patch_args pair = ATTN_PATCH_ARGS_DEFAULT;
+    struct answer_ids answer_ids;
+
+    ATTN_TRY(read_method(args->estimate, &how, err));
+    ATTN_TRY(read_verify(args->verify, &how, err));
+    ATTN_TRY(check_estimate(args, err));
+    question->grid = (struct attn_table_grid){.rows = "layer",
+                                              .values = "estimate",
+                                              .positions = "position",
+                                              .text_name = "clean",
+                                              .other_name = "corrupted"};
+    ATTN_TRY(read_pair(question, &pair, err));
+    question->request.selection.queries = args->queries;
+    how.corrupted = pair.corrupted;
+    how.answer = answer_of(&args->answer, &answer_ids);
+    how.site = args->site;
+    how.is_to_noise = args->direction == DIRECTION_NOISE;
+    how.is_by_position = args->by == BY_POSITION;
+    how.n_most = (size_t)args->question.tables.n_most;
+    ATTN_TRY(
+        attn_patch_estimate(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(write_estimates(question, &how, err));
+    if (args->question.running.is_verbose)
+        note("%zu runs for %zu parts", sum.n_feed, sum.n_part);
+    return ATTN_OK;
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err)
+{
+    const struct patch_args *args = question->call->args;
+
+    return args->estimate ? estimate(question, err) : patch_each(question, err);
+}
+
 static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
+    struct question_args asked = args->question;
     struct taken taken = {.places = NULL};
     struct question question = {.call = call,
-                                .args = &args->question,
+                                .args = &asked,
                                 .reuse = true,
                                 .example = EXAMPLE,
                                 .answer = &args->answer,
                                 .own = &taken};
-    const enum attn_status status = question_answer(&question, work, err);
+    enum attn_status status;
 
+    if (args->estimate && args->verify && args->verify[0] == '0')
+        question.reuse = strncmp(args->estimate, "ig", 2) == 0; /* three runs are few */
+    if (args->estimate && args->site && strcmp(args->site, "mlp_post") == 0)
+        asked.tables.n_most = 0; /* the estimate counts neurons, and adds those that are drawn */
+    status = question_answer(&question, work, err);
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);

@@ -67,10 +67,15 @@ struct tile_scratch {
     float *p, *d, *x; /* [tile, ld] pattern; its gradient and what follows; scaled products */
     float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
     float *columns;   /* [E or Ev, tile] rows of q or dz turned round */
+    float *swap;      /* [N_SWAP, tile, ld] and then of one row: what lies in it is below */
     int32_t *list;    /* cells */
 };
 
-static size_t divide_scratch(const struct attn_head_shape *shape, float *scratch,
+/* What a tile has of a swap. */
+enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
+enum { N_SWAP_ROW = 8 }; /* rows of floats after them: exponentials, and sums in double */
+
+static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap, float *scratch,
                              struct tile_scratch *parts)
 {
     const struct attn_head_shape turned = turned_shape(shape);
@@ -78,6 +83,7 @@ static size_t divide_scratch(const struct attn_head_shape *shape, float *scratch
     const size_t widest = shape->d_head > shape->d_value ? shape->d_head : shape->d_value;
     const size_t n_sum = ATTN_QUERY_TILE * attn_kv_ld_value(&turned);
     const size_t n_column = round_up(widest * ATTN_QUERY_TILE, 16);
+    const size_t n_swap = has_swap ? N_SWAP * n_cell + N_SWAP_ROW * ld_keys(shape) : 0;
 
     if (scratch) {
         parts->p = scratch;
@@ -85,10 +91,11 @@ static size_t divide_scratch(const struct attn_head_shape *shape, float *scratch
         parts->x = scratch + 2 * n_cell;
         parts->sums = scratch + 3 * n_cell;
         parts->columns = parts->sums + n_sum;
-        parts->list = (void *)(parts->columns + n_column);
+        parts->swap = parts->columns + n_column;
+        parts->list = (void *)(parts->swap + n_swap);
     }
     /* More than the sums of KEYS_AT_ONCE keys take, which are turned round there. */
-    return 3 * n_cell + n_sum + n_column;
+    return 3 * n_cell + n_sum + n_column + n_swap;
 }
 
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
@@ -113,11 +120,13 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     memory->dv = attn_arena_take(arena, n_head * shape->d_value, ld * sizeof(float));
     memory->n_watched = all < limit ? all : limit;
     memory->watched = attn_arena_take(arena, memory->n_watched, sizeof(float));
+    memory->swap_keys = attn_arena_take(arena, sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0,
+                                        attn_kv_keys_size(shape) * sizeof(float));
     memory->list = attn_arena_take(arena, n_head, sizeof *memory->list);
     memory->scratch = attn_arena_take(arena, n_worker, sizeof *memory->scratch);
     for (size_t i = 0; i < n_worker; i++) {
-        float *scratch =
-            attn_arena_take(arena, divide_scratch(shape, NULL, NULL) + n_list, sizeof *scratch);
+        float *scratch = attn_arena_take(
+            arena, divide_scratch(shape, sizes->has_swap, NULL, NULL) + n_list, sizeof *scratch);
 
         if (memory->scratch)
             memory->scratch[i] = scratch;
@@ -125,6 +134,9 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     if (memory->kv) { /* no sum may meet what lay there before */
         attn_kv_clear(memory->kv, shape, sizes->heads.n_kv_head);
         attn_kv_clear(memory->turned, &turned, sizes->heads.n_kv_head);
+        memset(memory->swap_keys, 0,
+               (sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0) * attn_kv_keys_size(shape) *
+                   sizeof(float));
     }
 }
 
@@ -253,28 +265,201 @@ static void fill_masked(const struct tile_work *work, size_t i, float value, flo
         row[column] = value;
 }
 
-/* p = softmax(cap(q k^T * scale)), as forwards; x = q k^T * scale where there is a cap. */
-static void make_pattern(const struct tile_work *work)
+/* From products q k^T in P to softmax(cap(scale * that)), as forwards; X, unless it is NULL, keeps
+ * scale * that where there is a cap. */
+static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
-    const struct attn_head_shape *shape = work->heads->shape;
     const struct attn_kernels *kernels = work->heads->engine->kernels;
     const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
     const size_t n = work->last - work->first;
     const bool is_listed = work->cells.keys;
 
-    multiply_keys(work, work->tile.q, shape->ldq, shape->d_head, work->tile.kv->keys,
-                  work->scratch.p);
     for (size_t i = 0; i < work->tile.n_row; i++) {
-        float *row = work->scratch.p + i * work->ld + work->first;
+        float *row = p + i * work->ld + work->first;
 
         if (cap > 0) {
             kernels->scale(row, scale, n, row);
-            memcpy(work->scratch.x + i * work->ld + work->first, row, n * sizeof *row);
+            if (x)
+                memcpy(x + i * work->ld + work->first, row, n * sizeof *row);
             kernels->soft_cap(row, n, cap);
         }
         if (is_listed)
-            fill_masked(work, i, -INFINITY, work->scratch.p);
+            fill_masked(work, i, -INFINITY, p);
         kernels->softmax(row, is_listed ? n : work->cells.n[i], n, cap > 0 ? 1 : scale);
+    }
+}
+
+static void make_pattern(const struct tile_work *work)
+{
+    const struct attn_head_shape *shape = work->heads->shape;
+
+    multiply_keys(work, work->tile.q, shape->ldq, shape->d_head, work->tile.kv->keys,
+                  work->scratch.p);
+    finish_pattern(work, work->scratch.p, work->scratch.x);
+}
+
+/* --- other scores ----------------------------------------------------------------------------- */
+
+static float *swap_tile(const struct tile_work *work, size_t which)
+{
+    return work->scratch.swap + which * ATTN_QUERY_TILE * work->ld;
+}
+
+/* Panels of the keys of a head: the other ones, or those that P is made of. */
+static float *swap_panels(const struct attn_heads_back *heads, bool is_base, size_t g)
+{
+    return heads->memory->swap_keys +
+           ((is_base ? heads->n_kv_head : 0) + g) * attn_kv_keys_size(heads->shape);
+}
+
+/* Products of the queries and keys that P is made of, and with the other ones. */
+static void multiply_swapped(const struct tile_work *work)
+{
+    const struct attn_heads_back *heads = work->heads;
+    const struct attn_heads_swap *swap = heads->swap;
+    const size_t d_head = heads->shape->d_head, ld = heads->shape->ldq;
+    const size_t at = work->tile.row0 * ld + (size_t)work->tile.head * d_head;
+    const float *q = swap->base_q ? swap->base_q + at : work->tile.q;
+    const float *k = swap->base_k ? swap_panels(heads, true, work->g) : work->tile.kv->keys;
+
+    multiply_keys(work, q, ld, d_head, k, swap_tile(work, BASE_PRODUCTS));
+    multiply_keys(work, swap->q ? swap->q + at : q, ld, d_head,
+                  swap->k ? swap_panels(heads, false, work->g) : k,
+                  swap_tile(work, OTHER_PRODUCTS));
+}
+
+/* The products of VARIANT, with its factors, into Y. */
+static void choose_products(const struct tile_work *work, size_t variant, float *y)
+{
+    const struct attn_heads_swap *swap = work->heads->swap;
+    const size_t head = swap->k ? work->g : (size_t)work->tile.head;
+    const bool is_own = swap->n_variant == 1 || variant == head;
+    const float *base = swap_tile(work, BASE_PRODUCTS);
+    const float *other = is_own ? swap_tile(work, OTHER_PRODUCTS) : base;
+    const float *factors = is_own ? swap->own : swap->scale;
+    const size_t n = work->last < work->tile.n_key ? work->last : work->tile.n_key;
+
+    memcpy(y, other, work->tile.n_row * work->ld * sizeof *y);
+    factors = factors ? factors + variant * work->heads->n : NULL;
+    for (size_t i = 0; (factors || swap->keys) && i < work->tile.n_row; i++)
+        for (size_t j = work->first; j < n; j++) {
+            const size_t at = i * work->ld + j;
+
+            if (swap->keys && swap->keys[j] == 0)
+                y[at] = base[at];
+            else if (factors)
+                y[at] *= factors[swap->k ? j : work->tile.row0 + i];
+        }
+}
+
+/* sum (p' - p) d of N cells, in double precision. */
+static double sum_changes(const float *other, const float *p, const float *d, size_t n)
+{
+    double sums[8] = {0}, sum = 0;
+
+    for (size_t j = 0; j + 8 <= n; j += 8) /* a panel has a multiple of 8 */
+        for (size_t k = 0; k < 8; k++)
+            sums[k] += ((double)other[j + k] - (double)p[j + k]) * (double)d[j + k];
+    for (size_t k = 0; k < 8; k++)
+        sum += sums[k];
+    return sum;
+}
+
+/* A row whose scores change one at a time. With m the largest score, or the changed one if that is
+ * larger: e = exp(score - max), a = exp(changed score - m), f = exp(max - m). */
+struct key_change {
+    const float *e, *a, *f;  /* [n] */
+    double *rest_e, *rest_d; /* [n] sums of e, and of e d, over the keys after one */
+};
+
+/* Adds the change of sum P dP to the SUMS of N keys: nothing is subtracted from a sum that it is
+ * part of. */
+static void add_key_changes(const struct key_change *change, const float *d, size_t n, double *sums)
+{
+    double before_e = 0, before_d = 0, after_e = 0, after_d = 0;
+
+    for (size_t j = n; j-- > 0;) {
+        change->rest_e[j] = after_e;
+        change->rest_d[j] = after_d;
+        after_e += (double)change->e[j];
+        after_d += (double)change->e[j] * (double)d[j];
+    }
+    for (size_t j = 0; j < n; j++) {
+        const double e = (double)change->e[j], a = (double)change->a[j], f = (double)change->f[j];
+        const double rest = before_e + change->rest_e[j], rest_d = before_d + change->rest_d[j];
+
+        if (rest > 0) /* a key that is the only one keeps its weight */
+            sums[j] += (a - f * e) * ((double)d[j] * rest - rest_d) / ((a + f * rest) * (e + rest));
+        before_e += e;
+        before_d += e * (double)d[j];
+    }
+}
+
+/* The sums of keys that change each by itself, of row I; OTHER are its other products. Masked cells
+ * have minus infinity in both. */
+static void add_each_key(const struct tile_work *work, size_t i, const float *other, double *sums)
+{
+    const struct attn_kernels *kernels = work->heads->engine->kernels;
+    const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
+    const size_t n = work->last - work->first, at = i * work->ld + work->first, ld = work->ld;
+    const size_t left = work->tile.n_key - work->first;
+    float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, max = -INFINITY;
+    const struct key_change change = {e, a, f, (double *)(void *)(e + 4 * ld),
+                                      (double *)(void *)(e + 6 * ld)};
+
+    kernels->scale(swap_tile(work, BASE_PRODUCTS) + at, scale, n, e);
+    kernels->scale(other + at, scale, n, a);
+    if (cap > 0) {
+        kernels->soft_cap(e, n, cap);
+        kernels->soft_cap(a, n, cap);
+    }
+    for (size_t j = 0; j < n; j++)
+        max = e[j] > max ? e[j] : max;
+    for (size_t j = 0; j < n; j++) {
+        const float more = a[j] - max;
+
+        e[j] -= max;
+        a[j] = more > 0 ? 0 : more;
+        f[j] = more > 0 ? -more : 0;
+    }
+    kernels->exp(e, n, e);
+    kernels->exp(a, n, a);
+    kernels->exp(f, n, f);
+    add_key_changes(&change, work->scratch.d + at, left < n ? left : n, sums + work->first);
+}
+
+/* Adds what a tile has to the sums of the swap: d is dP then. */
+static void add_swapped(const struct tile_work *work)
+{
+    const struct attn_heads_back *heads = work->heads;
+    const struct attn_heads_swap *swap = heads->swap;
+    const size_t n = work->last - work->first;
+    float *other = swap_tile(work, OTHER_PATTERN), *p = swap_tile(work, BASE_PATTERN);
+
+    multiply_swapped(work);
+    if (!swap->is_each) {
+        memcpy(p, swap_tile(work, BASE_PRODUCTS), work->tile.n_row * work->ld * sizeof *p);
+        finish_pattern(work, p, NULL);
+    }
+    for (size_t i = 0; swap->is_each && i < work->tile.n_row; i++) {
+        fill_masked(work, i, -INFINITY, swap_tile(work, BASE_PRODUCTS));
+        fill_masked(work, i, -INFINITY, swap_tile(work, OTHER_PRODUCTS));
+    }
+    for (size_t variant = 0; variant < swap->n_variant; variant++) {
+        double *sums = swap->sums + (variant * heads->n_head + (size_t)work->tile.head) * heads->n;
+
+        choose_products(work, variant, swap->is_each ? p : other);
+        if (!swap->is_each)
+            finish_pattern(work, other, NULL);
+        for (size_t i = 0; i < work->tile.n_row; i++) {
+            const size_t at = i * work->ld + work->first;
+
+            if (swap->is_each && work->cells.n[i] > 0)
+                add_each_key(work, i, p, sums);
+            else if (!swap->is_each)
+                sums[work->tile.row0 + i] +=
+                    sum_changes(other + at, p + at, work->scratch.d + at, n);
+        }
     }
 }
 
@@ -317,6 +502,8 @@ static void go_back(const struct tile_work *work)
     keep(work, ATTN_SITE_PATTERN);
     keep(work, ATTN_SITE_PATTERN_GRAD);
     keep(work, ATTN_SITE_PATTERN_X_GRAD);
+    if (heads->swap)
+        add_swapped(work);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         kernels->softmax_back(work->scratch.p + i * work->ld + work->first, r[i], d + i * work->ld,
@@ -415,7 +602,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
 
         work.watched[i] = matrix ? matrix + offset * heads->n : NULL;
     }
-    divide_scratch(shape, heads->memory->scratch[worker], &work.scratch);
+    divide_scratch(shape, heads->swap, heads->memory->scratch[worker], &work.scratch);
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
     choose_panels(&work);
     make_pattern(&work);
@@ -517,6 +704,12 @@ static void pack_head(void *context, size_t g, int worker)
                                 .n = heads->n};
 
     (void)worker;
+    if (heads->swap && heads->swap->k)
+        kernels->pack_keys(heads->swap->k + g * shape->d_head, rows.ldv, rows.n, shape->d_head, 0,
+                           swap_panels(heads, false, g));
+    if (heads->swap && heads->swap->base_k)
+        kernels->pack_keys(heads->swap->base_k + g * shape->d_head, rows.ldv, rows.n, shape->d_head,
+                           0, swap_panels(heads, true, g));
     kernels->pack_keys(rows.v, rows.ldv, rows.n, shape->d_head, 0, heads->memory->kv[g].keys);
     kernels->pack_keys(rows.k, rows.ldk, rows.n, shape->d_value, 0, heads->memory->turned[g].keys);
     attn_kv_write_values(&heads->memory->turned[g], &turned, &rows);

@@ -29,6 +29,28 @@ enum attn_backward_rule {
     ATTN_BACKWARD_ATTNLRP = 2, /* the same, and attention: q and k a quarter, v half (2402.05602) */
 };
 
+/*
+ * What the pattern would be with other queries, keys or both, and what comes of it (the repair of
+ * AtP for saturated softmaxes, 2403.00745): P' is the softmax with these, P that of the pass.
+ *
+ *     of a query i     sum_j (P'_ij - P_ij) dP_ij
+ *     of a key j       sum_i sum_j' (P'_ij' - P_ij') dP_ij', where key j alone is another
+ *
+ * Where all heads are normalized together, changing one head scales the others: `own` and `scale`.
+ */
+struct attn_heads_swap {
+    const float *q, *k;           /* [n, H E], [n, G E] the other ones, what scores are made of;
+                                     NULL: as they are */
+    const float *base_q, *base_k; /* what P is made of; both NULL: that of the pass */
+    bool is_each;                 /* each key by itself; otherwise all of a head at once */
+    const unsigned char *keys;    /* [n] those that are others; NULL: all */
+    size_t n_variant;         /* 1: heads do not depend on each other. Else as many as heads of q
+                                     or of k, of which one is changed in each */
+    const float *own, *scale; /* [n_variant][n] factors of the rows of the changed head, and of
+                                     the other heads; NULL: 1 */
+    double *sums;             /* [n_variant][H][n] are added to */
+};
+
 /* Memory of all layers. */
 struct attn_heads_back_memory {
     struct attn_kv *kv;     /* [n_kv_head] keys in panels, and values as rows: as forwards */
@@ -36,6 +58,7 @@ struct attn_heads_back_memory {
     float *dk, *dv;         /* [n_head][E][ld], [n_head][Ev][ld]: sums over queries so far */
     float **scratch;        /* [n_worker] */
     float *watched;         /* [n_watched] matrices on their way to the trace */
+    float *swap_keys;       /* [2][n_kv_head] panels: other keys, and those that P is made of */
     int *list;              /* [n_head] */
     size_t n_watched;
 };
@@ -46,6 +69,7 @@ struct attn_heads_back_sizes {
     const struct attn_attention *attention; /* [n_layer] */
     size_t n_layer;
     size_t n_watched; /* matrices that are watched of a layer, all heads counted, at most */
+    bool has_swap;
 };
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
                           const struct attn_heads_back_sizes *sizes);
@@ -68,6 +92,7 @@ struct attn_heads_back {
     /* Matrices that are wanted: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
      * pattern, as forwards. They come head by head. */
     attn_site_set watched;
+    const struct attn_heads_swap *swap;     /* or NULL */
     const struct attn_selection *selection; /* their heads */
     bool (*is_stopped)(void *context);
     void (*emit)(void *context, const struct attn_trace_event *event);

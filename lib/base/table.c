@@ -33,6 +33,7 @@ struct attn_table {
     size_t capacity;      /* cells there is room for */
     struct attn_buffer texts;
     struct attn_buffer lists; /* whole int64_t, so each is aligned */
+    struct attn_table *about; /* owns; one row, or NULL */
 };
 
 static const char *type_name(enum attn_value_type type)
@@ -270,5 +271,29 @@ void attn_table_free(struct attn_table *table)
     attn_free(table->cells);
     attn_buffer_release(&table->texts);
     attn_buffer_release(&table->lists);
+    attn_table_free(table->about);
     attn_free(table);
+}
+
+enum attn_status attn_table_set_about(struct attn_table *table, const struct attn_column *columns,
+                                      const struct attn_cell *cells, size_t n,
+                                      struct attn_error *err)
+{
+    struct attn_table *about;
+    enum attn_status status;
+
+    ATTN_TRY(attn_table_create(attn_table_name(table), columns, n, &about, err));
+    status = attn_table_append(about, cells, n, err);
+    if (status != ATTN_OK) {
+        attn_table_free(about);
+        return status;
+    }
+    attn_table_free(table->about);
+    table->about = about;
+    return ATTN_OK;
+}
+
+const struct attn_table *attn_table_about(const struct attn_table *table)
+{
+    return table->about;
 }

@@ -7,4 +7,11 @@
 /* Removes all rows and keeps the memory, for tables that are written part by part. */
 void attn_table_reset(struct attn_table *table);
 
+/* What holds for all rows of TABLE: a row of one's own, CELLS [n] of COLUMNS [n], which is copied.
+ * JSON has it beside the rows. Reading it: a table of one row, borrowed, or NULL. */
+enum attn_status attn_table_set_about(struct attn_table *table, const struct attn_column *columns,
+                                      const struct attn_cell *cells, size_t n,
+                                      struct attn_error *err);
+const struct attn_table *attn_table_about(const struct attn_table *table);
+
 #endif

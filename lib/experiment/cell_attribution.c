@@ -189,13 +189,14 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
+    const struct attn_derivative_options options = {.trace = &a->trace};
 
     a->args = a->frame.args;
     a->n_most = a->args->n_most > 0 ? a->args->n_most : DEFAULT_MOST;
     ATTN_TRY(attn_frame_find_answer(&a->frame, &a->args->answer, &a->answer, err));
     ATTN_TRY(attn_error_at(attn_answer_check_goal(&a->answer, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    return attn_derivative_create(&a->answer, ATTN_BACKWARD_PLAIN, &a->trace, &a->derivative, err);
+    return attn_derivative_create(&a->answer, &options, &a->derivative, err);
 }
 
 static enum attn_status append(struct attribution *a, const struct found_cell *cell,

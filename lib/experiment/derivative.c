@@ -3,71 +3,131 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "capture/capture.h"
 #include "run/host_internal.h"
 #include "trace/selection_internal.h"
 
+#include <math.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
 struct attn_derivative {
     const struct attn_answer *answer;
-    struct attn_selection *stream; /* owns all of these */
-    struct attn_capture *resid;
+    struct attn_selection *stream;    /* owns all of these */
+    float *rows;                      /* [n_layer + 1, T, D] */
+    struct attn_kept_layers *kept;    /* or NULL */
+    struct attn_selection *seen;      /* of a feed: what any of the following wants */
+    const struct attn_trace *watched; /* borrowed, or NULL */
+    struct attn_trace trace;          /* that hands events to them */
+    bool is_looking;                  /* there is no way back from this feed */
     struct attn_session *session;
     struct attn_backward *backward;
     float *logits;        /* [V] */
-    const float **layers; /* [n_layer + 1] in resid */
+    const float **layers; /* [n_layer + 1] in the rows */
 };
 
-/* The stream into every layer and after the last. */
-static enum attn_status choose_stream(struct attn_derivative *made, struct attn_error *err)
+/* Keeps the stream into every layer and after the last. */
+static void keep_stream(const struct attn_derivative *made, const struct attn_trace_event *event)
 {
-    const struct attn_run *run = made->answer->run;
-    const struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->text.n);
+    const struct attn_dims *dims = attn_selection_dims(made->stream);
+    const size_t d = dims->d_model;
+    size_t at = dims->n_layer + 1;
 
-    ATTN_TRY(attn_selection_create(&dims, &made->stream, err));
-    ATTN_TRY(attn_selection_set_sites(
-        made->stream, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
-        err));
-    return attn_capture_create(made->stream, &made->resid, err);
+    if (event->site == ATTN_SITE_RESID_PRE)
+        at = (size_t)event->layer;
+    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
+        at = dims->n_layer;
+    for (size_t i = 0; at <= dims->n_layer && i < event->n_row; i++)
+        memcpy(made->rows + (at * dims->n_position + event->row0 + i) * d,
+               event->data + i * event->ld, d * sizeof *made->rows);
 }
 
-static enum attn_status build(struct attn_derivative *made, enum attn_backward_rule rule,
-                              const struct attn_trace *trace, struct attn_error *err)
+static bool wants(const struct attn_trace *trace, const struct attn_trace_event *event)
+{
+    return trace && attn_selection_wants(trace->selection, event->site, event->layer);
+}
+
+/* An attn_trace_fn. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    const struct attn_derivative *made = user;
+    const struct attn_trace *kept = made->kept ? attn_kept_layers_trace(made->kept) : NULL;
+
+    if (!made->is_looking) {
+        keep_stream(made, event);
+        if (wants(kept, event))
+            ATTN_TRY(kept->on_event(kept->user, event, err));
+    }
+    return wants(made->watched, event) ? made->watched->on_event(made->watched->user, event, err)
+                                       : ATTN_OK;
+}
+
+/* What a feed is watched for: the stream, what the way back reads if that is kept, and what the
+ * caller wants. */
+static enum attn_status listen(struct attn_derivative *made,
+                               const struct attn_derivative_options *options,
+                               struct attn_error *err)
 {
     const struct attn_run *run = made->answer->run;
     const struct attn_config *config = attn_model_config(run->model);
+    const struct attn_dims dims = attn_config_dims(config, run->text.n);
+    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+
+    ATTN_TRY(attn_selection_create(&dims, &made->stream, err));
+    ATTN_TRY(attn_selection_set_sites(made->stream, sites, err));
+    if (options->kept_bytes > 0 &&
+        attn_kept_layers_size(config, run->text.n) <= options->kept_bytes) {
+        ATTN_TRY(attn_kept_layers_create(config, run->text.n, &made->kept, err));
+        sites |= attn_selection_sites(attn_kept_layers_trace(made->kept)->selection);
+    }
+    made->watched = options->watched;
+    if (made->watched)
+        sites |= attn_selection_sites(made->watched->selection);
+    ATTN_TRY(attn_selection_copy(made->stream, &made->seen, err));
+    made->trace = (struct attn_trace){made->seen, on_event, made};
+    return attn_selection_set_sites(made->seen, sites, err);
+}
+
+static enum attn_status build(struct attn_derivative *made,
+                              const struct attn_derivative_options *asked, struct attn_error *err)
+{
+    const struct attn_run *run = made->answer->run;
+    const struct attn_config *config = attn_model_config(run->model);
+    const size_t n_row = run->text.n * config->d_model;
     struct attn_session_options session = attn_run_session_options(run);
-    const struct attn_backward_options options = {.n = run->text.n,
-                                                  .rule = rule,
-                                                  .n_goal = attn_answer_goal(made->answer).n,
-                                                  .trace = trace,
-                                                  .attention = run->attention.layers,
-                                                  .pool = attn_host_pool(run->host, 1e9),
-                                                  .cancel = session.cancel,
-                                                  .gemm = session.gemm,
-                                                  .isa = session.isa};
+    struct attn_backward_options options = {.n = run->text.n,
+                                            .rule = asked->rule,
+                                            .n_goal = attn_answer_goal(made->answer).n,
+                                            .trace = asked->trace,
+                                            .attention = run->attention.layers,
+                                            .pool = attn_host_pool(run->host, 1e9),
+                                            .cancel = session.cancel,
+                                            .swaps = asked->swaps,
+                                            .gemm = session.gemm,
+                                            .isa = session.isa};
 
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
     made->logits = attn_alloc(config->n_vocab, sizeof *made->logits, err);
     made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
-    if (!made->logits || !made->layers)
+    made->rows = attn_alloc_uninitialized(config->n_layer + 1, n_row * sizeof *made->rows, err);
+    if (!made->logits || !made->layers || !made->rows)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(choose_stream(made, err));
+    ATTN_TRY(listen(made, asked, err));
+    options.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.has_logits = true;
     session.pool = options.pool;
-    session.trace = attn_capture_trace(made->resid);
+    session.trace = &made->trace;
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        made->layers[layer] = attn_capture_tensor(made->resid, ATTN_SITE_RESID_PRE, layer);
-    made->layers[config->n_layer] =
-        attn_capture_tensor(made->resid, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
+    for (size_t layer = 0; layer <= config->n_layer; layer++)
+        made->layers[layer] = made->rows + layer * n_row;
     return attn_backward_create(run->model, &options, &made->backward, err);
 }
 
 enum attn_status attn_derivative_create(const struct attn_answer *answer,
-                                        enum attn_backward_rule rule,
-                                        const struct attn_trace *trace,
+                                        const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative, struct attn_error *err)
 {
     struct attn_derivative *made = attn_alloc(1, sizeof *made, err);
@@ -76,7 +136,7 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
     if (!made)
         return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
     made->answer = answer;
-    status = build(made, rule, trace, err);
+    status = build(made, options, err);
     if (status == ATTN_OK)
         *derivative = made;
     else
@@ -84,19 +144,34 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
-enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
-                                      double *value, struct attn_error *err)
+static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
+                             const float *x, double *value, struct attn_error *err)
 {
     struct attn_reply reply = {.value = 0};
     const struct attn_reading reading = {.logits = derivative->logits, .replies = &reply};
 
     attn_session_reset(derivative->session);
     ATTN_TRY(attn_error_at(
-        attn_session_feed_embeddings(derivative->session, x, derivative->answer->run->text.n, err),
+        attn_session_feed_embeddings(derivative->session, x, answer->run->text.n, err),
         ATTN_STAGE_MODEL, err));
-    ATTN_TRY(attn_answer_read(derivative->answer, derivative->session, &reading, err));
+    ATTN_TRY(attn_answer_read(answer, derivative->session, &reading, err));
     *value = reply.value;
     return ATTN_OK;
+}
+
+enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
+                                      double *value, struct attn_error *err)
+{
+    derivative->is_looking = false;
+    return feed(derivative, derivative->answer, x, value, err);
+}
+
+enum attn_status attn_derivative_look(struct attn_derivative *derivative,
+                                      const struct attn_answer *answer, const float *x,
+                                      double *value, struct attn_error *err)
+{
+    derivative->is_looking = true;
+    return feed(derivative, answer, x, value, err);
 }
 
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)
@@ -112,14 +187,41 @@ const float *attn_derivative_resid(const struct attn_derivative *derivative, int
     return derivative->layers[layer];
 }
 
+/* A root of a polynomial, by Newton's method. */
+double attn_derivative_point(size_t i, size_t n, double *weight)
+{
+    double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
+
+    for (int step = 0; step < 100; step++) {
+        double p = 1, before = 0, change;
+
+        for (size_t k = 0; k < n; k++) { /* p_k+1 from p_k and p_k-1 */
+            const double next =
+                ((2 * (double)k + 1) * x * p - (double)k * before) / ((double)k + 1);
+
+            before = p;
+            p = next;
+        }
+        slope = (double)n * (x * p - before) / (x * x - 1);
+        change = p / slope;
+        x -= change;
+        if (fabs(change) < 1e-15)
+            break;
+    }
+    *weight = 1 / ((1 - x * x) * slope * slope);
+    return (1 - x) / 2;
+}
+
 void attn_derivative_free(struct attn_derivative *derivative)
 {
     if (!derivative)
         return;
     attn_backward_free(derivative->backward);
     attn_session_free(derivative->session);
-    attn_capture_free(derivative->resid);
+    attn_kept_layers_free(derivative->kept);
+    attn_selection_free(derivative->seen);
     attn_selection_free(derivative->stream);
+    attn_free(derivative->rows);
     attn_free(derivative->logits);
     attn_free(derivative->layers);
     attn_free(derivative);

@@ -1,8 +1,9 @@
 /*
  * derivative.h - a metric, and its gradients, at embeddings of one's choice: what attributions to
- * tokens repeat. For the files of this layer.
+ * tokens and estimates repeat. For the files of this layer.
  *
- *     attn_derivative_create(&answer, rule, &trace, &derivative, &err);
+ *     struct attn_derivative_options options = {.rule = rule, .trace = &trace};
+ *     attn_derivative_create(&answer, &options, &derivative, &err);
  *     attn_derivative_feed(derivative, x, &value, &err);       // the metric at x
  *     attn_derivative_go_back(derivative, &err);               // TRACE gets its gradients there
  *     attn_derivative_free(derivative);
@@ -17,16 +18,31 @@
 
 struct attn_derivative;
 
-/* Of ANSWER, found in a prepared run of a model, whose length and attention the passes have; both
- * and TRACE are borrowed. ATTN_INVALID, at the stage of options, where there is no way back. */
+/* Borrowed but for the struct itself. */
+struct attn_derivative_options {
+    enum attn_backward_rule rule;
+    const struct attn_trace *trace;      /* gets gradients */
+    const struct attn_trace *watched;    /* gets what it wants of each feed; or NULL */
+    const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
+    size_t kept_bytes; /* what the way back reads is kept where it fits, and nothing is computed
+                          again; 0: it never is */
+};
+
+/* Of ANSWER, found in a prepared run of a model, whose length and attention the passes have. It is
+ * borrowed. ATTN_INVALID, at the stage of options, where there is no way back. */
 enum attn_status attn_derivative_create(const struct attn_answer *answer,
-                                        enum attn_backward_rule rule,
-                                        const struct attn_trace *trace,
+                                        const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative,
                                         struct attn_error *err);
 
 /* X [T, D] are embeddings, without positions. */
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
+                                      double *value, struct attn_error *err);
+
+/* Another text of as many positions, whose answer is asked for: only what is watched is kept of it,
+ * and there is no way back. */
+enum attn_status attn_derivative_look(struct attn_derivative *derivative,
+                                      const struct attn_answer *answer, const float *x,
                                       double *value, struct attn_error *err);
 
 /* After a feed. */
@@ -35,6 +51,9 @@ enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
 
 /* The residual stream into LAYER [T, D] of the last feed. */
 const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer);
+
+/* Point I of N of Gauss and Legendre on 0 .. 1, and its weight. */
+double attn_derivative_point(size_t i, size_t n, double *weight);
 
 void attn_derivative_free(struct attn_derivative *derivative); /* NULL is allowed */
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "experiment/frame.h"
+#include "experiment/patch_internal.h"
 #include "experiment/trial.h"
 #include "run/position.h"
 #include "trace/site_internal.h"
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double smallest_difference = 1e-4; /* of the metric, between the two runs */
+static const double smallest_difference = ATTN_PATCH_SMALLEST_DIFFERENCE;
 
 enum {
     PART,
@@ -71,24 +71,29 @@ struct patch {
 
 /* --- What is asked for ------------------------------------------------------------------------ */
 
-static enum attn_status find_site(struct patch *patch, struct attn_error *err)
+enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum attn_site *site,
+                                      struct attn_error *err)
 {
-    static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z or "
-                               "pattern";
+    static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
     static const enum attn_site sites[] = {
         ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT,
         ATTN_SITE_MLP_OUT,   ATTN_SITE_Q,         ATTN_SITE_K,          ATTN_SITE_V,
-        ATTN_SITE_Z,         ATTN_SITE_PATTERN};
-    const char *name = patch->args->site ? patch->args->site : "resid_pre";
+        ATTN_SITE_Z,         ATTN_SITE_PATTERN,   ATTN_SITE_MLP_POST};
+    const size_t n = sizeof sites / sizeof *sites - (is_estimated ? 0 : 1);
+    const char *name = given ? given : "resid_pre";
 
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+    for (size_t i = 0; i < n; i++)
         if (strcmp(attn_site_name(sites[i]), name) == 0) {
-            patch->site = sites[i];
-            patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
+            *site = sites[i];
             return ATTN_OK;
         }
-    return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s",
-                          attn_quote_string(name).text, list);
+    if (strcmp(name, attn_site_name(ATTN_SITE_MLP_POST)) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "neurons of 'mlp_post' are too many to patch each: they need "
+                              "`estimate`");
+    return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s",
+                          attn_quote_string(name).text, list,
+                          is_estimated ? ", pattern or mlp_post" : " or pattern");
 }
 
 /* "5 tokens: 'The', ' keys'" of RUN. */
@@ -105,22 +110,21 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
     }
 }
 
-static enum attn_status check_lengths(const struct patch *patch, struct attn_error *err)
+enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
+    const size_t n_source = frame->run->source.n;
     char clean[320], corrupted[320];
 
-    const size_t n_source = patch->frame.run->source.n;
-
-    if (n_source != patch->frame.other->source.n)
+    if (n_source != frame->other->source.n)
         return attn_error_at(attn_error_set(err, ATTN_INVALID,
                                             "the source of the clean text has %zu rows, that of "
                                             "the corrupted one %zu; expected as many",
-                                            n_source, patch->frame.other->source.n),
+                                            n_source, frame->other->source.n),
                              ATTN_STAGE_INPUT, err);
-    if (patch->frame.run->text.n == patch->frame.other->text.n)
+    if (frame->run->text.n == frame->other->text.n)
         return ATTN_OK;
-    list_tokens(patch->frame.run, clean, sizeof clean);
-    list_tokens(patch->frame.other, corrupted, sizeof corrupted);
+    list_tokens(frame->run, clean, sizeof clean);
+    list_tokens(frame->other, corrupted, sizeof corrupted);
     attn_error_set(err, ATTN_INVALID,
                    "the clean text has %s; the corrupted one has %s; expected as "
                    "many",
@@ -135,7 +139,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const char *queries = request->selection.queries;
 
     patch->args = patch->frame.args;
-    ATTN_TRY(find_site(patch, err));
+    ATTN_TRY(attn_patch_find_site(patch->args->site, false, &patch->site, err));
+    patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     if (patch->args->n_control > 0 && !patch->is_by_head)
         return attn_error_set(
             err, ATTN_INVALID,
@@ -242,6 +247,15 @@ static enum attn_status read_source(struct patch *patch, struct attn_error *err)
     return ATTN_OK;
 }
 
+enum attn_status attn_patch_refuse_difference(const struct attn_answer *answer, double value,
+                                              struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' is %.6g of both texts: there is no difference to restore",
+                   attn_answer_metric_name(answer->metric), value);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct patch *patch = state;
@@ -251,7 +265,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
-    ATTN_TRY(check_lengths(patch, err));
+    ATTN_TRY(attn_patch_check_lengths(frame, err));
     ATTN_TRY(list_places(patch, err));
     ATTN_TRY(find_rows(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
@@ -264,37 +278,35 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         !(fabs(patch->source_reply.value - frame->trials.base.value) < smallest_difference);
     if (patch->can_restore || frame->item) /* over items the mean counts */
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %.6g of both texts: there is no difference to restore",
-                   attn_answer_metric_name(patch->answer.metric), patch->source_reply.value);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_patch_refuse_difference(&patch->answer, patch->source_reply.value, err);
 }
 
 /* --- The pieces ------------------------------------------------------------------------------- */
 
-/* The edit that puts rows FIRST .. END-1 of the source in their place. */
-static struct attn_edit edit_of(const struct patch *patch, int layer, int head, size_t first,
-                                size_t end)
+struct attn_edit attn_patch_edit(const struct attn_frame *frame, enum attn_site site, int layer,
+                                 int head)
 {
-    const struct attn_dims *dims = attn_selection_dims(patch->frame.selection);
-    const bool is_matrix = attn_site_layout(patch->site) == ATTN_LAYOUT_MATRIX;
-    const size_t n_key = patch->frame.config->is_cross[layer] ? dims->n_source : dims->n_position;
-    const size_t width = is_matrix ? n_key : attn_site_width(patch->site, dims);
-    const float *data = head >= 0
-                            ? attn_capture_head(patch->frame.capture, patch->site, layer, head)
-                            : attn_capture_tensor(patch->frame.capture, patch->site, layer);
+    const struct attn_dims *dims = attn_selection_dims(frame->selection);
+    const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    const size_t n_key = frame->config->is_cross[layer] ? dims->n_source : dims->n_position;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.site = patch->site;
+    edit.site = site;
     edit.layer = layer;
     edit.head = head >= 0 ? head : ATTN_ALL_HEADS;
-    edit.row0 = first;
-    edit.row1 = end;
-    edit.col1 = width;
+    edit.col1 = is_matrix ? n_key : attn_site_width(site, dims);
     edit.op = ATTN_EDIT_REPLACE;
-    edit.data = data + first * width;
-    edit.ld = width;
+    edit.data = head >= 0 ? attn_capture_head(frame->capture, site, layer, head)
+                          : attn_capture_tensor(frame->capture, site, layer);
+    edit.ld = edit.col1;
     return edit;
+}
+
+void attn_patch_narrow(struct attn_edit *edit, size_t first, size_t end)
+{
+    edit->row0 = first;
+    edit->row1 = end;
+    edit->data += first * edit->ld;
 }
 
 /* Whether LAYER has rows of the source, and not of the text. */
@@ -341,7 +353,9 @@ static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
                 continue;
             while (end < n && has_row(patch, layer, at, end))
                 end++;
-            edits[n_edit++] = edit_of(patch, layer, patch->is_by_head ? (int)at : -1, first, end);
+            edits[n_edit] =
+                attn_patch_edit(frame, patch->site, layer, patch->is_by_head ? (int)at : -1);
+            attn_patch_narrow(&edits[n_edit++], first, end);
         }
         pieces->changes[i] = (struct attn_trial_change){edits, n_edit};
     }

@@ -20,8 +20,6 @@
 
 enum { DEFAULT_POINTS = 50, IDS_AT_ONCE = 64 };
 
-static const double pi = 3.14159265358979323846;
-
 enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
@@ -171,32 +169,6 @@ static enum attn_status find_baseline(struct attribution *a, struct attn_error *
 
 /* --- Methods ---------------------------------------------------------------------------------- */
 
-/* Point I of N of Gauss and Legendre on 0 .. 1, and its weight: a root of a polynomial, by Newton's
- * method. */
-static double find_point(size_t i, size_t n, double *weight)
-{
-    double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
-
-    for (int step = 0; step < 100; step++) {
-        double p = 1, before = 0, change;
-
-        for (size_t k = 0; k < n; k++) { /* p_k+1 from p_k and p_k-1 */
-            const double next =
-                ((2 * (double)k + 1) * x * p - (double)k * before) / ((double)k + 1);
-
-            before = p;
-            p = next;
-        }
-        slope = (double)n * (x * p - before) / (x * x - 1);
-        change = p / slope;
-        x -= change;
-        if (fabs(change) < 1e-15)
-            break;
-    }
-    *weight = 1 / ((1 - x * x) * slope * slope);
-    return (1 - x) / 2;
-}
-
 static enum attn_status integrate(struct attribution *a, struct attn_error *err)
 {
     const size_t n_point = a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
@@ -205,7 +177,7 @@ static enum attn_status integrate(struct attribution *a, struct attn_error *err)
     ATTN_TRY(find_baseline(a, err));
     for (size_t i = 0; i < n_point; i++) {
         double weight, value;
-        const double at = find_point(i, n_point, &weight);
+        const double at = attn_derivative_point(i, n_point, &weight);
 
         for (size_t j = 0; j < a->n * a->d; j++)
             a->x[j] = (float)((double)a->b[j] + at * ((double)a->e[j] - (double)a->b[j]));
@@ -364,6 +336,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attribution *a = state;
     struct attn_frame *frame = &a->frame;
     const struct attn_run *run = frame->run;
+    struct attn_derivative_options options = {.trace = &a->trace};
 
     a->args = frame->args;
     a->n = run->text.n;
@@ -381,10 +354,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         memcpy(a->e, run->text.rows, a->n * a->d * sizeof *a->e);
     else
         gather(a, run->text.ids, a->n, a->e);
-    return attn_derivative_create(
-        &a->answer,
-        a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN,
-        &a->trace, &a->derivative, err);
+    options.rule =
+        a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
+    return attn_derivative_create(&a->answer, &options, &a->derivative, err);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

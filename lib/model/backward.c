@@ -117,11 +117,26 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
 
 void attn_again_step(struct attn_backward *b)
 {
+    const struct attn_forward *f = b->f;
+
     if (attn_backward_is_over(b))
         return;
+    if (b->kept) {
+        b->at = attn_kept_layers_of(b->kept, b->layer);
+        return;
+    }
     attn_session_reset(b->again);
     b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
     b->status = attn_session_feed_layer(b->again, b->layer, b->resid[b->layer], b->n, b->err);
+    b->at = (struct attn_layer_values){.q = f->q,
+                                       .k = f->k,
+                                       .v = f->v,
+                                       .q_raw = b->q,
+                                       .k_raw = b->k,
+                                       .z = f->z,
+                                       .resid = f->resid,
+                                       .mlp = f->mlp,
+                                       .mlp_linear = f->mlp_linear};
 }
 
 /* --- the trace -------------------------------------------------------------------------------- */
@@ -272,15 +287,16 @@ static void plan(struct attn_backward *b, size_t n_goal)
                                                           .n_worker = f->n_worker},
                                                 .attention = f->attention,
                                                 .n_layer = config->n_layer,
-                                                .n_watched = n_watched_matrix(b)};
+                                                .n_watched = n_watched_matrix(b),
+                                                .has_swap = b->swaps};
 
     b->d = take(b, d);
     b->d_normed = take(b, d);
     b->product = take(b, d);
     b->unnormed = take(b, d); /* pages that no norm fills are never touched */
     b->d_branch = take(b, config->has_parallel_residual ? d : 0);
-    b->q = take(b, has_norms ? d_q : 0);
-    b->k = take(b, has_norms ? d_k : 0);
+    b->q = take(b, has_norms && !b->kept ? d_q : 0);
+    b->k = take(b, has_norms && !b->kept ? d_k : 0);
     plan_shared(b);
     plan_logits(b, n_goal);
     attn_heads_back_plan(&b->heads, &b->arena, &sizes);
@@ -327,6 +343,8 @@ enum attn_status attn_backward_create(const struct attn_model *model,
     made->model = model;
     made->asked_by = options->trace;
     made->rule = options->rule;
+    made->kept = options->kept;
+    made->swaps = options->swaps;
     made->n = options->n;
     status = build(made, options, err);
     if (status == ATTN_OK)
@@ -355,7 +373,7 @@ static int first_layer(const struct attn_backward *b)
     const int n_layer = (int)b->f->dims.n_layer;
     const attn_site_set derived = attn_sites_derived();
 
-    if (attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
+    if (b->swaps || attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
         return 0;
     for (int layer = 0; layer < n_layer; layer++)
         for (int site = 0; site < ATTN_N_SITE; site++)
@@ -384,6 +402,8 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
     b->layer = ATTN_NO_LAYER;
     b->status = ATTN_OK;
     b->err = err;
+    for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
+        attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->pool);
     attn_output_back(b, goal);
     check_finite(b, ATTN_NO_LAYER);
     for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);

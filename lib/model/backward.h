@@ -7,16 +7,18 @@
  *     attn_backward_free(backward);
  *
  * Of the forward pass the residual stream into each layer is kept, by the caller. Each layer is
- * computed again from it, as far as its gradients read, and then gone through from its end to its
- * beginning; so layers come last to first. No gradient of a weight is computed.
+ * computed again from it, as far as its gradients read, unless that was kept, too; then it is gone
+ * through from its end to its beginning. So layers come last to first. No gradient of a weight is
+ * computed.
  *
- * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, or what is
- * watched.
+ * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, what is
+ * watched, or what was kept.
  */
 #ifndef ATTN_MODEL_BACKWARD_H
 #define ATTN_MODEL_BACKWARD_H
 
 #include "attention/backward.h"
+#include "model/kept_layers.h"
 #include "model/session.h"
 
 struct attn_backward;
@@ -30,6 +32,8 @@ struct attn_backward_options {
                                                created */
     struct attn_pool *pool;                 /* borrowed; NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
+    const struct attn_kept_layers *kept;    /* of the same feed as RESID; borrowed, or NULL */
+    const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
     bool reads_once;                        /* as of sessions; and gemm and isa likewise */
     enum attn_gemm gemm;
     enum attn_isa isa;

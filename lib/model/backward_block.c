@@ -39,12 +39,12 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
 /* From d attn_out in b->d to b->d_normed, of what q, k and v are made of. */
 static void back_heads(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const float *d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->f->z, b->d);
+    const float *d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, b->d);
 
     attn_linear_back(b, ATTN_SITE_Z_GRAD, &w->out, d_out, b->d_z);
     attn_attention_back(b);
-    attn_rotary_back(b, ATTN_SITE_Q_GRAD, &w->q_norm, b->q, b->d_q);
-    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->k, b->d_k);
+    attn_rotary_back(b, ATTN_SITE_Q_GRAD, &w->q_norm, b->at.q_raw, b->d_q);
+    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
     attn_linear_back(b, ATTN_N_SITE, &w->q, b->d_q, b->d_normed);
     attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
     attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
@@ -74,7 +74,7 @@ static void back_sequential(struct attn_backward *b, const struct attn_block_wei
     if (has_mlp) {
         attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
         back_mlp(b, w);
-        attn_norm_back(b, &w->ln2, b->f->resid, b->d_normed, b->d_normed);
+        attn_norm_back(b, &w->ln2, b->at.resid, b->d_normed, b->d_normed);
         attn_add_back(b, b->d_normed, b->d);
     }
     attn_residual_back(b, has_mlp ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,

@@ -1,9 +1,8 @@
 /*
  * backward_internal.h - what going back works on, and its lines. For backward*.c.
  *
- * A layer is computed again by a session of its own, whose buffers keep what the layer's gradients
- * read: f->q, f->k, f->v (those that scores are made of), f->z, f->resid (the stream before the
- * MLP), f->mlp and f->mlp_linear (before the activation). d_NAME is the gradient of NAME.
+ * b->at is what the layer's gradients read. It was kept during the feed, or the layer is computed
+ * again by a session of its own, whose buffers keep it. d_NAME is the gradient of NAME.
  *
  * A line takes the gradient of what its line in block.c computes to the gradient of what that
  * reads, and visits the sites of the latter: the trace gets them. After the first failure it does
@@ -27,8 +26,11 @@ struct attn_backward {
     size_t n;               /* positions */
 
     const float *const *resid; /* [n_layer + 1], of the run */
+    const struct attn_kept_layers *kept;
+    const struct attn_heads_swap *swaps;
     int layer;
-    enum attn_status status; /* the first failure */
+    struct attn_layer_values at; /* of that layer */
+    enum attn_status status;     /* the first failure */
     struct attn_error *err;
 
     struct attn_arena arena; /* owns what follows */
@@ -37,7 +39,7 @@ struct attn_backward {
     float *d_branch;         /* [n, D] of the stream, through a parallel MLP */
     float *unnormed;         /* [n, D] what a norm after attention or MLP reads */
     float *product;          /* [n, D] on its way into a sum */
-    float *q, *k;            /* before their norms; NULL: they have none */
+    float *q, *k;            /* before their norms, computed again; NULL: they have none */
     float *d_mlp, *d_mlp_linear;
     float *d_q, *d_k, *d_v, *d_z;   /* where those were */
     float *logits, *raw, *d_logits; /* [n_logit_row, V]; raw: before the soft cap */
@@ -57,7 +59,7 @@ void attn_block_back(struct attn_backward *b, int layer);
 
 /* --- lines (backward_step.c) ------------------------------------------------------------------ */
 
-/* The tensors of b->layer that its gradients read. */
+/* The tensors of b->layer that its gradients read: b->at. */
 void attn_again_step(struct attn_backward *b);
 
 /* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */

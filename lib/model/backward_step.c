@@ -73,8 +73,8 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
 {
     struct attn_backward *b = work->b;
     const bool is_gated = b->model->config.has_gated_mlp;
-    const struct attn_activation_back rows = {.x = b->f->mlp + first,
-                                              .u = is_gated ? b->f->mlp_linear + first : NULL,
+    const struct attn_activation_back rows = {.x = b->at.mlp + first,
+                                              .u = is_gated ? b->at.mlp_linear + first : NULL,
                                               .dy = b->d_mlp + first,
                                               .du = is_gated ? b->d_mlp_linear + first : NULL,
                                               .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
@@ -216,9 +216,9 @@ void attn_mlp_post_again(struct attn_backward *b, float *out)
 
     if (attn_backward_is_over(b))
         return;
-    memcpy(out, f->mlp, n * sizeof *out);
+    memcpy(out, b->at.mlp, n * sizeof *out);
     if (b->model->config.has_gated_mlp)
-        kernels->gate(f->activation, out, f->mlp_linear, n);
+        kernels->gate(f->activation, out, b->at.mlp_linear, n);
     else
         kernels->activate(f->activation, out, n);
 }
@@ -261,15 +261,16 @@ void attn_attention_back(struct attn_backward *b)
                                     .n = b->n,
                                     .n_head = f->dims.n_head,
                                     .n_kv_head = f->dims.n_kv_head,
-                                    .q = f->q,
-                                    .k = f->k,
-                                    .v = f->v,
-                                    .z = f->z,
+                                    .q = b->at.q,
+                                    .k = b->at.k,
+                                    .v = b->at.v,
+                                    .z = b->at.z,
                                     .dz = b->d_z,
                                     .dq = b->d_q,
                                     .dk = b->d_k,
                                     .dv = b->d_v,
                                     .watched = attn_heads_back_watched(selection, b->layer),
+                                    .swap = b->swaps ? &b->swaps[b->layer] : NULL,
                                     .selection = selection,
                                     .is_stopped = is_stopped,
                                     .emit = emit,

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/table_internal.h"
 #include "encode/embed.h"
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
@@ -182,6 +183,20 @@ static enum attn_status flush(struct table_page *page, struct attn_error *err)
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
+/* What holds for all rows. */
+static void push_about(struct table_page *page)
+{
+    const struct attn_table *about = attn_table_about(page->table);
+
+    for (size_t i = 0; about && i < attn_table_n_column(about); i++) {
+        const struct attn_cell cell = attn_table_cell(about, 0, i);
+
+        attn_json_line(&page->json);
+        attn_table_push_cells(&page->json, attn_table_column(about, i), &cell, 1,
+                              page->style.precision);
+    }
+}
+
 static enum attn_status write_rows(struct table_page *page, struct attn_error *err)
 {
     struct attn_json_writer *json = &page->json;
@@ -195,6 +210,7 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
         attn_json_integer(attn_json_key(json, "schema"), ATTN_JSON_SCHEMA);
         attn_json_line(json);
         attn_json_text(attn_json_key(json, "table"), attn_table_name(page->table));
+        push_about(page);
         attn_json_line(json);
         attn_json_begin(attn_json_key(json, "rows"), '[');
     }

@@ -9,6 +9,8 @@ from support import KEYS, TEXT, TestCase, cli, cli_table, model, needs_cli
 
 ANSWER = ["--target", " are", "--foil", " is"]
 HOW = dict(target=" are", foil=" is")
+KEY = "The key to the cabinet"
+PAIR = ["--clean", "The keys to the cabinet", "--corrupted", KEY, *ANSWER]
 
 
 class Tables(TestCase):
@@ -45,6 +47,10 @@ class Tables(TestCase):
                  m.attribute(KEYS, method="attnlrp", merge_words=True, **HOW)),
                 (["attribute", "--method", "attn_x_grad", "--limit", "7", *ANSWER, KEYS],
                  m.attribute(KEYS, method="attn_x_grad", limit=7, **HOW)),
+                (["patch", "--estimate", "ig:2", "--sites", "z", "--by", "position", "--verify", "3:1", *PAIR],
+                 m.patch(KEYS, KEY, site="z", estimate="ig:2", by="position", verify=3, seed=1, **HOW)),
+                (["patch", "--estimate", "atp", "--sites", "mlp_post", "--limit", "4", "--direction", "noise", *PAIR],
+                 m.patch(KEYS, KEY, site="mlp_post", estimate="atp", limit=4, direction="noise", **HOW)),
                 (["score", KEYS], m.score(KEYS)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
                 (["heads", "--similarity", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
@@ -63,6 +69,19 @@ class Tables(TestCase):
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-7, err_msg=str(where))
         else:
             self.assertEqual(ours, theirs, where)
+
+    def test_estimates(self):
+        m = model()
+        t = m.patch("The keys to the cabinet", KEY, site="q", estimate="atp", verify=4, by="position", **HOW)
+        self.assertEqual(t.columns, ["part", "layer", "head", "position", "token", "estimate", "value", "effect", "check"])
+        self.assertEqual((len(t), t.info["top"]["n"], t.info["random"]["n"]), (2 + 4 * 8 * 5, 4, 4))
+        self.assertGreater(t.info["top"]["pearson"], 0.5)
+        self.assertIn("direction restore", t.notes[0])
+        self.assertIn("estimated effect", t._repr_svg_())
+        for problem, arguments in ((TypeError, {"estimate": "atp", "control": 3}), (TypeError, {"by": "position"}),
+                                   (ValueError, {"estimate": "foo"}), (attn.InvalidError, {"site": "mlp_post"})):
+            with self.assertRaises(problem):
+                m.patch("The keys to the cabinet", KEY, **HOW, **arguments)
 
     def test_columns(self):
         t = model().heads(KEYS)

@@ -118,6 +118,9 @@ class Pictures(TestCase):
                 (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
                 (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
                 (["attribute", "--by", "token", *ANSWER, KEYS], m.attribute(KEYS, by_token=True, **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z", "--by", "position",
+                  "--estimate", "atp"],
+                 m.patch(KEYS, "The key to the cabinet", site="z", by="position", estimate="atp", **HOW)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet"))):
             theirs = cli(arguments[0], "-q", "-m", "fable", *arguments[1:], "--svg", "-").decode()
             picture = table if isinstance(table, attn.Picture) else table.plot()

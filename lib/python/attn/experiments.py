@@ -27,6 +27,7 @@ _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOK
             "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
             "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE}
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
+_ESTIMATES = {"atp": c.ATTN_ESTIMATE_ATP, "relp": c.ATTN_ESTIMATE_RELP, "ig": c.ATTN_ESTIMATE_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
@@ -236,9 +237,36 @@ def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
             "mlp": "without the MLP of each layer", "layers": "without each layer"}.get(parts, "without each neuron")
 
 
+def _estimate(question, model, texts, options, *, site, direction, seed, estimate, verify, by, limit, answer) -> Table:
+    name, _, points = estimate.partition(":")
+    args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
+    fill_input(args.corrupted, texts[1], "corrupted", question.keep)
+    args.method = choice(name, _ESTIMATES, "estimate")
+    if points:
+        args.n_point = int(points)
+    args.site = terminated(site, "site")
+    args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
+    args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
+    args.n_verified, args.seed, args.n_most = verify, seed, limit
+    fill_answer(args.answer, question.keep, **answer)
+    table = question.answer("attn_patch_estimate", args, found, rows="layer", values="estimate", positions="position",
+                            text_name="clean", other=_only_text(texts[1]), other_name="corrupted",
+                            answer=(answer["target"], answer["foil"], answer["metric"]),
+                            quantity="estimated share of the clean answer lost" if args.is_to_noise else "estimated effect")
+    for name in ("top", "random"):
+        table.info[name] = {field: getattr(getattr(found, name), field) for field, _ in c.attn_estimate_check._fields_}
+    units = [name for name in table.columns if name in ("head", "kv_head", "neuron", "position")]
+    detail = units[0] if len(units) > 1 else None
+    table._drawn.update(columns=units[-1], detail=detail,
+                        asked=f"of patching {site} of each {'head and ' if detail else ''}{units[-1]}")
+    table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
+    return table
+
+
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          corrupted_source=None, **options) -> Table:
+          corrupted_source=None, estimate: str | None = None, verify: int = 10, by: str = "part", limit: int = 0,
+          **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -247,10 +275,22 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
-    info        clean and corrupted: the metric of both runs
+    estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
+                each, the 20 largest or `limit`. The `verify` largest are patched, and as many others, drawn by `seed`
+    by          of estimates for a site with heads: "position" gives rows [layer, head, position]
+    info        clean and corrupted: the metric of both runs; of estimates top and random, how they agree with effects
+                (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
     question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
+    if estimate is not None:
+        if positions is not None or control or corrupted_source is not None or question.study:
+            raise TypeError("positions, control, corrupted_source and items need estimate=None")
+        return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
+                         estimate=estimate, verify=verify, by=by, limit=limit,
+                         answer={"target": target, "foil": foil, "at": at, "metric": metric})
+    if by != "part":
+        raise TypeError("by needs an estimate")
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
     if corrupted_source is not None:

@@ -1,0 +1,525 @@
+/*
+ * part_sums.c - see part_sums.h. A feed of the source keeps what differs, one of the base takes it
+ * to differences, and each way back multiplies its gradients by them, in double precision, row by
+ * row in the order in which they come.
+ */
+#include "experiment/part_sums.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "experiment/derivative.h"
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STORES = 5 };
+
+/* A tensor of all layers, rows of all heads side by side. */
+struct store {
+    enum attn_site site;
+    bool is_of_source, is_of_base; /* both: the difference */
+    size_t width;
+    float *rows; /* [n_layer, n, width] owns */
+};
+
+struct attn_part_sums {
+    struct attn_part_sums_options options;
+    const struct attn_config *config;
+    struct attn_dims dims;
+    size_t n, n_layer, n_head, n_unit, n_row;
+    bool is_swapped; /* the softmax is made again */
+    double base, source;
+    double *sums;  /* [n_layer, n_unit, n_row] owns */
+    double weight; /* of the way back that runs */
+
+    struct store stores[MOST_STORES];
+    size_t n_store;
+    enum { SOURCE, BASE, POINTS } phase;     /* what is fed; of points between nothing is stored */
+    struct attn_selection *watched, *wanted; /* own; of feeds, of ways back */
+    struct attn_trace feed_trace, trace;
+    struct attn_derivative *derivative; /* owns */
+
+    struct attn_heads_swap *swaps; /* [n_layer] owns */
+    size_t n_variant;
+    double *swap_sums;    /* [n_layer, n_variant, n_head, n] owns */
+    float *factors;       /* [2, n_layer, n_variant, n] owns: own and scale; NULL: 1 */
+    float *x, *from, *to; /* [n, D] own: embeddings */
+    size_t n_feed;
+};
+
+/* --- Stores ----------------------------------------------------------------------------------- */
+
+static bool is_of_keys(const struct attn_part_sums *s)
+{
+    return attn_site_layout(s->options.site) == ATTN_LAYOUT_KEY;
+}
+
+static struct store *add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
+                               bool is_of_base)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+    struct store *store = &s->stores[s->n_store++];
+
+    *store = (struct store){.site = site, .is_of_source = is_of_source, .is_of_base = is_of_base};
+    store->width =
+        attn_site_width(site, &s->dims) * (layout == ATTN_LAYOUT_QUERY ? s->n_head
+                                           : layout == ATTN_LAYOUT_KEY ? s->dims.n_kv_head
+                                                                       : 1);
+    return store;
+}
+
+static const float *find_rows(const struct attn_part_sums *s, enum attn_site site,
+                              bool is_of_source, int layer)
+{
+    for (size_t i = 0; i < s->n_store; i++) {
+        const struct store *store = &s->stores[i];
+
+        if (store->site == site && store->is_of_source == is_of_source)
+            return store->rows + (size_t)layer * s->n * store->width;
+    }
+    return NULL;
+}
+
+/* Copies the rows of EVENT into STORE, or takes them off what is there. */
+static void keep_rows(const struct attn_part_sums *s, struct store *store,
+                      const struct attn_trace_event *event, bool is_subtracted)
+{
+    const size_t first = event->head > 0 ? (size_t)event->head * event->n_col : 0;
+
+    for (size_t i = 0; i < event->n_row; i++) {
+        const float *x = event->data + i * event->ld;
+        float *row =
+            store->rows + ((size_t)event->layer * s->n + event->row0 + i) * store->width + first;
+
+        if (!is_subtracted)
+            memcpy(row, x, event->n_col * sizeof *row);
+        for (size_t j = 0; is_subtracted && j < event->n_col; j++)
+            row[j] -= x[j];
+    }
+}
+
+/* An attn_trace_fn, of the feeds. */
+static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct attn_part_sums *s = user;
+
+    (void)err;
+    for (size_t i = 0; s->phase != POINTS && i < s->n_store; i++) {
+        struct store *store = &s->stores[i];
+
+        if (store->site == event->site &&
+            (s->phase == SOURCE ? store->is_of_source : store->is_of_base))
+            keep_rows(s, store, event, s->phase == BASE && store->is_of_source);
+    }
+    return ATTN_OK;
+}
+
+/* --- What is summed --------------------------------------------------------------------------- */
+
+static double *sums_of(const struct attn_part_sums *s, int layer, size_t unit)
+{
+    return s->sums + ((size_t)layer * s->n_unit + unit) * s->n_row;
+}
+
+static bool has_row(const struct attn_part_sums *s, size_t row)
+{
+    return !s->options.rows || s->options.rows[row] != 0;
+}
+
+/* An attn_trace_fn, of a way back: gradients of the site. */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_part_sums *s = user;
+    const struct store *store = &s->stores[0];
+    const size_t head = event->head > 0 ? (size_t)event->head : 0, n = event->n_col;
+
+    (void)err;
+    for (size_t i = 0; !s->is_swapped && i < event->n_row; i++) {
+        const size_t row = event->row0 + i;
+        const float *g = event->data + i * event->ld;
+        const float *x =
+            store->rows + ((size_t)event->layer * s->n + row) * store->width + head * n;
+        double *sums = sums_of(s, event->layer, head), sum = 0;
+
+        if (!has_row(s, row))
+            continue;
+        if (s->options.site == ATTN_SITE_MLP_POST) {
+            for (size_t j = 0; j < n; j++)
+                sums[j] += s->weight * ((double)x[j] * (double)g[j]);
+            continue;
+        }
+        for (size_t j = 0; j < n; j++)
+            sum += (double)x[j] * (double)g[j];
+        sums[row] += s->weight * sum;
+    }
+    return ATTN_OK;
+}
+
+/* Adds what a way back has found of other scores. Of heads that do not depend on each other a part
+ * has its own, or those of its group; else all that changed with it. */
+static void take_swapped(struct attn_part_sums *s)
+{
+    const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
+
+    for (size_t layer = 0; layer < s->n_layer; layer++)
+        for (size_t unit = 0; unit < s->n_unit; unit++) {
+            const bool is_alone = s->n_variant == 1;
+            const size_t variant = is_alone ? 0 : unit;
+            const size_t first = is_alone ? unit * n_group : 0;
+            const size_t n_head = is_alone ? n_group : s->n_head;
+            const double *found =
+                s->swap_sums + ((layer * s->n_variant + variant) * s->n_head + first) * s->n;
+            double *sums = sums_of(s, (int)layer, unit);
+
+            for (size_t h = 0; h < n_head; h++)
+                for (size_t row = 0; row < s->n; row++)
+                    if ((is_of_keys(s) && !s->options.is_each) || has_row(s, row))
+                        sums[row] += s->weight * found[h * s->n + row];
+        }
+}
+
+/* --- Other scores ----------------------------------------------------------------------------- */
+
+/* 1 / sqrt(mean of the squares + eps), by the sums of squares of N heads, of which head CHANGED has
+ * OTHER. */
+static double scale_of(const struct attn_part_sums *s, const double *squares, size_t n,
+                       size_t changed, const double *other)
+{
+    double sum = 0;
+
+    for (size_t h = 0; h < n; h++)
+        sum += h == changed ? other[h] : squares[h];
+    return 1 / sqrt(sum / (double)(n * s->dims.d_head) + (double)s->config->norm_eps);
+}
+
+/* SQUARES [n_unit]: the sums of the squares of each head of a row. */
+static void add_squares(const struct attn_part_sums *s, const float *row, double *squares)
+{
+    for (size_t h = 0; h < s->n_unit; h++) {
+        squares[h] = 0;
+        for (size_t e = 0; e < s->dims.d_head; e++) {
+            const double x = (double)row[h * s->dims.d_head + e];
+
+            squares[h] += x * x;
+        }
+    }
+}
+
+/* Where the heads of q, or of k, are normalized together: what of the norm is another, when one of
+ * them comes from the source. */
+static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error *err)
+{
+    const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
+    double *squares = attn_alloc(2 * s->n_unit, sizeof *squares, err);
+    double *others = squares + s->n_unit;
+
+    if (!squares)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0; at < s->n_layer * s->n; at++) {
+        const int layer = (int)(at / s->n);
+        const size_t row = at % s->n;
+
+        add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
+        add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
+        for (size_t h = 0; h < s->n_variant; h++) {
+            const double now = scale_of(s, squares, s->n_unit, h, others);
+            float *own = s->factors + ((size_t)layer * s->n_variant + h) * s->n + row;
+
+            own[0] = (float)(now / scale_of(s, others, s->n_unit, SIZE_MAX, NULL));
+            own[n_factor] = (float)(now / scale_of(s, squares, s->n_unit, SIZE_MAX, NULL));
+        }
+    }
+    attn_free(squares);
+    return ATTN_OK;
+}
+
+static enum attn_site site_of_scores(const struct attn_part_sums *s, bool is_key)
+{
+    const bool is_turned = s->config->positions == ATTN_POSITIONS_ROTARY;
+
+    if (is_key)
+        return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
+    return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
+}
+
+static void fill_swaps(struct attn_part_sums *s)
+{
+    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const bool is_key = is_of_keys(s);
+    const size_t n_each = s->n_variant * s->n;
+
+    for (int layer = 0; layer < (int)s->n_layer; layer++) {
+        float *own = s->factors ? s->factors + (size_t)layer * n_each : NULL;
+
+        s->swaps[layer] = (struct attn_heads_swap){
+            .q = is_key ? NULL : find_rows(s, q, true, layer),
+            .k = s->options.site == ATTN_SITE_Q ? NULL : find_rows(s, k, true, layer),
+            .is_each = s->options.is_each,
+            .keys = is_key && !s->options.is_each ? s->options.rows : NULL,
+            .n_variant = s->n_variant,
+            .own = own,
+            .scale = own ? own + s->n_layer * n_each : NULL,
+            .sums = s->swap_sums + (size_t)layer * n_each * s->n_head};
+        if (s->options.method == ATTN_ESTIMATE_IG) {
+            s->swaps[layer].base_q = find_rows(s, q, false, layer);
+            s->swaps[layer].base_k = find_rows(s, k, false, layer);
+        }
+    }
+}
+
+static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *err)
+{
+    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+    const bool is_joined =
+        s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
+
+    s->n_variant = is_joined ? s->n_unit : 1;
+    if (s->options.site != ATTN_SITE_Q)
+        add_store(s, k, true, false);
+    if (!is_of_keys(s))
+        add_store(s, q, true, false);
+    if (is_ig) {
+        add_store(s, q, false, true);
+        add_store(s, k, false, true);
+    }
+    if (is_joined) {
+        add_store(s, s->options.site, true, false);
+        add_store(s, s->options.site, false, true);
+        s->factors = attn_alloc(2 * s->n_layer, s->n_variant * s->n * sizeof *s->factors, err);
+    }
+    s->swaps = attn_alloc(s->n_layer, sizeof *s->swaps, err);
+    s->swap_sums =
+        attn_alloc(s->n_layer, s->n_variant * s->n_head * s->n * sizeof *s->swap_sums, err);
+    return s->swaps && s->swap_sums && (s->factors || !is_joined) ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* --- Feeds ------------------------------------------------------------------------------------ */
+
+static void note_feed(struct attn_part_sums *s)
+{
+    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+
+    s->n_feed++;
+    if (s->options.on_progress)
+        s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
+}
+
+/* One way back, from the feed before. */
+static enum attn_status go_back(struct attn_part_sums *s, double weight, struct attn_error *err)
+{
+    s->weight = weight;
+    if (s->is_swapped)
+        memset(s->swap_sums, 0,
+               s->n_layer * s->n_variant * s->n_head * s->n * sizeof *s->swap_sums);
+    ATTN_TRY(attn_derivative_go_back(s->derivative, err));
+    if (s->is_swapped)
+        take_swapped(s);
+    return ATTN_OK;
+}
+
+static void gather(const struct attn_run *run, size_t n_float, float *x)
+{
+    if (run->text.rows)
+        memcpy(x, run->text.rows, n_float * sizeof *x);
+    else
+        attn_model_gather(run->model, attn_kernels_find(ATTN_ISA_BEST), run->text.ids, run->text.n,
+                          x);
+}
+
+/* The mean of gradients at points between the embeddings of the base and of the source. */
+static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *err)
+{
+    for (size_t i = 0; i < s->options.n_point; i++) {
+        double weight, value;
+        const double at = attn_derivative_point(i, s->options.n_point, &weight);
+
+        for (size_t j = 0; j < s->n * s->dims.d_model; j++)
+            s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
+        ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
+        ATTN_TRY(go_back(s, weight, err));
+        note_feed(s);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *err)
+{
+    struct attn_answer answer = *s->options.answer;
+
+    answer.run = s->options.source;
+    ATTN_TRY(attn_derivative_look(s->derivative, &answer, s->to, &s->source, err));
+    note_feed(s);
+    s->phase = BASE;
+    ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &s->base, err));
+    s->phase = POINTS;
+    note_feed(s);
+    if (s->factors)
+        ATTN_TRY(find_factors(s, err));
+    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : go_back(s, 1, err);
+}
+
+/* --- Life ------------------------------------------------------------------------------------- */
+
+static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
+{
+    const attn_site_set gradient = s->is_swapped
+                                       ? ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)
+                                       : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
+    struct attn_dims dims = s->dims;
+    attn_site_set watched = 0;
+
+    for (size_t i = 0; i < s->n_store; i++)
+        watched |= ATTN_SITE_BIT(s->stores[i].site);
+    dims.sites |= gradient;
+    ATTN_TRY(attn_selection_create(&s->dims, &s->watched, err));
+    ATTN_TRY(attn_selection_set_sites(s->watched, watched, err));
+    ATTN_TRY(attn_selection_create(&dims, &s->wanted, err));
+    s->feed_trace = (struct attn_trace){s->watched, on_feed, s};
+    s->trace = (struct attn_trace){s->wanted, on_gradient, s};
+    return attn_selection_set_sites(s->wanted, gradient, err);
+}
+
+static enum attn_status allocate(struct attn_part_sums *s, struct attn_error *err)
+{
+    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+    const size_t row = s->dims.d_model * sizeof(float);
+
+    for (size_t i = 0; i < s->n_store; i++) {
+        struct store *store = &s->stores[i];
+
+        store->rows = attn_alloc_uninitialized(
+            s->n_layer, attn_size_mul(attn_size_mul(s->n, store->width), sizeof(float)), err);
+        if (!store->rows)
+            return ATTN_NO_MEMORY;
+    }
+    s->sums = attn_alloc(s->n_layer * s->n_unit, s->n_row * sizeof *s->sums, err);
+    s->from = attn_alloc_uninitialized(s->n, row, err);
+    s->to = attn_alloc_uninitialized(s->n, row, err);
+    s->x = attn_alloc_uninitialized(is_ig ? s->n : 1, row, err);
+    return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
+{
+    const struct attn_run *run = s->options.answer->run;
+    struct attn_derivative_options options = {
+        .rule = s->options.method == ATTN_ESTIMATE_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
+        .trace = &s->trace,
+        .kept_bytes = s->options.kept_bytes};
+
+    if (s->is_swapped)
+        ATTN_TRY(plan_swaps(s, err));
+    else
+        add_store(s, s->options.site, true, true);
+    ATTN_TRY(choose(s, err));
+    ATTN_TRY(allocate(s, err));
+    if (s->is_swapped)
+        fill_swaps(s);
+    gather(run, s->n * s->dims.d_model, s->from);
+    gather(s->options.source, s->n * s->dims.d_model, s->to);
+    options.watched = &s->feed_trace;
+    options.swaps = s->swaps;
+    return attn_derivative_create(s->options.answer, &options, &s->derivative, err);
+}
+
+/* All that found the sums. */
+static void release_work(struct attn_part_sums *s)
+{
+    attn_derivative_free(s->derivative);
+    attn_selection_free(s->watched);
+    attn_selection_free(s->wanted);
+    for (size_t i = 0; i < s->n_store; i++)
+        attn_free(s->stores[i].rows);
+    attn_free(s->swaps);
+    attn_free(s->swap_sums);
+    attn_free(s->factors);
+    attn_free(s->x);
+    attn_free(s->from);
+    attn_free(s->to);
+    s->derivative = NULL;
+    s->watched = s->wanted = NULL;
+    s->n_store = 0;
+    s->swaps = NULL;
+    s->swap_sums = NULL;
+    s->factors = s->x = s->from = s->to = NULL;
+}
+
+enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
+                                     struct attn_part_sums **sums, struct attn_error *err)
+{
+    const struct attn_run *run = options->answer->run;
+    const enum attn_site_layout layout = attn_site_layout(options->site);
+    struct attn_part_sums *s = attn_alloc(1, sizeof *s, err);
+    enum attn_status status;
+
+    if (!s)
+        return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
+    s->options = *options;
+    s->config = attn_model_config(run->model);
+    s->n = run->text.n;
+    s->dims = attn_config_dims(s->config, s->n);
+    s->n_layer = s->dims.n_layer;
+    s->n_head = s->dims.n_head;
+    s->is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||
+                    options->site == ATTN_SITE_PATTERN;
+    s->n_unit = options->site == ATTN_SITE_MLP_POST ? s->dims.d_mlp
+                : layout == ATTN_LAYOUT_VECTOR      ? 1
+                : layout == ATTN_LAYOUT_KEY         ? s->dims.n_kv_head
+                                                    : s->n_head;
+    s->n_row = options->site == ATTN_SITE_MLP_POST ? 1 : s->n;
+    status = build(s, err);
+    if (status == ATTN_OK)
+        status = feed_all(s, err);
+    release_work(s);
+    if (status == ATTN_OK)
+        *sums = s;
+    else
+        attn_part_sums_free(s);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+double attn_part_sums_base(const struct attn_part_sums *sums)
+{
+    return sums->base;
+}
+
+double attn_part_sums_source(const struct attn_part_sums *sums)
+{
+    return sums->source;
+}
+
+size_t attn_part_sums_n_unit(const struct attn_part_sums *sums)
+{
+    return sums->n_unit;
+}
+
+size_t attn_part_sums_n_row(const struct attn_part_sums *sums)
+{
+    return sums->n_row;
+}
+
+const double *attn_part_sums_of(const struct attn_part_sums *sums, int layer, size_t unit)
+{
+    return sums_of(sums, layer, unit);
+}
+
+size_t attn_part_sums_n_feed(const struct attn_part_sums *sums)
+{
+    return sums->n_feed;
+}
+
+void attn_part_sums_free(struct attn_part_sums *sums)
+{
+    if (!sums)
+        return;
+    release_work(sums);
+    attn_free(sums->sums);
+    attn_free(sums);
+}

@@ -1,0 +1,490 @@
+/*
+ * test_patch_estimate.c - estimates of patches against tests/golden/estimates.csv, which automatic
+ * differentiation in float64 made (PROVENANCE.md): every site, method and direction of five models.
+ * The same bits however they are computed, and those of attn_patch where they are checked.
+ */
+#include "extra.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_IDS = 400, N_METHOD = 3, MOST_ROWS = 20000 };
+
+/* A model with a question. */
+struct pair {
+    struct attn_host *host;
+    struct attn_request request;
+    int32_t clean[MOST_IDS], corrupted[MOST_IDS], answer[2];
+    size_t n;
+    struct attn_error err;
+};
+
+static void open_model(struct pair *pair, const char *name, const struct attn_host_options *options)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s%s", strcmp(name, "fable") == 0 ? "" : "tests/fixtures/", name);
+    attn_host_free(pair->host);
+    pair->host = NULL;
+    pair->request = ATTN_REQUEST_DEFAULT;
+    ck_assert_msg(attn_host_open(path, options, &pair->host, &pair->err) == ATTN_OK, "%s: %s", path,
+                  pair->err.message);
+    pair->request.input.ids = pair->clean;
+}
+
+static struct attn_patch_estimate_args args_of(const struct pair *pair, const char *site)
+{
+    struct attn_patch_estimate_args args = ATTN_PATCH_ESTIMATE_ARGS_DEFAULT;
+
+    args.corrupted = (struct attn_input){.ids = pair->corrupted, .n_id = pair->n};
+    args.answer =
+        (struct attn_answer_args){.target_id = &pair->answer[0], .foil_id = &pair->answer[1]};
+    args.site = site;
+    args.n_verified = 0;
+    return args;
+}
+
+static struct attn_table *estimate(struct pair *pair, const struct attn_patch_estimate_args *args)
+{
+    struct attn_patch_estimate_sum sum;
+    struct attn_table *table;
+
+    pair->request.input.n_id = pair->n;
+    ck_assert_msg(attn_patch_estimate(pair->host, &pair->request, args, &table, &sum, &pair->err) ==
+                      ATTN_OK,
+                  "%s: %s", args->site, pair->err.message);
+    return table;
+}
+
+static struct attn_cell cell_of(const struct attn_table *table, size_t row, const char *name)
+{
+    size_t column = 0;
+
+    while (strcmp(attn_table_column(table, column)->name, name) != 0)
+        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
+    return attn_table_cell(table, row, column);
+}
+
+/* A text of N made-up tokens, and another. */
+static void make_up(struct pair *pair, size_t n)
+{
+    const int32_t n_vocab = (int32_t)attn_model_config(attn_host_model(pair->host))->n_vocab;
+
+    pair->n = n;
+    for (size_t i = 0; i < n; i++) {
+        pair->clean[i] = (int32_t)(i * 37 + 11) % n_vocab;
+        pair->corrupted[i] = i % 7 == 3 ? (int32_t)(i * 11 + 5) % n_vocab : pair->clean[i];
+    }
+    pair->answer[0] = n_vocab / 3;
+    pair->answer[1] = n_vocab / 2;
+}
+
+/* --- float64 ---------------------------------------------------------------------------------- */
+
+/* "1 2 3 / 1 4 3 / 7 8" */
+static void read_question(struct pair *pair, char *text)
+{
+    int32_t *lists[] = {pair->clean, pair->corrupted, pair->answer};
+    size_t n[3] = {0};
+
+    for (size_t list = 0; *text != '\0' && *text != '\n';)
+        if (*text == '/') {
+            ck_assert(++list < 3);
+            text++;
+        } else {
+            ck_assert(n[list] < 2 || list < 2);
+            lists[list][n[list]++] = (int32_t)strtol(text, &text, 10);
+            text += strspn(text, " ");
+        }
+    ck_assert_uint_eq(n[0], n[1]);
+    ck_assert_uint_eq(n[2], 2);
+    pair->n = n[0];
+}
+
+/* A line of the golden file. */
+struct golden {
+    char site[16], direction[16], by[16], layer[8], head[8], position[8];
+    double estimates[N_METHOD]; /* NaN: none */
+};
+
+static void read_golden(char *line, struct golden *golden)
+{
+    char *fields[9], *at = line;
+
+    for (size_t i = 0; i < 9; i++) {
+        fields[i] = at;
+        at = strchr(at, ',');
+        ck_assert(at);
+        *at++ = '\0';
+    }
+    snprintf(golden->site, sizeof golden->site, "%s", fields[0]);
+    snprintf(golden->direction, sizeof golden->direction, "%s", fields[1]);
+    snprintf(golden->by, sizeof golden->by, "%s", fields[2]);
+    snprintf(golden->layer, sizeof golden->layer, "%s", fields[3]);
+    snprintf(golden->head, sizeof golden->head, "%s", fields[4]);
+    snprintf(golden->position, sizeof golden->position, "%s", fields[5]);
+    for (size_t i = 0; i < N_METHOD; i++)
+        golden->estimates[i] = fields[6 + i][0] != '\0' ? strtod(fields[6 + i], NULL) : (double)NAN;
+}
+
+static bool is_number(const struct attn_table *table, size_t row, const char *name,
+                      const char *expected)
+{
+    return expected[0] == '\0' ||
+           cell_of(table, row, name).integer == (int64_t)strtol(expected, NULL, 10);
+}
+
+/* The rows of GOLDEN [n], of one site, direction and kind. */
+static void check_rows(struct pair *pair, const struct golden *golden, size_t n)
+{
+    struct attn_patch_estimate_args args = args_of(pair, golden->site);
+    const bool is_of_keys = strcmp(golden->site, "k") == 0 || strcmp(golden->site, "v") == 0;
+
+    args.is_to_noise = strcmp(golden->direction, "noise") == 0;
+    args.is_by_position = strcmp(golden->by, "position") == 0;
+    for (int method = 0; method < N_METHOD; method++) {
+        struct attn_table *table;
+        double largest = 0;
+
+        args.method = (enum attn_estimate_method)method;
+        if (isnan(golden->estimates[method]))
+            continue;
+        table = estimate(pair, &args);
+        ck_assert_uint_eq(attn_table_n_row(table), n + 2);
+        for (size_t i = 0; i < n; i++)
+            largest = fmax(largest, fabs(golden[i].estimates[method]));
+        for (size_t i = 0; i < n; i++) {
+            const double expected = golden[i].estimates[method];
+            const double found = cell_of(table, i + 2, "estimate").real;
+
+            ck_assert(is_number(table, i + 2, "layer", golden[i].layer) &&
+                      is_number(table, i + 2, is_of_keys ? "kv_head" : "head", golden[i].head) &&
+                      is_number(table, i + 2, "position", golden[i].position));
+            /* float32 itself is off by 1.5e-5 at most, and never where both texts agree. */
+            ck_assert_msg(fabs(found - expected) <= 5e-5 * largest + 2e-5 &&
+                              (expected < 0 || expected > 0 || (found <= 0 && !signbit(found))),
+                          "%s, %s by %s, method %d, row %zu: %.9g, expected %.9g", golden->site,
+                          golden->direction, golden->by, method, i, found, expected);
+        }
+        attn_table_free(table);
+    }
+}
+
+START_TEST(estimates_are_those_of_float64)
+{
+    FILE *file = fopen("tests/golden/estimates.csv", "r");
+    struct golden *golden = calloc(MOST_ROWS, sizeof *golden);
+    struct pair pair = {0};
+    size_t n = 0, n_group = 0;
+    char line[4096];
+
+    ck_assert(file && golden);
+    for (bool is_over = false; !is_over;) {
+        is_over = !fgets(line, sizeof line, file);
+        if (!is_over && line[0] != '@')
+            read_golden(line, &golden[n]);
+        if (n > 0 && (is_over || line[0] == '@' || strcmp(golden[n].site, golden->site) != 0 ||
+                      strcmp(golden[n].direction, golden->direction) != 0 ||
+                      strcmp(golden[n].by, golden->by) != 0)) {
+            check_rows(&pair, golden, n);
+            n_group++;
+            golden[0] = golden[n];
+            n = 0;
+        }
+        if (!is_over && line[0] == '@') {
+            char *ids = strchr(line, ' ');
+
+            *ids = '\0';
+            open_model(&pair, line + 1, NULL);
+            read_question(&pair, ids + 1);
+        } else {
+            n++;
+        }
+    }
+    ck_assert_msg(n_group >= 100, "%zu", n_group);
+    attn_host_free(pair.host);
+    free(golden);
+    fclose(file);
+}
+END_TEST
+
+/* --- differences ------------------------------------------------------------------------------ */
+
+/* Embeddings of N made-up rows: X + STEP times a direction. */
+static void make_rows(float *x, size_t n, size_t d, double step)
+{
+    for (size_t i = 0; i < n * d; i++)
+        x[i] = (float)(sin((double)i * 0.7) * 0.3 + step * cos((double)i * 1.3));
+}
+
+/* Where two texts are nearly the same, the straight line is the way between them: the mean of both
+ * directions, a central difference, is that of the effects. */
+static void check_differences(struct pair *pair, const char *site, const struct attn_ndarray *rows)
+{
+    struct attn_patch_estimate_args args = args_of(pair, site);
+    struct attn_patch_estimate_sum sum;
+    struct attn_table *tables[2];
+    double largest = 0, worst = 0;
+    size_t n_row;
+
+    args.corrupted = (struct attn_input){.embeddings = &rows[1]};
+    args.n_verified = 1000;
+    pair->request.input = (struct attn_input){.embeddings = &rows[0]};
+    for (int noise = 0; noise < 2; noise++) {
+        args.is_to_noise = noise;
+        ck_assert_msg(attn_patch_estimate(pair->host, &pair->request, &args, &tables[noise], &sum,
+                                          &pair->err) == ATTN_OK,
+                      "%s: %s", site, pair->err.message);
+    }
+    n_row = attn_table_n_row(tables[0]);
+    for (size_t row = 2; row < n_row; row++) {
+        double estimate = 0, effect = 0;
+
+        for (int noise = 0; noise < 2; noise++) {
+            estimate += cell_of(tables[noise], row, "estimate").real / 2;
+            effect += cell_of(tables[noise], row, "effect").real / 2;
+        }
+        largest = fmax(largest, fabs(effect));
+        worst = fmax(worst, fabs(estimate - effect));
+    }
+    ck_assert_msg(largest > 0 && worst <= 1e-2 * largest, "%s: off by %g of %g", site, worst,
+                  largest);
+    attn_table_free(tables[0]);
+    attn_table_free(tables[1]);
+}
+
+START_TEST(estimates_are_central_differences_of_patches)
+{
+    static const char *const models[] = {"fable", "family-olmo2", "family-gemma2", "family-qwen3"};
+    static const char *const sites[] = {"resid_pre", "resid_mid", "attn_out", "mlp_out", "q",
+                                        "k",         "v",         "z",        "pattern"};
+    struct pair pair = {0};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct attn_ndarray rows[2];
+        float *x;
+        size_t d;
+
+        open_model(&pair, models[i], NULL);
+        make_up(&pair, 8);
+        d = attn_model_config(attn_host_model(pair.host))->d_model;
+        x = calloc(2 * pair.n * d, sizeof *x);
+        ck_assert(x);
+        for (size_t k = 0; k < 2; k++) {
+            make_rows(x + k * pair.n * d, pair.n, d, k == 0 ? 3e-3 : -3e-3);
+            rows[k] =
+                (struct attn_ndarray){.data = x + k * pair.n * d, .rank = 2, .shape = {pair.n, d}};
+        }
+        for (size_t k = 0; k < sizeof sites / sizeof *sites; k++)
+            check_differences(&pair, sites[k], rows);
+        free(x);
+    }
+    attn_host_free(pair.host);
+}
+END_TEST
+
+/* --- bits ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *site;
+    bool is_by_position;
+    enum attn_estimate_method method;
+} asked[] = {{"z", true, ATTN_ESTIMATE_ATP},         {"v", false, ATTN_ESTIMATE_RELP},
+             {"q", true, ATTN_ESTIMATE_ATP},         {"k", false, ATTN_ESTIMATE_ATP},
+             {"k", true, ATTN_ESTIMATE_RELP},        {"pattern", true, ATTN_ESTIMATE_IG},
+             {"mlp_post", false, ATTN_ESTIMATE_ATP}, {"resid_pre", false, ATTN_ESTIMATE_IG},
+             {"k", true, ATTN_ESTIMATE_IG}};
+enum { N_ASKED = sizeof asked / sizeof *asked };
+
+/* All estimates of what is ASKED, into NUMBERS; returns how many. */
+static size_t collect(struct pair *pair, size_t i, size_t kept_bytes, double *numbers)
+{
+    struct attn_patch_estimate_args args = args_of(pair, asked[i].site);
+    struct attn_table *table;
+    size_t n;
+
+    args.is_by_position = asked[i].is_by_position;
+    args.method = asked[i].method;
+    args.n_point = 2;
+    args.kept_bytes = kept_bytes;
+    table = estimate(pair, &args);
+    n = attn_table_n_row(table);
+    ck_assert(n <= MOST_ROWS);
+    for (size_t row = 0; row < n; row++)
+        numbers[row] = cell_of(table, row, "estimate").real;
+    attn_table_free(table);
+    return n;
+}
+
+static void compare_bits(const char *name, size_t n_token)
+{
+    double *expected = calloc((size_t)N_ASKED * MOST_ROWS, sizeof *expected);
+    double *found = calloc(MOST_ROWS, sizeof *found);
+    struct attn_host_options ways[16];
+    size_t n_way = 0;
+    struct pair pair = {0};
+
+    ck_assert(expected && found);
+    for (size_t i = 0; i < 3; i++) {
+        ways[n_way] = ATTN_HOST_OPTIONS_DEFAULT;
+        ways[n_way++].n_thread = i == 0 ? 1 : i == 1 ? 2 : 5;
+    }
+    for (int isa = 0; n_token < 50 && isa < ATTN_ISA_BEST; isa++) { /* others are slow */
+        ways[n_way] = ATTN_HOST_OPTIONS_DEFAULT;
+        ways[n_way].n_thread = 1;
+        ways[n_way++].isa = (enum attn_isa)isa;
+    }
+    ways[n_way] = ATTN_HOST_OPTIONS_DEFAULT;
+    ways[n_way++].reuse = true;
+    for (size_t way = 0; way < n_way; way++) {
+        open_model(&pair, name, &ways[way]);
+        make_up(&pair, n_token);
+        for (size_t i = 0; i < N_ASKED; i++) {
+            double *first = expected + i * MOST_ROWS;
+            const size_t n = collect(&pair, i, way == 0 ? (size_t)1 << 30 : 0, found);
+
+            if (way == 0)
+                memcpy(first, found, n * sizeof *found);
+            ck_assert_msg(memcmp(first, found, n * sizeof *found) == 0, "%s: %s, way %zu", name,
+                          asked[i].site, way);
+        }
+    }
+    attn_host_free(pair.host);
+    free(expected);
+    free(found);
+}
+
+START_TEST(bits_do_not_depend_on_threads_instructions_or_what_was_kept)
+{
+    compare_bits("fable", 80);
+    compare_bits("fable", 10);
+    compare_bits("family-olmo2", 20);
+    compare_bits("family-gemma2", 20);
+    compare_bits("family-gpt-neox-parallel", 20);
+}
+END_TEST
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+/* Rows that are checked have the bits of attn_patch. */
+static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
+{
+    struct attn_patch_estimate_args args = args_of(pair, site);
+    struct attn_patch_args exact = ATTN_PATCH_ARGS_DEFAULT;
+    struct attn_patch_sum sum;
+    struct attn_table *table, *patched;
+    size_t n_checked = 0;
+
+    args.n_verified = 3;
+    args.is_to_noise = exact.is_to_noise = is_to_noise;
+    exact.corrupted = args.corrupted;
+    exact.answer = args.answer;
+    exact.site = site;
+    table = estimate(pair, &args);
+    ck_assert(attn_patch(pair->host, &pair->request, &exact, &patched, &sum, &pair->err) ==
+              ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), attn_table_n_row(patched));
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const bool is_run = row < 2;
+
+        if (!is_run && cell_of(table, row, "check").type == ATTN_VALUE_MISSING) {
+            ck_assert_int_eq(cell_of(table, row, "value").type, ATTN_VALUE_MISSING);
+            continue;
+        }
+        n_checked += !is_run;
+        for (size_t i = 0; i < 2; i++) {
+            const char *name = i == 0 ? "value" : "effect";
+            const double a = cell_of(table, row, name).real, b = cell_of(patched, row, name).real;
+
+            ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%s, row %zu: %s %.17g, expected %.17g",
+                          site, row, name, a, b);
+        }
+    }
+    ck_assert_uint_eq(n_checked, attn_table_n_row(table) < 8 ? attn_table_n_row(table) - 2 : 6);
+    attn_table_free(table);
+    attn_table_free(patched);
+}
+
+START_TEST(checked_rows_have_the_bits_of_patches)
+{
+    static const char *const models[] = {"fable", "family-olmo2", "family-gemma2"};
+    static const char *const sites[] = {"resid_pre", "attn_out", "mlp_out", "q",
+                                        "k",         "v",        "z",       "pattern"};
+    struct pair pair = {0};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        open_model(&pair, models[i], NULL);
+        make_up(&pair, 12);
+        for (size_t k = 0; k < sizeof sites / sizeof *sites; k++)
+            check_patched(&pair, sites[k], k % 2 == 1);
+    }
+    attn_host_free(pair.host);
+}
+END_TEST
+
+/* And estimates of the largest are near their effects: a neuron is a small part. */
+START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
+{
+    struct attn_patch_estimate_sum sum;
+    struct attn_patch_estimate_args args;
+    struct attn_table *table;
+    struct pair pair = {0};
+    double before = (double)INFINITY;
+
+    open_model(&pair, "fable", NULL);
+    make_up(&pair, 12);
+    args = args_of(&pair, "mlp_post");
+    args.n_most = 5;
+    args.n_verified = 4;
+    pair.request.input.n_id = pair.n;
+    ck_assert(attn_patch_estimate(pair.host, &pair.request, &args, &table, &sum, &pair.err) ==
+              ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), 2 + 5 + 4);
+    ck_assert_uint_eq(sum.n_part, 4 * 512);
+    for (size_t row = 2; row < 7; row++) {
+        const double size = fabs(cell_of(table, row, "estimate").real);
+
+        ck_assert(size <= before);
+        before = size;
+    }
+    for (size_t row = 7; row < 11; row++)
+        ck_assert(memcmp(cell_of(table, row, "check").text, "random", 6) == 0);
+    for (size_t row = 2; row < 6; row++)
+        ck_assert(fabs(cell_of(table, row, "estimate").real - cell_of(table, row, "effect").real) <
+                  0.5 * fabs(cell_of(table, row, "effect").real));
+    ck_assert(sum.top.n == 4 && sum.random.n == 4);
+    ck_assert(fabs(sum.most_missed - (1 - pow(0.05, 0.25))) < 1e-9 || sum.n_above > 0);
+    attn_table_free(table);
+    attn_host_free(pair.host);
+}
+END_TEST
+
+START_TEST(all_parts_checked_leave_none_to_draw)
+{
+    struct attn_patch_estimate_sum sum;
+    struct attn_patch_estimate_args args;
+    struct attn_table *table;
+    struct pair pair = {0};
+
+    open_model(&pair, "family-qwen3", NULL);
+    make_up(&pair, 8);
+    args = args_of(&pair, "z");
+    args.n_verified = 1000;
+    pair.request.input.n_id = pair.n;
+    ck_assert(attn_patch_estimate(pair.host, &pair.request, &args, &table, &sum, &pair.err) ==
+              ATTN_OK);
+    ck_assert_uint_eq(sum.top.n, sum.n_part);
+    ck_assert(sum.random.n == 0 && isnan(sum.most_missed) && isnan(sum.random_most));
+    attn_table_free(table);
+    attn_host_free(pair.host);
+}
+END_TEST
+
+ATTN_SUITE("patch_estimate", estimates_are_those_of_float64,
+           estimates_are_central_differences_of_patches,
+           bits_do_not_depend_on_threads_instructions_or_what_was_kept,
+           checked_rows_have_the_bits_of_patches, neurons_are_the_largest_and_those_that_were_drawn,
+           all_parts_checked_leave_none_to_draw)
