@@ -582,7 +582,8 @@ async function askQuestion() {
   const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
   const { text, attention, mask } = asked, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
   const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
-    ...needsTarget && foil ? [['foil', foil]] : [], ['html', 'page.html']];
+    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' ? [['queries', String(state.q)]] : [],
+    ['html', 'page.html']];
   say('computing \u2026');
   const { code, err, ms, page } = await engine.ask(argsOf(command, options, text), { wanted: 'page' });
   if (code !== 0) return say(messageOf(err), true);

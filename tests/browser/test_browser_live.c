@@ -572,6 +572,23 @@ START_TEST(everything_has_a_name)
 }
 END_TEST
 
+/* The page that lies in data/pictures. */
+START_TEST(shipped_page_answers)
+{
+    char path[4096];
+
+    enter();
+    snprintf(path, sizeof path, "%s/data/pictures/live.html", root);
+    ck_assert_int_eq(symlink(path, "p.html"), 0);
+    attn_browser_load(browser, "p.html", "");
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    type("The dogs in the garden");
+    assert_text(TOKENS, "The dogs in the garden");
+    assert_text("document.querySelectorAll('#live-expected tbody tr').length > 3", "true");
+    leave();
+}
+END_TEST
+
 /* The pictures of the README, beside the program: a sentence that was typed, a key that is knocked
  * out, and a question. */
 START_TEST(is_seen)
@@ -616,4 +633,4 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
            nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, everything_has_a_name, is_seen)
+           fits_a_telephone_and_is_dark, everything_has_a_name, shipped_page_answers, is_seen)
