@@ -158,6 +158,12 @@ function startEngine(files) {
   engine.onProblem = problem => say(problem, true);
 }
 
+// Asks the engine; rejects where there is none.
+async function ask(args, how) {
+  if (!engine) throw new Error(NO_MODEL);
+  return engine.ask(args, how);
+}
+
 const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).textContent]);
 
 // --- Another run --------------------------------------------------------------------------------
@@ -208,7 +214,7 @@ async function follow() {
     suggestTargets();
     say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
   } catch (problem) {
-    if (!(problem instanceof Superseded)) say(problem.message, true);
+    tellOf(problem);
   } finally {
     nShown = Math.max(nShown, number);
   }
@@ -232,11 +238,23 @@ function change(changes) {
 
 // --- Controls -----------------------------------------------------------------------------------
 
-const button = (id, text, action, more) => {
+// A button whose failures are told.
+function button(id, text, action, more) {
   const node = el('button', { id, ...more }, text);
-  node.addEventListener('click', action);
+  node.addEventListener('click', async () => {
+    try {
+      await action();
+    } catch (problem) {
+      tellOf(problem);
+    }
+  });
   return node;
-};
+}
+
+// What went wrong, unless something else was asked for meanwhile.
+function tellOf(problem) {
+  if (!(problem instanceof Superseded)) say(problem.message, true);
+}
 
 const headHere = () => {
   const head = viewer.run.heads[state.h];
@@ -324,7 +342,7 @@ async function drawExpected() {
       [after, before] = await Promise.all([warm(after, changes, position, temperature),
         before.length > 0 ? warm(before, { text: changes.text, ...noChanges() }, position, temperature) : []]);
     } catch (problem) {
-      return say(problem.message, true);
+      return tellOf(problem);
     }
   if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
 }
@@ -531,7 +549,7 @@ async function explain() {
 // What the tool prints, as it prints it, in a dialog.
 async function showAnswer(title, command, options) {
   say('computing \u2026');
-  const { code, out, err, ms } = await engine.ask(argsOf(command, options, asked.text));
+  const { code, out, err, ms } = await ask(argsOf(command, options, asked.text));
   if (code !== 0) return say(messageOf(err), true);
   say(`${Math.round(ms)} ms`);
   return viewer.openDialog(title, el('pre', { class: 'live-answer', tabindex: '0' }, out),
@@ -585,7 +603,7 @@ async function askQuestion() {
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' ? [['queries', String(state.q)]] : [],
     ['html', 'page.html']];
   say('computing \u2026');
-  const { code, err, ms, page } = await engine.ask(argsOf(command, options, text), { wanted: 'page' });
+  const { code, err, ms, page } = await ask(argsOf(command, options, text), { wanted: 'page' });
   if (code !== 0) return say(messageOf(err), true);
   if (text !== asked.text) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
@@ -614,7 +632,7 @@ function chooseOutputs() {
 }
 
 async function saveOutput(format, path) {
-  const { code, err, file } = await engine.ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked.text),
+  const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked.text),
     { wanted: 'file' });
   if (code !== 0) return say(messageOf(err), true);
   return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));

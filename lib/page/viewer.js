@@ -1973,9 +1973,13 @@ function poolDifferences(head, own, other) {
   return pooled;
 }
 
+let nWanted = 0; // runs that were to be shown
+
 // Shows the run MADE in place of this one, and beside it the run OTHER where that is given: each has a
-// function for its blocks. What is looked at stays. Nothing changes before all of it is there.
+// function for its blocks. What is looked at stays. Nothing changes before all of it is there, and
+// nothing if another run is to be shown by then.
 async function show(made, textOf, other, otherTextOf) {
+  const number = ++nWanted;
   const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
     weightsOf(bytes, head.rows * head.cols, run.bytes));
   const names = [state.h, ...state.t].map(h => heads[h].group + '.' + heads[h].head), { q } = state;
@@ -1986,6 +1990,7 @@ async function show(made, textOf, other, otherTextOf) {
     other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
     inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data'))]);
 
+  if (number !== nWanted) return;
   if (other) made.sets = ['', '-other'];
   mergeWords(false);
   takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
