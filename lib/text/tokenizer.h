@@ -32,7 +32,9 @@ struct attn_tokenizer; /* immutable once open; may be used by several threads at
 enum attn_tokenizer_kind {
     ATTN_TOKENIZER_WORD = 0,
     ATTN_TOKENIZER_CHARACTER = 1,
-    ATTN_TOKENIZER_BPE = 2
+    ATTN_TOKENIZER_BPE = 2,
+    ATTN_TOKENIZER_WORDPIECE = 3, /* BERT's */
+    ATTN_TOKENIZER_UNIGRAM = 4    /* T5's, XLM-R's, ALBERT's */
 };
 
 /* Special tokens (<|endoftext|>) written in the text. */
@@ -68,21 +70,33 @@ struct attn_encode_options {
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
     enum attn_text_place place;              /* whether it goes on with another text */
     const volatile sig_atomic_t *cancel;     /* borrowed; not 0: ATTN_CANCELED; NULL: never */
+    const char *pair; /* borrowed; [n_pair] a second text, put after the first in the way that the
+                         tokenizer says: [CLS] text [SEP] pair [SEP]; NULL: there is none */
+    size_t n_pair;
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
     ((struct attn_encode_options){.size = sizeof(struct attn_encode_options)})
 
-/* The tokens of a text. Initialize with = {0}; may be reused; owns its arrays. */
+/* Whose token it is. */
+enum attn_text_part {
+    ATTN_TEXT_NONE = 0,   /* the tokenizer added it */
+    ATTN_TEXT_FIRST = 1,  /* of the text */
+    ATTN_TEXT_SECOND = 2, /* of the pair */
+};
+
+/* The tokens of a text, or of two. Initialize with = {0}; may be reused; owns its arrays. */
 struct attn_encoding {
     int32_t *ids;  /* [n] */
-    size_t *begin; /* [n] byte offsets in the text, half open; a token that is part of a character
+    size_t *begin; /* [n] byte offsets in its text, half open; a token that is part of a character
                       keeps its bytes */
     size_t *end;   /* [n] */
     size_t n;
     size_t n_front; /* the first of them that the tokenizer added; they have no bytes: 0..0 */
     size_t n_back;  /* the last of them that it added; they have no bytes either */
     size_t capacity;
+    uint8_t *types; /* [n] what a model with token types gets: 0, and mostly 1 for the pair */
+    uint8_t *texts; /* [n] enum attn_text_part; between two texts are added ones, too */
 };
 
 /*

@@ -7,13 +7,15 @@
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
 
+#include "text/pattern.h"
 #include "text/pipeline.h"
 
 /* U+FFFD for each maximal subpart of what is not UTF-8. No data. */
 extern const struct attn_text_stage_kind attn_change_invalid;
 
-/* Unicode's normal form C (nfc.h). No data. */
-extern const struct attn_text_stage_kind attn_change_nfc;
+/* Unicode's normal forms (normal_form.h). No data. */
+extern const struct attn_text_stage_kind attn_change_nfc, attn_change_nfd, attn_change_nfkc,
+    attn_change_nfkd;
 
 /* The lower case of each character by itself: the sigma at the end of a word is like any other. No
  * data. */
@@ -29,6 +31,11 @@ enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_l
 /* Each PATTERN, which is not empty, becomes CONTENT, from left to right. */
 enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
                                          const char *content, struct attn_error *err);
+
+/* The same for each match of PATTERN, which the stage owns, also after a failure. */
+enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
+                                                 struct attn_pattern *pattern, const char *content,
+                                                 struct attn_error *err);
 
 /* When text is put in front of a slice. */
 enum attn_prefix {
