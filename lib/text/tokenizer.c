@@ -125,12 +125,16 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
     const bool is_json_given = is_overridden(source, "tokenizer.json");
-    const bool is_vocab_given = is_overridden(source, "vocab.json");
-    /* tokenizer.json comes first, unless another vocab.json was asked for. */
+    const bool is_vocab_given =
+        is_overridden(source, "vocab.json") || is_overridden(source, "vocab.txt");
+    /* tokenizer.json comes first, unless another vocabulary was asked for. */
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
+    const bool is_bert =
+        is_overridden(source, "vocab.txt") ||
+        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
-    /* Files beside a GGUF file may be strangers': only those that were asked for come before its
+    /* Files beside a GGUF file may be strangers: only those that were asked for come before its
      * own. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
@@ -138,13 +142,17 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     }
 
     /* A file that was named and is missing is reported as such. */
-    if (!is_json && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
+    if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)
         return attn_error_set(
-            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
+            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
             attn_quote_string(source->directory ? source->directory : source->name).text);
-    ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
-                     : attn_tokenizer_files_read(tokenizer, source, err));
+    if (is_json)
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, source, err));
+    else if (is_bert)
+        ATTN_TRY(attn_tokenizer_bert_read(tokenizer, source, err));
+    else
+        ATTN_TRY(attn_tokenizer_files_read(tokenizer, source, err));
     if (attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);

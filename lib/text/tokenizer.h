@@ -9,12 +9,12 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the parts that
- * the table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out
- * here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the
- * reference is OpenAI's encoder.py), alone word level: words between Unicode white space, or single
- * characters. Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian
- * 12).
+ * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
+ * with the parts that the table in cmd/README.md lists. What the library tokenizers makes of the
+ * file is what comes out here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford
+ * et al. 2019; the reference is OpenAI's encoder.py), alone word level: words between Unicode white
+ * space, or single characters. Otherwise from vocab.txt: BERT's WordPiece. Letters and numbers of
+ * patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -103,10 +103,11 @@ struct attn_encoding {
  * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json;
  * merges.txt, which makes it byte-level BPE; config.json's "tokenizer": {"type":
  * "word"|"char"|"bpe", "drop": ",", "unk": null}; for BPE also added_tokens.json,
- * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json. ATTN_FORMAT for
- * duplicates, bad merges, ids of added tokens that the library would not give, and, of vocab.json,
- * gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED names a part of
- * tokenizer.json that is not known.
+ * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json; or vocab.txt, a token
+ * per line, with these two files of special tokens and BERT's settings in tokenizer_config.json.
+ * ATTN_FORMAT for duplicates, bad merges, ids of added tokens that the library would not give, and,
+ * of vocab.json, gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED
+ * names a part of tokenizer.json that is not known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,

@@ -148,6 +148,20 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            struct attn_error *err);
 
+/* The same from vocab.txt of BERT. */
+enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err);
+
+/*
+ * Appends to the tokens that TOKENIZER finds in texts NAMES [n] and those of the files of SOURCE
+ * that tokenizer_files.c names. Adds what added_tokens.json has to its vocabulary, which must be
+ * finished and must not change afterwards.
+ */
+enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
+                                              const struct attn_source *source,
+                                              const char *const *names, size_t n,
+                                              struct attn_error *err);
+
 /* The parts of tokenizer.json beside the model. */
 enum attn_tokenizer_role {
     ATTN_ROLE_NORMALIZER,     /* adds stages */

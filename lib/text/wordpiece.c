@@ -33,8 +33,8 @@ void attn_wordpiece_model_release(struct attn_wordpiece_model *model)
     *model = (struct attn_wordpiece_model){0};
 }
 
-/* The longest token at AT of the word, which is in `key` after the room for a prefix, or -1. *END is
- * where it ends in the word. */
+/* The longest token at AT of the word, which is in `key` after the room for a prefix, or -1. *END
+ * is where it ends in the word. */
 static int32_t find_longest(struct wordpiece_scratch *scratch, size_t at, size_t *end)
 {
     const struct attn_wordpiece_model *model = scratch->model;

@@ -59,7 +59,8 @@ static bool is_kept(unsigned lossy, const char *text, size_t size)
 {
     static const char mark[] = "\xe2\x96\x81";
 
-    if ((lossy & LOWERS) != 0 || ((lossy & COMPOSES) != 0 && !attn_normal_form_is_given(ATTN_NFC, text, size)))
+    if ((lossy & LOWERS) != 0 ||
+        ((lossy & COMPOSES) != 0 && !attn_normal_form_is_given(ATTN_NFC, text, size)))
         return false;
     if ((lossy & STRIPS_SPACE) != 0 && size > 0 && text[0] == ' ')
         return false;

@@ -13,9 +13,10 @@
 #include "text/pipeline.h"
 
 /*
- * Adds a stage of the charsmap that TEXT [size] is in base64: the bytes of the trie (u32), the trie,
- * and strings that end with NUL. ATTN_FORMAT, naming NAME, when it is no base64, when its sizes are
- * others than it says, when the trie leads out of it, and for strings that are not UTF-8.
+ * Adds a stage of the charsmap that TEXT [size] is in base64: the bytes of the trie (u32), the
+ * trie, and strings that end with NUL. ATTN_FORMAT, naming NAME, when it is no base64, when its
+ * sizes are others than it says, when the trie leads out of it, and for strings that are not
+ * UTF-8.
  */
 enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
                                    const char *name, struct attn_error *err);
