@@ -216,7 +216,7 @@ static enum attn_status read_piece(struct reading *reading, const struct attn_js
     if (parts[0].size == 0)
         return attn_error_set(err, ATTN_FORMAT, "piece %zu of 'vocab' in '%s' is empty", index,
                               file_name);
-    if (!attn_parse_double(parts[1].text, parts[1].size, score))
+    if (!attn_unigram_parse_score(parts[1].text, parts[1].size, score))
         return attn_error_set(err, ATTN_FORMAT,
                               "piece %zu of 'vocab' in '%s', '%s', has score %s, expected a finite "
                               "number",

@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/tokenizer_internal.h"
@@ -60,6 +61,68 @@ void attn_unigram_model_release(struct attn_unigram_model *model)
 {
     attn_free(model->scores);
     *model = (struct attn_unigram_model){0};
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+/* 10 to the N, 0 to 308. */
+static double power_of_ten(int n)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    char text[8];
+    double power = 0;
+
+    if ((size_t)n < sizeof exact / sizeof *exact)
+        return exact[n];
+    snprintf(text, sizeof text, "1e%d", n);
+    (void)attn_parse_double(text, strlen(text), &power);
+    return power;
+}
+
+/* SIGNIFICAND times 10 to the EXPONENT, rounded as often as serde_json does. */
+static double scale(uint64_t significand, int64_t exponent)
+{
+    double value = (double)significand;
+
+    for (; exponent < -308 && value != 0; exponent += 308)
+        value /= 1e308;
+    if (value == 0)
+        return 0;
+    if (exponent > 308)
+        return INFINITY;
+    return exponent >= 0 ? value * power_of_ten((int)exponent)
+                         : value / power_of_ten((int)-exponent);
+}
+
+bool attn_unigram_parse_score(const char *text, size_t size, double *score)
+{
+    const bool is_negative = size > 0 && *text == '-';
+    bool is_fraction = false, is_full = false;
+    uint64_t significand = 0;
+    int64_t exponent = 0, written = 0;
+    size_t i = is_negative;
+
+    for (; i < size && text[i] != 'e' && text[i] != 'E'; i++) {
+        const unsigned digit = (unsigned)(text[i] - '0');
+
+        is_fraction = is_fraction || text[i] == '.';
+        if (text[i] == '.')
+            continue;
+        is_full = is_full || significand > (UINT64_MAX - digit) / 10; /* what follows is ignored */
+        if (!is_full)
+            significand = significand * 10 + digit;
+        exponent += is_full && !is_fraction ? 1 : !is_full && is_fraction ? -1 : 0;
+    }
+    i += i < size;
+    i += i < size && text[i] == '+';
+    if (i < size && !attn_parse_int(text + i, size - i, -100000, 100000, &written))
+        written = text[i] == '-' ? -100000 : 100000;
+    *score = scale(significand, exponent + written);
+    if (is_negative)
+        *score = -*score;
+    return isfinite(*score);
 }
 
 /* --- The best way ----------------------------------------------------------------------------- */

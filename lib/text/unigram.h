@@ -28,6 +28,12 @@ struct attn_unigram_model {
     int32_t fallback_ids[256]; /* of <0xHH>, or -1 */
 };
 
+/*
+ * Reads a score, a number of JSON, as the library tokenizers does: a last bit of it may be other
+ * than that of the nearest double, which decides between equal sums. False when it is infinite.
+ */
+bool attn_unigram_parse_score(const char *text, size_t size, double *score);
+
 /* Finds what the rest is made of; the vocabulary is there by now. */
 void attn_unigram_model_finish(struct attn_unigram_model *model);
 void attn_unigram_model_release(struct attn_unigram_model *model);

@@ -5,9 +5,10 @@
 
 Vocabularies are learned from this project's texts: WordPiece in three ways, Unigram with a charsmap
 of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; BERT's vocab.txt.
-Each gets N_TEXT hard texts, every third with a pair. Files that are named are compared in the same
+Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
 way, and a cases.jsonl beside one of them, too. LIBATTN names the library, else build/release has it.
 """
+import functools
 import importlib.util
 import json
 import os
@@ -15,17 +16,18 @@ import pathlib
 import random
 import shutil
 import sys
+import unicodedata
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
 
 try:
     import tokenizers
     from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as error:
-    print(f"check-tokenizers: skipped: {error}; install it with: pip install tokenizers sentencepiece")
+    print(f"check-tokenizers: skipped: {error}; install it with: pip install tokenizers sentencepiece protobuf")
     sys.exit(0)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-N_TEXT = 5000
+N_TEXT = int(os.environ.get("N_TEXT", 1000))
 
 spec = importlib.util.spec_from_file_location("binding", ROOT / "lib/python/attn/binding.py")
 c = importlib.util.module_from_spec(spec)
@@ -79,25 +81,25 @@ ODD = [*"\u2581\u00ad\u200d\u200c\ufeff\u0000\u0001\u001f\u007f\ufffd\u0300\u030
        "\U00020000", "\U0002b820", "\U0002f800", "\U000111c9", "\U0001d400", "\U0001f1e6", "\U0001f3fb", "\U000e0001", "\U0010ffff"]
 
 
-# What one of the libraries does not know yet is left out: characters since Unicode 9.
-SINCE = [range(0x860, 0x86b), range(0x1c80, 0x1cc0), range(0x1df6, 0x1dfc), range(0x2bba, 0x2c00),
-         range(0xa7ae, 0xa7f7), range(0xa8c5, 0xa8fe), range(0x104b0, 0x10500), range(0x10530, 0x10600),
-         range(0x10700, 0x10800), range(0x10a32, 0x11000), range(0x11000, 0x12000), range(0x12f90, 0x12fff),
-         range(0x13430, 0x14400), range(0x16a70, 0x1b000), range(0x1b100, 0x1bc00), range(0x1cf00, 0x1d000),
-         range(0x1d2c0, 0x1d400), range(0x1df00, 0x1e800), range(0x1e900, 0x1ee00), range(0x1f000, 0x20000)]
-
-
-def known(code):
-    return not 0xd800 <= code <= 0xdfff and not any(code in part for part in SINCE)
+@functools.cache
+def is_known(code):
+    """Whether the library's tables, some of Unicode 9, and ours, of Unicode 14, both know a character."""
+    text = chr(code)
+    category = "Cs" if 0xd800 <= code <= 0xdfff else unicodedata.category(text)
+    if category in ("Cs", "Cn"):
+        return False
+    if category[0] == "M" and normalizers.StripAccents().normalize_str(text):
+        return False
+    return normalizers.NFKD().normalize_str(text) == unicodedata.normalize("NFKD", text)
 
 
 def characters(rng):
     low, high = rng.choice([(0x20, 0x7f), (0x80, 0x250), (0x300, 0x370), (0x370, 0x600), (0x600, 0x860), (0x900, 0x1000),
                             (0x1000, 0x1c80), (0x1d00, 0x1df0), (0x1e00, 0x2bba), (0x2e80, 0x3400), (0x4e00, 0x5000),
                             (0xa000, 0xa7ae), (0xac00, 0xd7a4), (0xf900, 0x10000), (0x10000, 0x10200),
-                            (0x1d400, 0x1d800), (0x20000, 0x2fa20)])
+                            (0x10600, 0x12000), (0x1d000, 0x1d800), (0x1f000, 0x20000), (0x20000, 0x2fa20)])
     codes = [rng.randrange(low, high) for _ in range(rng.randrange(1, 6))]
-    return "".join(chr(code) for code in codes if known(code))
+    return "".join(chr(code) for code in codes if is_known(code))
 
 
 def hard_text(rng):
@@ -113,14 +115,171 @@ def hard_text(rng):
     return "".join(parts)
 
 
+# --- The tokenizers -------------------------------------------------------------------------------
+
+CORPUS = ["README.md", "cmd/README.md", "data/tiny-corpus.txt"]
+BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+ROBERTA_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+def lines():
+    return [line for name in CORPUS for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
+
+
+def special(text, **flags):
+    return tokenizers.AddedToken(text, special=True, normalized=False, **flags)
+
+
+def template(single, pair, ids):
+    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=list(ids.items()))
+
+
+def wordpiece(lowercase, strip_accents, n_character, processor):
+    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=n_character))
+    made.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=strip_accents)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.decoder = decoders.WordPiece()
+    made.train_from_iterator(lines(), trainers.WordPieceTrainer(vocab_size=600, special_tokens=BERT_TOKENS))
+    made.add_special_tokens([special(token) for token in BERT_TOKENS])
+    made.post_processor = processor
+    return made
+
+
+BERT_ENDS = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+BERT_TEMPLATE = template("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", {"[CLS]": 2, "[SEP]": 3})
+
+
+def charsmap(folder, rules=None):
+    """The charsmap of sentencepiece's nmt_nfkc, or of RULES, which say what becomes what."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    options = {"normalization_rule_name": "nmt_nfkc"}
+    if rules:
+        text = "".join(" ".join(f"{ord(x):X}" for x in a) + "\t" + " ".join(f"{ord(x):X}" for x in b) + "\n"
+                       for a, b in rules)
+        (folder / "rules.tsv").write_text(text)
+        options = {"normalization_rule_tsv": str(folder / "rules.tsv")}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines()), model_prefix=str(folder / "spm"),
+                                             vocab_size=300, minloglevel=9, hard_vocab_limit=False, **options)
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString((folder / "spm.model").read_bytes())
+    return model.normalizer_spec.precompiled_charsmap
+
+
+def unigram(tokens, unk, normalizer, pre_tokenizer, processor, mask=None, with_bytes=False):
+    made = tokenizers.Tokenizer(models.Unigram())
+    if normalizer:
+        made.normalizer = normalizer
+    made.pre_tokenizer = pre_tokenizer
+    names = tokens + [f"<0x{byte:02X}>" for byte in range(256)] * with_bytes
+    made.train_from_iterator(lines(), trainers.UnigramTrainer(vocab_size=600 + 256 * with_bytes, special_tokens=names,
+                                                              unk_token=unk, shrinking_factor=0.75))
+    if with_bytes:
+        written = json.loads(made.to_str())
+        written["model"]["byte_fallback"] = True
+        written["added_tokens"] = [token for token in written["added_tokens"] if token["content"] in tokens]
+        made = tokenizers.Tokenizer.from_str(json.dumps(written))
+    made.decoder = decoders.Metaspace()
+    made.add_special_tokens([special(token, lstrip=token == mask) for token in tokens])
+    made.post_processor = processor
+    return made
+
+
+def by_words():
+    return pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+
+
+def small_rules():
+    return [(a, b) for a, b in zip("ÀÁÂàáâèéêﬁﬂ①②Ａａ\u200b\u00ad½", ["A", "A", "A", "a", "a", "a", "e", "e", "e", "fi",
+            "fl", "1", "2", "A", "a", " ", "", "1/2"])] + [("a\u0301", "á"), ("\r\n", " "), ("㎏", "kg")]
+
+
+def albert(folder):
+    parts = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD(),
+             normalizers.StripAccents(), normalizers.Lowercase(),
+             normalizers.Precompiled(charsmap(folder, small_rules())), normalizers.Replace(Regex(" {2,}"), " ")]
+    tokens = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    return unigram(tokens, "<unk>", normalizers.Sequence(parts), by_words(), BERT_TEMPLATE, "[MASK]")
+
+
+def xlmr(folder):
+    return unigram(ROBERTA_TOKENS, "<unk>", normalizers.Precompiled(charsmap(folder)), by_words(),
+                   template("<s> $A </s>", "<s> $A </s> </s> $B </s>", {"<s>": 0, "</s>": 2}), "<mask>")
+
+
+def t5(folder):
+    tokens = ["<pad>", "</s>", "<unk>", "<extra_id_1>", "<extra_id_0>"]
+    return unigram(tokens, "<unk>", normalizers.Precompiled(charsmap(folder, small_rules())), by_words(),
+                   template("$A </s>", "$A </s> $B </s>", {"</s>": 1}))
+
+
+def with_bytes(_folder):
+    made = unigram(["<unk>", "<s>"], "<unk>", None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
+                   template("<s> $A", "<s> $A <s>:1 $B:1", {"<s>": 1}), with_bytes=True)
+    made.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
+                                      decoders.Strip(" ", 1, 0)])
+    return made
+
+
+def clip(_folder):
+    made = tokenizers.Tokenizer(models.BPE(unk_token="<|endoftext|>", end_of_word_suffix="</w>",
+                                           continuing_subword_prefix=""))
+    made.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "),
+                                            normalizers.Lowercase()])
+    rule = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(rule), "removed", invert=True),
+                                                  pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    ends = ["<|startoftext|>", "<|endoftext|>"]
+    made.train_from_iterator(lines(), trainers.BpeTrainer(
+        vocab_size=900, special_tokens=ends, end_of_word_suffix="</w>",
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens([special(token) for token in ends])
+    made.post_processor = processors.RobertaProcessing(("<|endoftext|>", 1), ("<|startoftext|>", 0),
+                                                       trim_offsets=False, add_prefix_space=False)
+    return made
+
+
+def roberta(_folder):
+    made = tokenizers.Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.train_from_iterator(lines(), trainers.BpeTrainer(
+        vocab_size=700, special_tokens=ROBERTA_TOKENS, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens([special(token, lstrip=token == "<mask>") for token in ROBERTA_TOKENS])
+    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    return made
+
+
+STYLES = {
+    "bert_uncased": lambda _: wordpiece(True, None, 100, BERT_TEMPLATE),
+    "bert_cased": lambda _: wordpiece(False, None, 100, BERT_ENDS),
+    "bert_multilingual": lambda _: wordpiece(False, True, 24, BERT_TEMPLATE),
+    "albert": albert, "xlmr": xlmr, "t5": t5, "unigram_bytes": with_bytes, "clip": clip, "roberta": roberta,
+}
+
+
+def make_all(folder):
+    """Writes all of them, and the vocab.txt of the first; returns the paths of the tokenizer.json."""
+    paths = []
+    for name, make in STYLES.items():
+        (folder / name).mkdir()
+        paths.append(folder / name / "tokenizer.json")
+        make(folder).save(str(paths[-1]))
+    vocabulary = json.loads(paths[0].read_text())["model"]["vocab"]
+    (folder / "vocab_txt").mkdir()
+    (folder / "vocab_txt/vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.get)))
+    return paths
+
+
 # --- Comparing ------------------------------------------------------------------------------------
 
-def to_bytes(text, offsets):
-    """Offsets in characters as offsets in bytes."""
+def places(text):
+    """Where in bytes each character begins, and the end."""
     at = [0]
     for character in text:
         at.append(at[-1] + len(character.encode()))
-    return [(at[begin], at[end]) for begin, end in offsets]
+    return at
 
 
 def is_place(data, token, ours, theirs):
@@ -143,14 +302,13 @@ def difference(ours, theirs, text, pair, special):
     if types != found.type_ids:
         return f"types {types}, expected {found.type_ids}"
     data = {1: text.encode(), 2: (pair or "").encode()}
-    at = {1: to_bytes(text, [(i, i) for i in range(len(text) + 1)]),
-          2: to_bytes(pair or "", [(i, i) for i in range(len(pair or "") + 1)])}
+    at = {1: places(text), 2: places(pair or "")}
     for i, part in enumerate(texts):
         if part == 0:
             place, of = (0, 0), b""
         else:
             begin, end = found.offsets[i]
-            place, of = (at[part][begin][0], at[part][end][0]), data[part]
+            place, of = (at[part][begin], at[part][end]), data[part]
         if not is_place(of, found.tokens[i], offsets[i], place):
             return f"token {i}, {found.tokens[i]!r}, is {offsets[i]}, expected {place}"
     if special and ours.decode(ids) != theirs.decode(ids, skip_special_tokens=False):
@@ -158,16 +316,16 @@ def difference(ours, theirs, text, pair, special):
     return None
 
 
-def check(name, path, seed):
-    ours, theirs, rng = Ours(path.parent), tokenizers.Tokenizer.from_file(str(path)), random.Random(seed)
+def check(name, path, seed, folder=None):
+    """Compares tokenizer.json of PATH, or what FOLDER has, with the library that reads PATH."""
+    ours, rng = Ours(folder or path.parent), random.Random(seed)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
     cases = path.parent / "cases.jsonl"
     given = [json.loads(line) for line in cases.open(encoding="utf-8")] if cases.exists() else []
     n_bad = 0
     for i in range(N_TEXT + len(given)):
-        case = given[i - N_TEXT] if i >= N_TEXT else {"text": hard_text(rng)}
-        text, pair = case["text"], case.get("pair")
-        if i < N_TEXT and i % 3 == 0:
-            pair = hard_text(rng)
+        case = given[i - N_TEXT] if i >= N_TEXT else {"text": hard_text(rng), "pair": hard_text(rng)}
+        text, pair = case["text"], case.get("pair") if i >= N_TEXT or i % 3 == 0 else None
         for special in (True, False):
             what = difference(ours, theirs, text, pair, special)
             if what:
@@ -187,7 +345,8 @@ if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    made = []
     paths = [pathlib.Path(path) for path in sys.argv[2:]] or make_all(folder)
     n_bad = sum(check(path.parent.name, path, number) for number, path in enumerate(paths))
+    if (folder / "vocab_txt").exists():
+        n_bad += check("vocab_txt", paths[0], len(paths), folder / "vocab_txt")
     sys.exit(n_bad > 0)
