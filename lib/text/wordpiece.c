@@ -42,14 +42,14 @@ static int32_t find_longest(struct wordpiece_scratch *scratch, size_t at, size_t
     const size_t n_prefix = at > 0 ? model->n_prefix : 0;
     /* What lies before AT was taken already: the prefix goes there. */
     char *key = data + model->n_prefix + at - n_prefix;
-    size_t size = scratch->key.size - model->n_prefix - at + n_prefix;
+    const size_t left = scratch->key.size - (size_t)(key - data);
+    size_t size = left < model->n_longest ? left : model->n_longest;
 
     if (n_prefix > 0)
         memcpy(key, model->prefix, n_prefix);
-    while (size > model->n_longest || (size < scratch->key.size - (size_t)(key - data) &&
-                                       ((unsigned char)key[size] & 0xc0) == 0x80))
+    while (size > 0 && size < left && ((unsigned char)key[size] & 0xc0) == 0x80)
         size--;
-    while (size > n_prefix) {
+    while (size > n_prefix && scratch->budget > 0) {
         const int32_t id =
             attn_vocabulary_find_own(model->vocabulary, model->is_foreign, key, size);
 
@@ -108,11 +108,11 @@ static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct 
     for (size_t from = 0, end = 0; from < size; from = end) {
         const int32_t id = find_longest(scratch, from, &end);
 
-        if (id < 0)
-            return take_unknown(walk, model, slice, first, err);
         if (scratch->budget == 0)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "the tokenizer takes too long to find the tokens of the text");
+        if (id < 0)
+            return take_unknown(walk, model, slice, first, err);
         if (walk->options->cancel && *walk->options->cancel)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
         ATTN_TRY(

@@ -2,6 +2,7 @@
 """Compares the tokenizers of encoders with the library tokenizers: ids, types, offsets, decoded text.
 
     check_tokenizers.py FOLDER [TOKENIZER.json ...]      FOLDER is made anew
+    check_tokenizers.py --golden FOLDER                  writes tests/golden/tokenizers.jsonl
 
 Vocabularies are learned from this project's texts: WordPiece in three ways, Unigram with a charsmap
 of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; BERT's vocab.txt.
@@ -118,6 +119,7 @@ def hard_text(rng):
 # --- The tokenizers -------------------------------------------------------------------------------
 
 CORPUS = ["README.md", "cmd/README.md", "data/tiny-corpus.txt"]
+N_VOCABULARY = 600
 BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
@@ -139,7 +141,7 @@ def wordpiece(lowercase, strip_accents, n_character, processor):
     made.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=strip_accents)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.decoder = decoders.WordPiece()
-    made.train_from_iterator(lines(), trainers.WordPieceTrainer(vocab_size=600, special_tokens=BERT_TOKENS))
+    made.train_from_iterator(lines(), trainers.WordPieceTrainer(vocab_size=N_VOCABULARY, special_tokens=BERT_TOKENS))
     made.add_special_tokens([special(token) for token in BERT_TOKENS])
     made.post_processor = processor
     return made
@@ -172,7 +174,7 @@ def unigram(tokens, unk, normalizer, pre_tokenizer, processor, mask=None, with_b
         made.normalizer = normalizer
     made.pre_tokenizer = pre_tokenizer
     names = tokens + [f"<0x{byte:02X}>" for byte in range(256)] * with_bytes
-    made.train_from_iterator(lines(), trainers.UnigramTrainer(vocab_size=600 + 256 * with_bytes, special_tokens=names,
+    made.train_from_iterator(lines(), trainers.UnigramTrainer(vocab_size=N_VOCABULARY + 256 * with_bytes, special_tokens=names,
                                                               unk_token=unk, shrinking_factor=0.75))
     if with_bytes:
         written = json.loads(made.to_str())
@@ -202,8 +204,8 @@ def albert(folder):
     return unigram(tokens, "<unk>", normalizers.Sequence(parts), by_words(), BERT_TEMPLATE, "[MASK]")
 
 
-def xlmr(folder):
-    return unigram(ROBERTA_TOKENS, "<unk>", normalizers.Precompiled(charsmap(folder)), by_words(),
+def xlmr(folder, rules=None):
+    return unigram(ROBERTA_TOKENS, "<unk>", normalizers.Precompiled(charsmap(folder, rules)), by_words(),
                    template("<s> $A </s>", "<s> $A </s> </s> $B </s>", {"<s>": 0, "</s>": 2}), "<mask>")
 
 
@@ -231,7 +233,7 @@ def clip(_folder):
                                                   pre_tokenizers.ByteLevel(add_prefix_space=False)])
     ends = ["<|startoftext|>", "<|endoftext|>"]
     made.train_from_iterator(lines(), trainers.BpeTrainer(
-        vocab_size=900, special_tokens=ends, end_of_word_suffix="</w>",
+        vocab_size=N_VOCABULARY + 300, special_tokens=ends, end_of_word_suffix="</w>",
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     made.decoder = decoders.ByteLevel()
     made.add_special_tokens([special(token) for token in ends])
@@ -244,7 +246,7 @@ def roberta(_folder):
     made = tokenizers.Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.train_from_iterator(lines(), trainers.BpeTrainer(
-        vocab_size=700, special_tokens=ROBERTA_TOKENS, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+        vocab_size=N_VOCABULARY + 100, special_tokens=ROBERTA_TOKENS, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     made.decoder = decoders.ByteLevel()
     made.add_special_tokens([special(token, lstrip=token == "<mask>") for token in ROBERTA_TOKENS])
     made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
@@ -341,10 +343,47 @@ def check(name, path, seed, folder=None):
     return n_bad
 
 
+GOLDEN = ["", " ", "The keys to the cabinet are on the table.", "Unaffordable!", "[MASK] \u3000<mask>  x", "don't , it ' s !",
+          "e\u0301a\u0301\u0302 Ångström İ", "語言 \ufb01x\u00ad\u200b", "<extra_id_0>\t\u2581a b", "......................",
+          "\U0001f469\u200d\U0001f467 \u166d\u111c9", "a" * 101, "\u2460\uff21\u33ce \u00bd"]
+
+
+def short_texts(rng, n):
+    texts = (hard_text(rng) for _ in range(100 * n))
+    return [text for text in texts if len(text) < 60][:n]
+
+
+def write_golden(folder):
+    """For each style a line that is its tokenizer.json, and a line for each text and pair."""
+    rng = random.Random(0)
+    with (ROOT / "tests/golden/tokenizers.jsonl").open("w", encoding="utf-8") as file:
+        for path in make_all(folder):
+            print(json.dumps(json.loads(path.read_text()), ensure_ascii=False, separators=(",", ":")), file=file)
+            made = tokenizers.Tokenizer.from_file(str(path))
+            for text in GOLDEN + short_texts(rng, 10):
+                pair = short_texts(rng, 1)[0] if rng.random() < 0.5 else None
+                if "\0" in text + (pair or ""):  # the JSON reader of the test refuses it
+                    continue
+                found = made.encode(text, pair)
+                at = {0: places(text), 1: places(pair or ""), None: [0]}
+                case = {"text": text, "pair": pair, "ids": found.ids, "types": found.type_ids,
+                        "offsets": [[at[which][end] for end in ends]
+                                    for ends, which in zip(found.offsets, found.sequence_ids)],
+                        "plain": made.encode(text, pair, add_special_tokens=False).ids,
+                        "decode": made.decode(found.ids, skip_special_tokens=False)}
+                print(json.dumps(case, ensure_ascii=False, separators=(",", ":")), file=file)
+
+
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[1])
+    is_golden = sys.argv[1] == "--golden"
+    folder = pathlib.Path(sys.argv[1 + is_golden])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    if is_golden:
+        CORPUS, N_VOCABULARY = CORPUS[2:], 250
+        STYLES["xlmr"] = lambda folder: xlmr(folder, small_rules())
+        write_golden(folder)
+        sys.exit(0)
     paths = [pathlib.Path(path) for path in sys.argv[2:]] or make_all(folder)
     n_bad = sum(check(path.parent.name, path, number) for number, path in enumerate(paths))
     if (folder / "vocab_txt").exists():

@@ -1,6 +1,7 @@
 /*
- * test_tokenizer_json.c - tokenizer.json: the same tokens, places and texts as the library tokenizers
- * for every style of fixtures/tokenizers, and what is refused.
+ * test_tokenizer_json.c - tokenizer.json: the same tokens, places and texts as the library
+ * tokenizers for every style of fixtures/tokenizers and of golden/tokenizers.jsonl, and what is
+ * refused.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -162,6 +163,186 @@ START_TEST(gives_what_the_library_tokenizers_gives)
 {
     for (size_t i = 0; i < N(styles); i++)
         assert_style(styles[i]);
+}
+END_TEST
+
+/* --- Tokenizers of encoders ------------------------------------------------------------------- */
+
+static char golden[] = "tests/golden/tokenizers.jsonl";
+
+/* Opens the tokenizer.json that TEXT [size] is. */
+static enum attn_status open_text(const char *text, size_t size, struct attn_tokenizer **tokenizer,
+                                  struct attn_error *err)
+{
+    const struct attn_blob blob = {"tokenizer.json", text, size};
+    const struct attn_source source = {.name = "golden", .blobs = &blob, .n_blob = 1};
+
+    return attn_tokenizer_open(&source, tokenizer, err);
+}
+
+/* Calls CASE for each line of the file that is one, with the tokenizer before it. */
+static void each_golden(void (*take)(const struct attn_tokenizer *tokenizer,
+                                     const struct attn_json *json),
+                        void (*open)(const char *text, size_t size))
+{
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    size_t n_tokenizer = 0;
+
+    ck_assert(attn_file_open(golden, ATTN_READ, &file, &err) == ATTN_OK);
+    for (size_t at = 0, end; at < file.size; at = end + 1) {
+        const char *text = (const char *)file.data + at;
+        const char *newline = memchr(text, '\n', file.size - at);
+        struct attn_file line = {.data = file.data + at, .path = golden};
+        struct attn_json *json = NULL;
+
+        ck_assert_ptr_nonnull(newline);
+        line.size = (size_t)(newline - text);
+        end = at + line.size;
+        if (strncmp(text, "{\"version\"", strlen("{\"version\"")) == 0) {
+            attn_tokenizer_free(tokenizer);
+            ck_assert_msg(open_text(text, line.size, &tokenizer, &err) == ATTN_OK, "%s",
+                          err.message);
+            n_tokenizer++;
+            if (open)
+                open(text, line.size);
+        } else if (take) {
+            ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
+            take(tokenizer, json);
+            attn_json_free(json);
+        }
+    }
+    ck_assert_uint_eq(n_tokenizer, 9);
+    attn_tokenizer_free(tokenizer);
+    attn_file_release(&file);
+}
+
+/* The types, and where the tokens are in their texts; of a character that is spelled in bytes, each
+ * has some of what all have. */
+static void assert_types_and_places(const struct attn_tokenizer *tokenizer,
+                                    const struct attn_encoding *encoding,
+                                    const struct attn_json *json, const char *const texts[3])
+{
+    const struct attn_node *type = attn_node_first(find(json, "types"));
+    const struct attn_node *place = attn_node_first(find(json, "offsets"));
+
+    for (size_t i = 0; i < encoding->n; i++) {
+        const size_t begin = encoding->begin[i], end = encoding->end[i];
+        const char *text = texts[encoding->texts[i]];
+        int64_t expected = -1, first = 0, last = 0;
+        size_t size;
+        const bool is_byte =
+            attn_decode_named_byte(attn_tokenizer_key(tokenizer, encoding->ids[i], &size), 6) >= 0;
+
+        attn_node_int(type, &expected);
+        attn_node_int(attn_node_first(place), &first);
+        attn_node_int(attn_node_next(attn_node_first(place)), &last);
+        ck_assert_msg(encoding->types[i] == expected, "token %zu of '%s' has type %d", i,
+                      attn_quote_string(texts[1]).text, encoding->types[i]);
+        if (is_byte || is_within(text, begin) || is_within(text, end))
+            ck_assert(begin >= (size_t)first && end <= (size_t)last);
+        else
+            ck_assert_msg(begin == (size_t)first && end == (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
+                          attn_quote_string(texts[1]).text, begin, end, (int)first, (int)last);
+        type = attn_node_next(type);
+        place = attn_node_next(place);
+    }
+}
+
+static void assert_golden(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
+{
+    const char *text = attn_node_string(find(json, "text"));
+    const char *pair = attn_node_string(find(json, "pair"));
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    options.pair = pair;
+    options.n_pair = pair ? strlen(pair) : 0;
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "ids"), text);
+    assert_types_and_places(tokenizer, &encoding, json, (const char *const[]){"", text, pair});
+    assert_decoded(tokenizer, &encoding, false, attn_node_string(find(json, "decode")));
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "plain"), text);
+    attn_encoding_release(&encoding);
+}
+
+START_TEST(gives_what_the_library_gives_of_encoders)
+{
+    each_golden(assert_golden, NULL);
+}
+END_TEST
+
+static void survive(const char *file, size_t size)
+{
+    static const char text[] = "It don't e\xcc\x81 \xef\xac\x81x \xe8\xaa\x9e [MASK] <mask>.";
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    bool has_failed = true;
+
+    options.pair = text;
+    options.n_pair = sizeof text - 1;
+    for (long n = 0; has_failed; n += 1 + n / 16) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_encoding encoding = {0};
+        struct attn_error err = {0};
+        char *decoded = NULL;
+        size_t n_decoded;
+        enum attn_status status;
+
+        attn_alloc_fail_at(n);
+        status = open_text(file, size, &tokenizer, &err);
+        if (status == ATTN_OK)
+            status =
+                attn_tokenizer_encode(tokenizer, text, sizeof text - 1, &options, &encoding, &err);
+        if (status == ATTN_OK)
+            status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded,
+                                           &n_decoded, &err);
+        has_failed = attn_alloc_count() > n; /* not: failed with it; PCRE2 can do without JIT */
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
+                      err.message);
+        attn_text_free(decoded);
+        attn_encoding_release(&encoding);
+        attn_tokenizer_free(tokenizer);
+    }
+}
+
+START_TEST(tokenizers_of_encoders_survive_failed_allocations)
+{
+    each_golden(NULL, survive);
+}
+END_TEST
+
+/* As it is read by serde_json: the nearest double of the first is another. */
+START_TEST(reads_scores_as_the_library_does)
+{
+    static const struct {
+        const char *text;
+        double score;
+    } scores[] = {
+        {"-2.8235221639691446", -2.823522163969145},
+        {"-3.5", -3.5},
+        {"0", 0},
+        {"-2e-3", -2e-3},
+        {"25E1", 250},
+        {"18446744073709551616", 18446744073709551610.0},
+        {"0.000000000000000000000000001", 1e-27},
+        {"1e-400", 0},
+    };
+    double score = 1;
+
+    for (size_t i = 0; i < N(scores); i++) {
+        ck_assert(attn_unigram_parse_score(scores[i].text, strlen(scores[i].text), &score));
+        ck_assert_msg(score == scores[i].score, "'%s' is %.17g", scores[i].text, score);
+    }
+    ck_assert(!attn_unigram_parse_score("1e309", 5, &score));
+    ck_assert(!attn_unigram_parse_score("9e308", 5, &score));
 }
 END_TEST
 
@@ -788,6 +969,76 @@ START_TEST(takes_unknown_characters_as_the_model_says)
 }
 END_TEST
 
+START_TEST(takes_the_first_of_equal_sums)
+{
+    static const struct written written = {.vocab = "[[\"a\", -1], [\"aa\", -2], [\"<unk>\", 0]]",
+                                           .model = "\"type\": \"Unigram\", \"unk_id\": 2,"};
+    static const struct written without = {.vocab = "[[\"a\", -1]]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "aaa", 0, 1);
+    ASSERT_TEXT(tokenizer, "xyaz", 2, 0, 2); /* unknown neighbours are one */
+    attn_tokenizer_free(tokenizer);
+    tokenizer = open_written(&without);
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the vocabulary has no token for 'b', and no unknown token");
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_the_longest_tokens_of_a_word)
+{
+    static const struct written written = {
+        .vocab = "{\"a\": 0, \"ab\": 1, \"##c\": 2, \"##cd\": 3, \"?\": 4}",
+        .model = "\"type\": \"WordPiece\", \"unk_token\": \"?\", \"max_input_chars_per_word\": 4,"};
+    static const struct written without = {.vocab = "{\"a\": 0}",
+                                           .model = "\"type\": \"WordPiece\","};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "abcd", 1, 3);
+    ASSERT_TEXT(tokenizer, "abcb", 4);  /* its end is no token */
+    ASSERT_TEXT(tokenizer, "abccd", 4); /* too long */
+    attn_tokenizer_free(tokenizer);
+    tokenizer = open_written(&without);
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message,
+                     "the vocabulary has neither tokens for 'ab', found at byte 0, nor "
+                     "its unknown token '[UNK]'");
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+/* One that asks for more than the square of a text's length. */
+START_TEST(tokens_that_take_too_long_to_find_are_refused)
+{
+    enum { N_LETTER = 40000 };
+    struct attn_buffer vocab = {0}, word = {0};
+    struct written written = {.model =
+                                  "\"type\": \"WordPiece\", \"max_input_chars_per_word\": 100000,"};
+    struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    for (int i = 0; i < N_LETTER; i++)
+        attn_buffer_append_char(&word, 'a');
+    attn_buffer_append_format(&vocab, "{\"[UNK]\": 0, \"a\": 1, \"##a\": 2, \"%sb\": 3}",
+                              attn_buffer_string(&word));
+    written.vocab = attn_buffer_string(&vocab);
+    tokenizer = open_written(&written);
+    ck_assert(attn_tokenizer_encode(tokenizer, word.data, N_LETTER, NULL, &encoding, &err) ==
+              ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the tokenizer takes too long to find the tokens of the text");
+    attn_tokenizer_free(tokenizer);
+    attn_buffer_release(&vocab);
+    attn_buffer_release(&word);
+    attn_encoding_release(&encoding);
+}
+END_TEST
+
 START_TEST(takes_holes_between_ids)
 {
     const struct written written = {.vocab = "{\"a\": 1, \"b\": 7, \"ab\": 100}"};
@@ -1251,7 +1502,11 @@ START_TEST(a_run_of_named_bytes_is_whole_or_fails)
 }
 END_TEST
 
-ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
+ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives,
+           gives_what_the_library_gives_of_encoders, reads_scores_as_the_library_does,
+           takes_the_first_of_equal_sums, takes_the_longest_tokens_of_a_word,
+           tokens_that_take_too_long_to_find_are_refused,
+           tokenizers_of_encoders_survive_failed_allocations, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, splits_as_oniguruma_does,
            refuses_what_oniguruma_reads_otherwise, refuses_styles_that_were_cut,
            says_which_tokens_it_added, puts_nothing_before_a_text_that_continues_another,
