@@ -383,8 +383,11 @@ static enum attn_status add_metaspace(const struct part *part, struct attn_error
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const char *replacement = part->values.replacement, *scheme = part->values.prepend_scheme;
-    const enum attn_prefix when =
-        strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT : ATTN_PREFIX_UNLESS_THERE;
+    const bool has_words =
+        pipeline->n > 0 && pipeline->stages[pipeline->n - 1].kind == &attn_split_white_space;
+    const enum attn_prefix when = strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT
+                                  : has_words                  ? ATTN_PREFIX_OF_WORD
+                                                               : ATTN_PREFIX_UNLESS_THERE;
 
     if (strcmp(replacement, " ") != 0)
         ATTN_TRY(attn_change_add_replace(pipeline, " ", replacement, err));

@@ -171,13 +171,12 @@ static enum attn_status take_tokens(struct unigram_scratch *scratch, const char 
         if (end == size)
             break;
     }
-    if (!has_first) {
-        if (model->unk_id < 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the vocabulary has no token for '%s', and no unknown token",
-                                  attn_quote(piece + at, first).text);
+    if (!has_first)
         take(scratch->nodes, at, at + first, model->unk_id, model->unk_score);
-    }
+    if (scratch->nodes[at + first].id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the vocabulary has no token for '%s', and no unknown token",
+                              attn_quote(piece + at, first).text);
     return ATTN_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "text/pattern.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_internal.h"
+#include "text/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -888,6 +889,34 @@ START_TEST(puts_nothing_before_a_text_that_continues_another)
 }
 END_TEST
 
+/* Of tokenizers that take white space away, only a word at the begin goes on with the one before. */
+START_TEST(puts_a_space_before_words_but_for_one_that_continues_another)
+{
+    static const struct written written = {
+        .vocab = "[[\"\xe2\x96\x81"
+                 "a\", -1], [\"a\", -2], [\"\xe2\x96\x81\", -5]]",
+        .pre_tokenizer = "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": "
+                         "\"WhitespaceSplit\"}, {\"type\": \"Metaspace\", \"replacement\": "
+                         "\"\xe2\x96\x81\"}]}"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "a  a", 0, 0);
+    options.place = ATTN_TEXT_CONTINUES;
+    ck_assert(attn_tokenizer_encode(tokenizer, "a a", 3, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 2);
+    ck_assert_int_eq(encoding.ids[0], 1);
+    ck_assert_int_eq(encoding.ids[1], 0);
+    ck_assert(attn_tokenizer_encode(tokenizer, " a", 2, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 1);
+    ck_assert_int_eq(encoding.ids[0], 0);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
 START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
 {
     const struct written written = {.vocab = "{\"<\": 0, \"s\": 1, \">\": 2, \"<s>\": 3}",
@@ -998,10 +1027,13 @@ START_TEST(takes_the_longest_tokens_of_a_word)
     struct attn_tokenizer *tokenizer = open_written(&written);
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
+    bool begins[4];
 
     ASSERT_TEXT(tokenizer, "abcd", 1, 3);
     ASSERT_TEXT(tokenizer, "abcb", 4);  /* its end is no token */
     ASSERT_TEXT(tokenizer, "abccd", 4); /* too long */
+    attn_words_mark(tokenizer, (const int32_t[]){1, 3, 0, 4}, 4, begins);
+    ck_assert(begins[0] && !begins[1] && begins[2] && begins[3]);
     attn_tokenizer_free(tokenizer);
     tokenizer = open_written(&without);
     ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
@@ -1509,7 +1541,8 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives,
            tokenizers_of_encoders_survive_failed_allocations, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, splits_as_oniguruma_does,
            refuses_what_oniguruma_reads_otherwise, refuses_styles_that_were_cut,
-           says_which_tokens_it_added, puts_nothing_before_a_text_that_continues_another,
+           says_which_tokens_it_added, puts_a_space_before_words_but_for_one_that_continues_another,
+           puts_nothing_before_a_text_that_continues_another,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, numbers_new_tokens_from_the_keys_on,

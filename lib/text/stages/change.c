@@ -359,25 +359,34 @@ struct prefix {
     char text[];
 };
 
-static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
+/* Whether the first character of SLICE is that of the given text: a byte of it may be a piece. */
+static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;
-    size_t at;
+    size_t at = attn_layer_origin(slice.layer, slice.begin);
 
-    if (prefix->when == ATTN_PREFIX_ALWAYS)
-        return true;
-    if (prefix->size <= attn_slice_size(slice) &&
-        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
-        return false;
-    if (prefix->when == ATTN_PREFIX_UNLESS_THERE)
-        return true;
-    /* At the start is the first character of the given text: a byte of it may be a piece. */
-    at = attn_layer_origin(slice.layer, slice.begin);
     while (given->under)
         given = given->under;
     while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
         at--;
     return at == 0;
+}
+
+static bool is_wanted(const struct prefix *prefix, const struct attn_walk *walk,
+                      struct attn_slice slice)
+{
+    const bool continues = walk->options->place == ATTN_TEXT_CONTINUES;
+
+    if (continues && prefix->when != ATTN_PREFIX_OF_WORD)
+        return false;
+    if (prefix->when == ATTN_PREFIX_ALWAYS)
+        return true;
+    if (prefix->size <= attn_slice_size(slice) &&
+        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
+        return false;
+    if (prefix->when == ATTN_PREFIX_OF_WORD)
+        return !(continues && is_at_start(slice));
+    return prefix->when == ATTN_PREFIX_UNLESS_THERE || is_at_start(slice);
 }
 
 static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
@@ -390,7 +399,7 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     uint32_t code_point;
     size_t length;
 
-    if (walk->options->place == ATTN_TEXT_CONTINUES || !is_wanted(prefix, slice))
+    if (!is_wanted(prefix, walk, slice))
         return attn_walk_next(walk, at, slice, err);
     length = next_character(text, size, 0, &code_point);
     attn_layer_begin(layer, slice);

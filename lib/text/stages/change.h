@@ -37,14 +37,16 @@ enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
                                                  struct attn_pattern *pattern, const char *content,
                                                  struct attn_error *err);
 
-/* When text is put in front of a slice. */
+/* When text is put in front of a slice. The last is for slices that are words between white space:
+ * of a text that continues another only the first gets none. */
 enum attn_prefix {
     ATTN_PREFIX_ALWAYS,
     ATTN_PREFIX_UNLESS_THERE,     /* unless the slice begins with the text */
     ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only where the whole text begins */
+    ATTN_PREFIX_OF_WORD,          /* unless the slice begins with the text */
 };
 
-/* Puts TEXT in front, unless the whole text continues another. Like the first character of the
+/* Puts TEXT in front, unless the whole text continues another, but see above. Like the first character of the
  * slice, it stands for that character. */
 enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
                                         enum attn_prefix when, struct attn_error *err);
