@@ -46,8 +46,8 @@ enum attn_prefix {
     ATTN_PREFIX_OF_WORD,          /* unless the slice begins with the text */
 };
 
-/* Puts TEXT in front, unless the whole text continues another, but see above. Like the first character of the
- * slice, it stands for that character. */
+/* Puts TEXT in front, unless the whole text continues another, but see above. Like the first
+ * character of the slice, it stands for that character. */
 enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
                                         enum attn_prefix when, struct attn_error *err);
 
