@@ -1440,6 +1440,19 @@ START_TEST(refuses_more_bytes_of_added_tokens_than_it_can_search)
 }
 END_TEST
 
+static void cut(const char *file, size_t size)
+{
+    const size_t step = attn_one_in(997);
+
+    for (size_t n = 0; n < size; n += step) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_error err = {0};
+
+        ck_assert_int_eq(open_text(file, n, &tokenizer, &err), ATTN_FORMAT);
+        ck_assert(err.message[0] != '\0');
+    }
+}
+
 /* One length in 997 of each style; with TORTURE=full every one. */
 START_TEST(refuses_styles_that_were_cut)
 {
@@ -1465,6 +1478,7 @@ START_TEST(refuses_styles_that_were_cut)
         }
         attn_file_release(&file);
     }
+    each_golden(NULL, cut);
 }
 END_TEST
 
