@@ -331,6 +331,7 @@ check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq an
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_gguf.py $(BUILD)/check_gguf
+	@LIBATTN="$(abspath $(BUILD)/libattn.so)" $(or $(PYTHON),python3) tests/tools/check_tokenizers.py $(BUILD)/check_tokenizers
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_study.py $(BUILD)/check_study
 	@$(MAKE) check-ctypes check-module
 

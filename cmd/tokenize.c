@@ -33,11 +33,15 @@ struct tokenize_args {
     struct prompt_args prompt; /* its ids are those of --decode */
     struct model_args model;
     struct pairs_args pairs;
-    int format;  /* enum format */
-    int invalid; /* enum attn_invalid_text */
+    const char *pair; /* --pair, a second text, or NULL */
+    int format;       /* enum format */
+    int invalid;      /* enum attn_invalid_text */
 };
 
 static const struct option input_rows[] = {
+    OPTION_TEXT("pair", "TEXT", struct tokenize_args, pair,
+                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
+                "[SEP]; lines then end with the token's type and with its text"),
     OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
                   "what to do with bytes that are not UTF-8: report an error (default), replace "
                   "them by U+FFFD, or take them as they are (byte-level BPE only)"),
@@ -71,7 +75,7 @@ static const struct option_group pairs_options = OPTION_GROUP("Training pairs", 
 static const struct option_part parts[] = {
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
     {&special_options, offsetof(struct tokenize_args, prompt)},
-    {&input_options, 0}, /* --invalid and --decode */
+    {&input_options, 0}, /* --pair, --invalid and --decode */
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
@@ -256,8 +260,23 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
+/* The columns of a token that are lists of integers in JSON where there are any. */
+static void push_types(struct attn_json_writer *json, const struct attn_encoding *encoding)
+{
+    attn_json_begin(attn_json_key(json, "types"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        attn_json_integer(json, encoding->types[i]);
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "pair"), '[');
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] == ATTN_TEXT_SECOND)
+            attn_json_size(json, i);
+    attn_json_end(json);
+}
+
 /* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where
- * there are any, the positions of the tokens that the tokenizer added. */
+ * there are any, the positions of the tokens that the tokenizer added, the types, and the positions
+ * of the tokens of the pair. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {
@@ -284,10 +303,12 @@ static enum attn_status print_json(struct attn_sink *out, const struct attn_tabl
     if (encoding->n_front + encoding->n_back > 0) {
         attn_json_begin(attn_json_key(&json, "added"), '[');
         for (size_t i = 0; i < encoding->n; i++)
-            if (i < encoding->n_front || i >= encoding->n - encoding->n_back)
+            if (encoding->texts[i] == ATTN_TEXT_NONE)
                 attn_json_size(&json, i);
         attn_json_end(&json);
     }
+    if (attn_encoding_has_types(encoding))
+        push_types(&json, encoding);
     attn_json_end(&json);
     attn_buffer_append_char(&text, '\n');
     status = print_buffer(out, &text, err);
@@ -332,6 +353,8 @@ static enum attn_status encode(const struct tokenize_args *args,
     options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
     options.invalid = (enum attn_invalid_text)args->invalid;
     options.cancel = interrupt_flag();
+    options.pair = args->pair;
+    options.n_pair = args->pair ? strlen(args->pair) : 0;
     status = at_stage(
         ATTN_STAGE_INPUT,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
@@ -372,6 +395,11 @@ static enum attn_status check(const struct tokenize_args *args, struct attn_erro
     const struct pairs_args *pairs = &args->pairs;
 
     ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
+    if (args->pair && (args->prompt.ids || pairs_are_wanted(pairs)))
+        return refuse(err, NULL, "'--pair' is a second text, which '%s' does not take",
+                      args->prompt.ids   ? "--decode"
+                      : pairs->is_wanted ? "--pairs"
+                                         : "--window");
     if (pairs->is_wanted && pairs->window > 0)
         return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
     if (pairs->stride > 0 && pairs->window == 0)

@@ -27,8 +27,8 @@ static const struct option model_rows[] = {
         .letter = 'm', .environment = "ATTN_CLI_MODEL"),
     OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
     OPTION_TEXT("vocab", "FILE", struct model_args, vocab,
-                "use FILE as the model's vocab.json, or as its tokenizer.json when the name ends "
-                "so"),
+                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
+                "the name ends so"),
 };
 
 const struct option_group model_options = OPTION_GROUP("Model", model_rows);
@@ -338,12 +338,19 @@ static void add_override(struct model_source *found, const char *name, const cha
     found->source.n_override++;
 }
 
-/* Whether the name of a file, which may be NULL, ends in that of a tokenizer. */
-static bool is_tokenizer(const char *path)
+/* Which file of a tokenizer PATH, which may be NULL, stands in for, by the end of its name. */
+static const char *tokenizer_part(const char *path)
 {
-    size_t size = path ? strlen(path) : 0;
+    static const char *const names[] = {"tokenizer.json", "vocab.txt"};
+    const size_t size = path ? strlen(path) : 0;
 
-    return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t n = strlen(names[i]);
+
+        if (size >= n && strcmp(path + size - n, names[i]) == 0)
+            return names[i];
+    }
+    return "vocab.json";
 }
 
 enum attn_status model_source_find(const struct model_args *args,
@@ -360,7 +367,7 @@ enum attn_status model_source_find(const struct model_args *args,
         found->overrides[0] = found->found.part;
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
-    add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
+    add_override(found, tokenizer_part(args->vocab), args->vocab);
     add_override(found, "model.safetensors", args->weights);
     return ATTN_OK;
 }

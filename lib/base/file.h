@@ -50,6 +50,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("tokenizer_config.json", 16 << 20)                                                           \
     X("added_tokens.json", 16 << 20)                                                               \
     X("vocab.json", 16 << 20)                                                                      \
+    X("vocab.txt", 16 << 20)                                                                       \
     X("merges.txt", 16 << 20)                                                                      \
     X("tokenizer.json", 128 << 20)                                                                 \
     X("model.safetensors.index.json", 32 << 20)

@@ -432,6 +432,7 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
 {
     static const char *const parts[] = {"config.json",
                                         "vocab.json",
+                                        "vocab.txt",
                                         "merges.txt",
                                         "added_tokens.json",
                                         "special_tokens_map.json",

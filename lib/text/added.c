@@ -456,13 +456,11 @@ static enum attn_status read_list(struct added_reader *reader, struct attn_error
         return ATTN_OK;
     ATTN_TRY(attn_vocabulary_finish(&tokenizer->vocabulary, file_name, true, err));
     /* The model knows which tokens are not its own. */
-    tokenizer->bpe.is_foreign =
-        attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->bpe.is_foreign, err);
-    if (!tokenizer->bpe.is_foreign)
+    tokenizer->is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->is_foreign, err);
+    if (!tokenizer->is_foreign)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < tokenizer->added.n; i++)
-        tokenizer->bpe.is_foreign[tokenizer->added.tokens[i].id] =
-            tokenizer->added.tokens[i].is_new;
+        tokenizer->is_foreign[tokenizer->added.tokens[i].id] = tokenizer->added.tokens[i].is_new;
     return ATTN_OK;
 }
 

@@ -365,9 +365,7 @@ static struct cached_piece *find_piece(struct piece_cache *cache, const char *pi
 /* The token KEY of the model, or -1. */
 static int32_t find_token(const struct attn_bpe_model *model, const char *key, size_t size)
 {
-    const int32_t id = attn_vocabulary_find(model->vocabulary, key, size);
-
-    return id >= 0 && model->is_foreign && model->is_foreign[id] ? -1 : id;
+    return attn_vocabulary_find_own(model->vocabulary, model->is_foreign, key, size);
 }
 
 int32_t attn_bpe_model_symbol(const struct attn_bpe_model *model, const char *key, size_t size)
@@ -394,7 +392,7 @@ int32_t attn_bpe_model_symbol(const struct attn_bpe_model *model, const char *ke
 void attn_bpe_model_finish(struct attn_bpe_model *model)
 {
     attn_alphabet_init(&model->alphabet);
-    model->has_places = !model->is_by_byte;
+    model->has_places = !model->is_by_byte || model->n_suffix > 0;
     for (unsigned byte = 0; byte < 256; byte++) {
         char key[8];
         size_t size =
@@ -414,8 +412,8 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
 {
     attn_merges_release(&model->merges);
     attn_free(model->widths);
-    attn_free(model->is_foreign);
     attn_free(model->unk);
+    attn_free(model->suffix);
     attn_free(model->characters);
     *model = (struct attn_bpe_model){0};
 }
@@ -503,6 +501,18 @@ static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_sli
     return ATTN_OK;
 }
 
+/* Writes the key of the last part of a piece, PART [size], to KEY; returns its bytes. */
+static size_t write_last(const struct attn_bpe_model *model, const char *part, size_t size,
+                         char *key)
+{
+    if (model->is_by_byte)
+        size = attn_utf8_encode(model->alphabet.code_point[(unsigned char)*part], key);
+    else
+        memcpy(key, part, size);
+    memcpy(key + size, model->suffix, model->n_suffix);
+    return size + model->n_suffix;
+}
+
 /* Adds the parts of the piece SLICE: its bytes, or its characters. */
 static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slice slice,
                                    struct attn_error *err)
@@ -515,11 +525,25 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
         const unsigned char byte = (unsigned char)piece[i];
         struct unknown unknown = {.key = piece + i, .begin = i};
         uint32_t code_point;
-        char key[4];
+        char key[4 + ATTN_BPE_SUFFIX_MAX];
         int32_t id;
 
         length = model->is_by_byte ? 1 : attn_utf8_decode(piece + i, n - i, &code_point);
         length = length > 0 ? length : 1;
+        if (i + length == n && model->n_suffix > 0) { /* of another key, as is what it stands for */
+            unknown.key = key;
+            unknown.size = write_last(model, piece + i, length, key);
+            unknown.end = n;
+            id = find_token(model, key, unknown.size);
+            scratch->is_plain = false;
+            if (id < 0) {
+                ATTN_TRY(add_unknown(scratch, slice, &unknown, err));
+            } else {
+                add_unk(scratch);
+                add(scratch, id, i, n);
+            }
+            break;
+        }
         id = length == 1 ? model->byte_ids[byte] : find_token(model, piece + i, length);
         if (id >= 0) {
             add_unk(scratch);
@@ -583,8 +607,9 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
                                     struct attn_slice slice, struct attn_error *err)
 {
     const size_t size = attn_slice_size(slice), begin = slice.begin;
-    /* A byte without a token may become the two of its character. */
-    const size_t n_part = scratch->model->has_byte_fallback ? 2 * size : size;
+    /* A byte without a token may become the two of its character, and the last one the suffix. */
+    const size_t n_part =
+        (scratch->model->has_byte_fallback ? 2 * size : size) + scratch->model->n_suffix;
     const struct attn_bpe_symbol *symbols;
     const struct part_range *ranges;
     const size_t first = walk->encoding->n;

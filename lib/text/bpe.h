@@ -124,6 +124,8 @@ void attn_bpe_release(struct attn_bpe_work *work);
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
+enum { ATTN_BPE_SUFFIX_MAX = 16 }; /* bytes; CLIP's "</w>" has 4 */
+
 /*
  * The parts that are merged are characters, or bytes in a byte-level vocabulary, whose keys are
  * written in GPT-2's alphabet (vocabulary.h). For a part that the vocabulary lacks there are, in
@@ -136,8 +138,8 @@ void attn_bpe_release(struct attn_bpe_work *work);
 struct attn_bpe_model {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_merges merges;
-    bool *is_foreign; /* owns; by id: added tokens that the model does not know; NULL: none */
-    bool is_by_byte;  /* a byte-level vocabulary */
+    const bool *is_foreign; /* borrows; by id: added tokens that the model does not know, or NULL */
+    bool is_by_byte;        /* a byte-level vocabulary */
     bool takes_whole_pieces; /* a piece that is a token is that token before any merge */
     bool has_byte_fallback;
     bool fuses_unk;       /* neighbouring unknown parts make one `unk` */
@@ -147,7 +149,9 @@ struct attn_bpe_model {
     size_t n_character;
     char *unk; /* owns; [n_unk] the key for unknown parts; NULL: none */
     size_t n_unk;
-    int32_t byte_ids[256];     /* of single bytes, or of the characters below 128; -1: none */
+    char *suffix;          /* owns; [n_suffix] comes after the last part of a piece; NULL: none */
+    size_t n_suffix;       /* at most ATTN_BPE_SUFFIX_MAX */
+    int32_t byte_ids[256]; /* of single bytes, or of the characters below 128; -1: none */
     int32_t fallback_ids[256]; /* of <0xHH>, or -1 */
     bool has_places;           /* a part is not always one byte: where it lies must be kept */
     int32_t unk_id;            /* of `unk`, -1 when the vocabulary lacks it */

@@ -81,8 +81,8 @@ struct pattern_source {
     const char *name; /* of the file */
     const char *text; /* [size] */
     size_t size;
-    bool is_literal;
-    struct attn_buffer rewritten; /* owns; empty of a literal, which is taken as it is */
+    bool is_literal, is_ours;
+    struct attn_buffer rewritten; /* owns; what PCRE2 gets; not of a literal */
 };
 
 static enum attn_status compile(struct attn_pattern *pattern, struct pattern_source *source,
@@ -97,7 +97,12 @@ static enum attn_status compile(struct attn_pattern *pattern, struct pattern_sou
 
     if (!source->is_literal) {
         options = PCRE2_UCP | PCRE2_MULTILINE;
-        ATTN_TRY(attn_pattern_rewrite(source->text, source->size, source->name, rewritten, err));
+        if (source->is_ours)
+            attn_buffer_append(rewritten, source->text, source->size);
+        else
+            ATTN_TRY(
+                attn_pattern_rewrite(source->text, source->size, source->name, rewritten, err));
+        ATTN_TRY(attn_buffer_check(rewritten, err));
     }
     pattern->n_left = COMPILE_LIMIT;
     pattern->memory = pcre2_general_context_create(allocate, release, pattern);
@@ -133,23 +138,38 @@ static enum attn_status compile(struct attn_pattern *pattern, struct pattern_sou
     return ATTN_OK;
 }
 
-enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
-                                     bool is_literal, struct attn_pattern **out,
-                                     struct attn_error *err)
+static enum attn_status create(struct pattern_source *source, struct attn_pattern **out,
+                               struct attn_error *err)
 {
-    struct pattern_source source = {name, text, size, is_literal, {0}};
     struct attn_pattern *pattern = attn_alloc(1, sizeof *pattern, err);
     enum attn_status status;
 
     if (!pattern)
         return ATTN_NO_MEMORY;
-    status = compile(pattern, &source, err);
-    attn_buffer_release(&source.rewritten);
+    status = compile(pattern, source, err);
+    attn_buffer_release(&source->rewritten);
     if (status == ATTN_OK)
         *out = pattern;
     else
         attn_pattern_free(pattern);
     return status;
+}
+
+enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
+                                     bool is_literal, struct attn_pattern **out,
+                                     struct attn_error *err)
+{
+    struct pattern_source source = {name, text, size, is_literal, false, {0}};
+
+    return create(&source, out, err);
+}
+
+enum attn_status attn_pattern_create_cluster(struct attn_pattern **out, struct attn_error *err)
+{
+    static const char cluster[] = "\\X";
+    struct pattern_source source = {"UAX 29", cluster, sizeof cluster - 1, false, true, {0}};
+
+    return create(&source, out, err);
 }
 
 void attn_pattern_free(struct attn_pattern *pattern)

@@ -36,6 +36,9 @@ enum attn_status attn_pattern_create(const char *text, size_t size, const char *
                                      bool is_literal, struct attn_pattern **out,
                                      struct attn_error *err);
 
+/* The pattern of grapheme clusters (UAX 29), as PCRE2 has them. */
+enum attn_status attn_pattern_create_cluster(struct attn_pattern **out, struct attn_error *err);
+
 void attn_pattern_free(struct attn_pattern *pattern); /* NULL is allowed */
 
 /* For texts of N bytes in all. */

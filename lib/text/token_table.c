@@ -6,16 +6,19 @@
 
 #include <string.h>
 
-enum { N_COLUMN = 6 }; /* of tokens; the last is left out where none was added */
+/* Columns of tokens. The last ones are left out where they say nothing. */
+enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
 
 static enum attn_status append_tokens(struct attn_table *table,
                                       const struct attn_tokenizer *tokenizer,
                                       const struct attn_encoding *encoding, size_t n_column,
                                       struct attn_error *err)
 {
-    const size_t first = encoding->n_front, last = encoding->n - encoding->n_back;
+    static const char *const texts[] = {
+        [ATTN_TEXT_NONE] = NULL, [ATTN_TEXT_FIRST] = "text", [ATTN_TEXT_SECOND] = "pair"};
 
     for (size_t i = 0; i < encoding->n; i++) {
+        const char *text = texts[encoding->texts[i]];
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
         const struct attn_cell row[N_COLUMN] = {
@@ -24,11 +27,21 @@ static enum attn_status append_tokens(struct attn_table *table,
             attn_cell_integer((int64_t)encoding->begin[i]),
             attn_cell_integer((int64_t)encoding->end[i]),
             attn_cell_text(token, size),
-            attn_cell_text(i < first || i >= last ? "added" : NULL, strlen("added"))};
+            [ADDED] = attn_cell_text(text ? NULL : "added", strlen("added")),
+            [TYPE] = attn_cell_integer(encoding->types[i]),
+            [TEXT] = attn_cell_text(text, strlen("text"))};
 
         ATTN_TRY(attn_table_append(table, row, n_column, err));
     }
     return ATTN_OK;
+}
+
+bool attn_encoding_has_types(const struct attn_encoding *encoding)
+{
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->types[i] != 0 || encoding->texts[i] == ATTN_TEXT_SECOND)
+            return true;
+    return false;
 }
 
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
@@ -42,8 +55,12 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
         {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
         {.name = "token", .type = ATTN_VALUE_TEXT},
         {.name = "added", .type = ATTN_VALUE_TEXT},
+        {.name = "type", .type = ATTN_VALUE_INTEGER},
+        {.name = "text", .type = ATTN_VALUE_TEXT},
     };
-    const size_t n_column = encoding->n_front + encoding->n_back > 0 ? N_COLUMN : N_COLUMN - 1;
+    const bool has_types = attn_encoding_has_types(encoding);
+    const bool has_added = encoding->n_front + encoding->n_back > 0;
+    const size_t n_column = has_types ? N_COLUMN : has_added ? TYPE : ADDED;
     struct attn_table *made = NULL;
     enum attn_status status;
 

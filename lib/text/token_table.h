@@ -12,12 +12,16 @@
 #include "base/table.h"
 #include "text/tokenizer.h"
 
-/* A row a token: position, id, begin and end (its bytes in the text, half open), token; where the
- * tokenizer added some by itself also `added`, which is "added" for these and missing for
- * others. */
+/* A row a token: position, id, begin and end (its bytes in its text, half open), token; where the
+ * tokenizer added some by itself also `added`, which is "added" for these and missing for others;
+ * of two texts, and where not all types are 0, `type`, and `text`, which is "text" or "pair" and
+ * missing for tokens that were added. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding, struct attn_table **table,
                                   struct attn_error *err);
+
+/* Whether ENCODING has tokens of two texts, or of types other than 0. */
+bool attn_encoding_has_types(const struct attn_encoding *encoding);
 
 /* A table for the pairs below, without rows: input_ids, target_id, input, target. */
 enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err);

@@ -27,14 +27,13 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
+/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
+ * each. */
+static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     uint32_t *widths;
 
-    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
-    /* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character
-     * for each. */
     tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
     if (!widths)
         return ATTN_NO_MEMORY;
@@ -46,8 +45,24 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
         for (size_t k = 0; k < size && tokenizer->bpe.is_by_byte; k++)
             widths[i] -= ((unsigned char)key[k] & 0xc0) == 0x80;
     }
-    attn_bpe_model_finish(&tokenizer->bpe);
-    return tokenizer->unread->read(tokenizer, err);
+    return ATTN_OK;
+}
+
+static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    tokenizer->bpe.is_foreign = tokenizer->is_foreign;
+    tokenizer->wordpiece.is_foreign = tokenizer->is_foreign;
+    tokenizer->unigram.is_foreign = tokenizer->is_foreign;
+    if (tokenizer->kind == ATTN_TOKENIZER_BPE) {
+        ATTN_TRY(measure_tokens(tokenizer, err));
+        attn_bpe_model_finish(&tokenizer->bpe);
+    } else if (tokenizer->kind == ATTN_TOKENIZER_WORDPIECE) {
+        attn_wordpiece_model_finish(&tokenizer->wordpiece);
+    } else if (tokenizer->kind == ATTN_TOKENIZER_UNIGRAM) {
+        attn_unigram_model_finish(&tokenizer->unigram);
+    }
+    return tokenizer->unread->read ? tokenizer->unread->read(tokenizer, err) : ATTN_OK;
 }
 
 /* Reads the rest, when no other thread has done it or does it; a second time after memory ran
@@ -110,12 +125,16 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
     const bool is_json_given = is_overridden(source, "tokenizer.json");
-    const bool is_vocab_given = is_overridden(source, "vocab.json");
-    /* tokenizer.json comes first, unless another vocab.json was asked for. */
+    const bool is_vocab_given =
+        is_overridden(source, "vocab.json") || is_overridden(source, "vocab.txt");
+    /* tokenizer.json comes first, unless another vocabulary was asked for. */
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
+    const bool is_bert =
+        is_overridden(source, "vocab.txt") ||
+        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
-    /* Files beside a GGUF file may be strangers': only those that were asked for come before its
+    /* Files beside a GGUF file may be strangers: only those that were asked for come before its
      * own. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
@@ -123,13 +142,17 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     }
 
     /* A file that was named and is missing is reported as such. */
-    if (!is_json && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
+    if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)
         return attn_error_set(
-            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
+            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
             attn_quote_string(source->directory ? source->directory : source->name).text);
-    ATTN_TRY(is_json ? attn_tokenizer_json_read(tokenizer, source, err)
-                     : attn_tokenizer_files_read(tokenizer, source, err));
+    if (is_json)
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, source, err));
+    else if (is_bert)
+        ATTN_TRY(attn_tokenizer_bert_read(tokenizer, source, err));
+    else
+        ATTN_TRY(attn_tokenizer_files_read(tokenizer, source, err));
     if (attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
@@ -207,9 +230,11 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->settings.unk);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
+    attn_free(tokenizer->is_foreign);
     attn_bpe_model_release(&tokenizer->bpe);
+    attn_wordpiece_model_release(&tokenizer->wordpiece);
+    attn_unigram_model_release(&tokenizer->unigram);
     attn_pipeline_release(&tokenizer->pipeline);
-    attn_post_process_release(&tokenizer->post);
     attn_decode_release(&tokenizer->decoder);
     attn_free(tokenizer->is_added);
     attn_free(tokenizer->is_special);
@@ -230,7 +255,9 @@ const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
 {
     static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
                                         [ATTN_TOKENIZER_CHARACTER] = "char",
-                                        [ATTN_TOKENIZER_BPE] = "bpe"};
+                                        [ATTN_TOKENIZER_BPE] = "bpe",
+                                        [ATTN_TOKENIZER_WORDPIECE] = "wordpiece",
+                                        [ATTN_TOKENIZER_UNIGRAM] = "unigram"};
 
     return names[kind];
 }
@@ -261,47 +288,96 @@ const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
 
 /* --- Encoding --------------------------------------------------------------------------------- */
 
-/* Checks that TEXT is UTF-8, or that OPTIONS say what is to be done about it. */
-static enum attn_status check_text(const struct attn_tokenizer *tokenizer, const char *text,
-                                   size_t size, struct attn_encode_options *options,
-                                   struct attn_error *err)
+/* A text to encode. */
+struct given_text {
+    const char *text; /* [size] */
+    size_t size;
+    const char *name; /* in messages */
+};
+
+/* Checks that the text is UTF-8, or that OPTIONS say what is to be done about it. */
+static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
+                                   const struct given_text *given,
+                                   struct attn_encode_options *options, struct attn_error *err)
 {
-    const size_t n_valid = attn_utf8_valid_length(text, size);
+    const size_t size = given->size, n_valid = attn_utf8_valid_length(given->text, size);
     /* Every text has tokens, so bytes that are not UTF-8 have some, too. */
     const bool takes_bytes = tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
 
     if (n_valid == size)
         options->invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
     else if (options->invalid == ATTN_INVALID_TEXT_REFUSE)
-        return attn_error_set(err, ATTN_INVALID, "the text is not UTF-8 at byte %zu: found '%s'",
-                              n_valid, attn_quote(text + n_valid, 1).text);
+        return attn_error_set(err, ATTN_INVALID, "the %s is not UTF-8 at byte %zu: found '%s'",
+                              given->name, n_valid, attn_quote(given->text + n_valid, 1).text);
     else if (options->invalid == ATTN_INVALID_TEXT_BYTES && !takes_bytes)
         return attn_error_set(err, ATTN_INVALID,
-                              "the text is not UTF-8 at byte %zu, and only a byte-level BPE can "
+                              "the %s is not UTF-8 at byte %zu, and only a byte-level BPE can "
                               "encode bytes",
-                              n_valid);
+                              given->name, n_valid);
     return ATTN_OK;
 }
 
-static enum attn_status encode(const struct attn_tokenizer *tokenizer, const char *text,
-                               size_t size, struct attn_encode_options *options,
+/* Appends the tokens of a text, with places in it. */
+static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
+                                    const struct given_text *given,
+                                    const struct attn_encode_options *options,
+                                    struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_encode_options own = *options;
+    const size_t first = encoding->n;
+
+    ATTN_TRY(check_text(tokenizer, given, &own, err));
+    ATTN_TRY(
+        attn_pipeline_encode(&tokenizer->pipeline, given->text, given->size, &own, encoding, err));
+    if (tokenizer->post.trims)
+        attn_post_process_trim(&tokenizer->post, tokenizer, given->text, first, encoding);
+    return ATTN_OK;
+}
+
+/* Appends what ITEM says, of TEXTS, the text and the pair. */
+static enum attn_status append_item(const struct attn_tokenizer *tokenizer,
+                                    const struct attn_template_item *item,
+                                    const struct given_text texts[2],
+                                    const struct attn_encode_options *options,
+                                    struct attn_encoding *encoding, struct attn_error *err)
+{
+    const bool is_pair = item->id == ATTN_TEMPLATE_PAIR, is_added = item->id >= 0;
+    const size_t first = encoding->n;
+
+    if (!is_added)
+        ATTN_TRY(encode_text(tokenizer, &texts[is_pair], options, encoding, err));
+    else if (options->special_tokens == ATTN_SPECIAL_TOKENS_ON)
+        ATTN_TRY(attn_encoding_push(encoding, item->id, 0, 0, err));
+    for (size_t i = first; i < encoding->n; i++) {
+        encoding->types[i] = item->type;
+        encoding->texts[i] = is_added  ? ATTN_TEXT_NONE
+                             : is_pair ? ATTN_TEXT_SECOND
+                                       : ATTN_TEXT_FIRST;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status encode(const struct attn_tokenizer *tokenizer,
+                               const struct given_text texts[2],
+                               const struct attn_encode_options *options,
                                struct attn_encoding *encoding, struct attn_error *err)
 {
-    const struct attn_post_process *post = &tokenizer->post;
-    const bool is_on = options->special_tokens == ATTN_SPECIAL_TOKENS_ON;
+    const bool is_pair = texts[1].text;
+    const struct attn_template *template = attn_post_process_template(&tokenizer->post, is_pair);
 
+    if (is_pair && !tokenizer->post.takes_pair)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer does not say how two texts are put together");
     ATTN_TRY(read_rest(tokenizer, err));
-    ATTN_TRY(check_text(tokenizer, text, size, options, err));
-    if (is_on)
-        ATTN_TRY(attn_post_process_append(&post->front, encoding, err));
-    encoding->n_front = encoding->n;
-    ATTN_TRY(attn_pipeline_encode(&tokenizer->pipeline, text, size, options, encoding, err));
-    if (post->trims)
-        attn_post_process_trim(post, tokenizer, text, encoding);
-    if (!is_on)
+    for (size_t i = 0; i < template->n; i++)
+        ATTN_TRY(append_item(tokenizer, &template->items[i], texts, options, encoding, err));
+    if (options->special_tokens != ATTN_SPECIAL_TOKENS_ON)
         return ATTN_OK;
-    encoding->n_back = post->back.n;
-    return attn_post_process_append(&post->back, encoding, err);
+    while (template->items[encoding->n_front].id >= 0)
+        encoding->n_front++;
+    while (template->items[template->n - 1 - encoding->n_back].id >= 0)
+        encoding->n_back++;
+    return ATTN_OK;
 }
 
 enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
@@ -309,6 +385,7 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
                                        struct attn_encoding *encoding, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct given_text texts[2] = {{text, size, "text"}, {.name = "pair"}};
     enum attn_status status;
 
     if (!attn_is_given(tokenizer, "tokenizer", err) ||
@@ -317,7 +394,9 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
         return ATTN_INVALID;
     encoding->n = encoding->n_front = encoding->n_back = 0;
     ATTN_TRY(attn_options_read(given, &options, err));
-    status = encode(tokenizer, text, size, &options, encoding, err);
+    texts[1].text = options.pair;
+    texts[1].size = options.n_pair;
+    status = encode(tokenizer, texts, &options, encoding, err);
     if (status != ATTN_OK)
         encoding->n = encoding->n_front = encoding->n_back = 0;
     return status;
@@ -399,7 +478,7 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
                                        struct attn_error *err)
 {
     const size_t n = encoding->capacity, doubled = n < 32 ? 64 : n * 2;
-    size_t n_id = n, n_begin = n, n_end = n;
+    size_t n_id = n, n_begin = n, n_end = n, n_type = n, n_text = n;
 
     if (need <= n)
         return ATTN_OK;
@@ -407,6 +486,8 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
     ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
     ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
     ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
+    ATTN_TRY(attn_grow((void **)&encoding->types, &n_type, need, sizeof *encoding->types, err));
+    ATTN_TRY(attn_grow((void **)&encoding->texts, &n_text, need, sizeof *encoding->texts, err));
     encoding->capacity = need;
     return ATTN_OK;
 }
@@ -418,5 +499,7 @@ void attn_encoding_release(struct attn_encoding *encoding)
     attn_free(encoding->ids);
     attn_free(encoding->begin);
     attn_free(encoding->end);
+    attn_free(encoding->types);
+    attn_free(encoding->texts);
     *encoding = (struct attn_encoding){0};
 }

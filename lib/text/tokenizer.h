@@ -9,12 +9,12 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the parts that
- * the table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out
- * here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the
- * reference is OpenAI's encoder.py), alone word level: words between Unicode white space, or single
- * characters. Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian
- * 12).
+ * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
+ * with the parts that the table in cmd/README.md lists. What the library tokenizers makes of the
+ * file is what comes out here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford
+ * et al. 2019; the reference is OpenAI's encoder.py), alone word level: words between Unicode white
+ * space, or single characters. Otherwise from vocab.txt: BERT's WordPiece. Letters and numbers of
+ * patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -32,7 +32,9 @@ struct attn_tokenizer; /* immutable once open; may be used by several threads at
 enum attn_tokenizer_kind {
     ATTN_TOKENIZER_WORD = 0,
     ATTN_TOKENIZER_CHARACTER = 1,
-    ATTN_TOKENIZER_BPE = 2
+    ATTN_TOKENIZER_BPE = 2,
+    ATTN_TOKENIZER_WORDPIECE = 3, /* BERT's */
+    ATTN_TOKENIZER_UNIGRAM = 4    /* T5's, XLM-R's, ALBERT's */
 };
 
 /* Special tokens (<|endoftext|>) written in the text. */
@@ -68,31 +70,44 @@ struct attn_encode_options {
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
     enum attn_text_place place;              /* whether it goes on with another text */
     const volatile sig_atomic_t *cancel;     /* borrowed; not 0: ATTN_CANCELED; NULL: never */
+    const char *pair; /* borrowed; [n_pair] a second text, put after the first in the way that the
+                         tokenizer says: [CLS] text [SEP] pair [SEP]; NULL: there is none */
+    size_t n_pair;
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
     ((struct attn_encode_options){.size = sizeof(struct attn_encode_options)})
 
-/* The tokens of a text. Initialize with = {0}; may be reused; owns its arrays. */
+/* Whose token it is. */
+enum attn_text_part {
+    ATTN_TEXT_NONE = 0,   /* the tokenizer added it */
+    ATTN_TEXT_FIRST = 1,  /* of the text */
+    ATTN_TEXT_SECOND = 2, /* of the pair */
+};
+
+/* The tokens of a text, or of two. Initialize with = {0}; may be reused; owns its arrays. */
 struct attn_encoding {
     int32_t *ids;  /* [n] */
-    size_t *begin; /* [n] byte offsets in the text, half open; a token that is part of a character
+    size_t *begin; /* [n] byte offsets in its text, half open; a token that is part of a character
                       keeps its bytes */
     size_t *end;   /* [n] */
     size_t n;
     size_t n_front; /* the first of them that the tokenizer added; they have no bytes: 0..0 */
     size_t n_back;  /* the last of them that it added; they have no bytes either */
     size_t capacity;
+    uint8_t *types; /* [n] what a model with token types gets: 0, and mostly 1 for the pair */
+    uint8_t *texts; /* [n] enum attn_text_part; between two texts are added ones, too */
 };
 
 /*
  * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json;
  * merges.txt, which makes it byte-level BPE; config.json's "tokenizer": {"type":
  * "word"|"char"|"bpe", "drop": ",", "unk": null}; for BPE also added_tokens.json,
- * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json. ATTN_FORMAT for
- * duplicates, bad merges, ids of added tokens that the library would not give, and, of vocab.json,
- * gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED names a part of
- * tokenizer.json that is not known.
+ * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json; or vocab.txt, a token
+ * per line, with these two files of special tokens and BERT's settings in tokenizer_config.json.
+ * ATTN_FORMAT for duplicates, bad merges, ids of added tokens that the library would not give, and,
+ * of vocab.json, gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED
+ * names a part of tokenizer.json that is not known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,

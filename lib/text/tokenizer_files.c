@@ -133,8 +133,10 @@ struct specials {
     struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_vocabulary added;       /* owns; what added_tokens.json has */
     struct attn_file added_file, map_file;
-    struct attn_json *map; /* owns */
-    bool *is_special;      /* owns; by id */
+    struct attn_json *map;    /* owns */
+    bool *is_special;         /* owns; by id */
+    const char *const *names; /* borrows; [n_name] that are special when the vocabulary has them */
+    size_t n_name;
 };
 
 /* Marks KEY when the vocabulary has it; an empty token would be found everywhere. */
@@ -220,7 +222,6 @@ static enum attn_status read_map(struct specials *specials, struct attn_error *e
 static enum attn_status find_specials(struct specials *specials, struct attn_added *found,
                                       struct attn_error *err)
 {
-    static const char end_of_text[] = "<|endoftext|>";
     const struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
 
     if (attn_source_has_part(specials->source, "added_tokens.json"))
@@ -228,7 +229,8 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
     specials->is_special = attn_alloc(vocabulary->n, sizeof *specials->is_special, err);
     if (!specials->is_special)
         return ATTN_NO_MEMORY;
-    mark(specials, end_of_text, sizeof end_of_text - 1);
+    for (size_t i = 0; i < specials->n_name; i++)
+        mark(specials, specials->names[i], strlen(specials->names[i]));
     for (size_t i = 0; i < added->n; i++)
         mark(specials, added->keys.data + added->entries[i].begin, added->entries[i].size);
     if (attn_source_has_part(specials->source, "special_tokens_map.json"))
@@ -244,15 +246,13 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
     return ATTN_OK;
 }
 
-/*
- * Reads the files of SOURCE and appends the tokens to those that TOKENIZER finds in texts. Adds
- * what added_tokens.json has to its vocabulary, which must be finished and must not change
- * afterwards.
- */
-static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
-                                      const struct attn_source *source, struct attn_error *err)
+enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
+                                              const struct attn_source *source,
+                                              const char *const *names, size_t n,
+                                              struct attn_error *err)
 {
-    struct specials specials = {.source = source, .vocabulary = &tokenizer->vocabulary};
+    struct specials specials = {
+        .source = source, .vocabulary = &tokenizer->vocabulary, .names = names, .n_name = n};
     const enum attn_status status = find_specials(&specials, &tokenizer->added, err);
 
     attn_vocabulary_release(&specials.added);
@@ -450,6 +450,7 @@ static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_error *err)
 {
+    static const char *const end_of_text[] = {"<|endoftext|>"};
     struct attn_unread *unread = tokenizer->unread;
 
     if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
@@ -460,7 +461,7 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
         .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
     tokenizer->keeps_bytes = true;
     unread->read = read_rest;
-    ATTN_TRY(read_specials(tokenizer, source, err));
+    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, end_of_text, 1, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(read_prefix(source, &unread->has_prefix, err));
     return attn_file_hold_part(source, "merges.txt", &unread->file, err);

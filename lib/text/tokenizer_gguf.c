@@ -135,7 +135,6 @@ static bool equals(const char *text, size_t size, const char *word)
 static enum attn_status read_tokens(struct reading *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
-    struct attn_bpe_model *model = &tokenizer->bpe;
     struct attn_gguf_pair tokens, types;
     struct attn_tensor_entry embed;
     const char *text;
@@ -153,15 +152,15 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
                               "'token_embd.weight'",
                               KEY("tokens"), reading->path, reading->n, embed.tensor.shape[0]);
     ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
-    model->is_foreign = attn_alloc(reading->n, sizeof *model->is_foreign, err);
-    if (!model->is_foreign)
+    tokenizer->is_foreign = attn_alloc(reading->n, sizeof *tokenizer->is_foreign, err);
+    if (!tokenizer->is_foreign)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; attn_gguf_next_text(&tokens, &text, &size); i++) {
         struct attn_added_token added = {.id = (int32_t)i};
         int64_t type = TYPE_NORMAL;
 
         attn_gguf_next_int(&types, &type);
-        model->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
+        tokenizer->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
         if (size == 0)
             continue;
         ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, text, size, (int32_t)i, err));
@@ -386,6 +385,7 @@ static enum attn_status add_end(const struct reading *reading, const char *id_ke
                                 const char *add_key, bool is_added, bool is_front,
                                 struct attn_error *err)
 {
+    struct attn_template added = {.n = 2};
     size_t id = SIZE_MAX;
 
     ATTN_TRY(attn_gguf_get_bool(reading->gguf, add_key, &is_added, err));
@@ -397,7 +397,9 @@ static enum attn_status add_end(const struct reading *reading, const char *id_ke
     if (id >= reading->n)
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected a token below %zu",
                               id_key, reading->path, id, reading->n);
-    return attn_post_process_add(&reading->tokenizer->post, is_front, (int32_t)id, err);
+    added.items[is_front ? 0 : 1].id = (int32_t)id;
+    added.items[is_front ? 1 : 0].id = ATTN_TEMPLATE_TEXT;
+    return attn_post_process_wrap(&reading->tokenizer->post, &added, err);
 }
 
 static enum attn_status read_part(const struct reading *reading, enum attn_tokenizer_role role,

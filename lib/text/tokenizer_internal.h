@@ -14,6 +14,8 @@
 #include "text/stages/decode.h"
 #include "text/stages/post_process.h"
 #include "text/tokenizer.h"
+#include "text/unigram.h"
+#include "text/wordpiece.h"
 
 #include <stdatomic.h>
 
@@ -71,6 +73,7 @@ struct attn_unread {
     struct attn_monitor *monitor; /* owns; the thread that reads is inside */
     atomic_bool is_over;          /* it was read, or cannot be; what follows does not change then */
     struct attn_error failure;    /* why it cannot */
+    /* Reads the merges; NULL: there are none. */
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
     struct attn_tokenizer *tokenizer; /* its own */
     struct attn_file file;            /* owns; has the merges; empty once read */
@@ -92,8 +95,11 @@ struct attn_tokenizer {
     struct attn_settings settings;
     struct attn_vocabulary vocabulary;
     struct attn_added added;
-    struct attn_bpe_model bpe;    /* ATTN_TOKENIZER_BPE */
-    struct attn_word_level words; /* the other kinds */
+    bool *is_foreign; /* owns; by id: added tokens that the model does not know; NULL: none */
+    struct attn_bpe_model bpe;             /* ATTN_TOKENIZER_BPE */
+    struct attn_wordpiece_model wordpiece; /* ATTN_TOKENIZER_WORDPIECE */
+    struct attn_unigram_model unigram;     /* ATTN_TOKENIZER_UNIGRAM */
+    struct attn_word_level words;          /* the other kinds */
     struct attn_pipeline pipeline;
     struct attn_post_process post;
     struct attn_decode_steps decoder;
@@ -141,6 +147,20 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            struct attn_error *err);
+
+/* The same from vocab.txt of BERT. */
+enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err);
+
+/*
+ * Appends to the tokens that TOKENIZER finds in texts NAMES [n] and those of the files of SOURCE
+ * that tokenizer_files.c names. Adds what added_tokens.json has to its vocabulary, which must be
+ * finished and must not change afterwards.
+ */
+enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
+                                              const struct attn_source *source,
+                                              const char *const *names, size_t n,
+                                              struct attn_error *err);
 
 /* The parts of tokenizer.json beside the model. */
 enum attn_tokenizer_role {

@@ -26,6 +26,22 @@ struct extent {
 
 struct key_reader;
 
+struct model_text {
+    char *text; /* owns; [size]; NULL when it is absent or null */
+    size_t size;
+};
+
+/* What the file says of its model, until it is known which it is. */
+struct model_values {
+    bool has_type;
+    enum attn_tokenizer_kind kind;
+    struct model_text unk, prefix, suffix;
+    uint64_t max_character, unk_id;
+    bool has_unk_id;
+    bool is_list;   /* the vocabulary is one, of pieces with scores */
+    bool is_object; /* it is an object of ids */
+};
+
 struct reading {
     struct attn_tokenizer *tokenizer;
     const struct key_reader *row;           /* of the value that is read */
@@ -33,6 +49,7 @@ struct reading {
     const char *path;                       /* of the file */
     struct extent added, parts[ATTN_TOKENIZER_N_ROLE];
     unsigned seen_top, seen_model; /* bit i: the key of row i came */
+    struct model_values model;
 };
 
 /* Types of values beside those of the reader. */
@@ -46,8 +63,8 @@ struct key_reader {
     int type; /* of the token; null may stand for it if is_nullable */
     bool is_nullable;
     const char *expected;
-    size_t
-        offset; /* of where it is stored in struct reading or struct attn_bpe_model; 0: nowhere */
+    size_t offset; /* of where it is stored in struct reading, or of flags in struct attn_bpe_model;
+                      0: nowhere */
 };
 
 static enum attn_status refuse_type(const char *key, bool is_of_model,
@@ -111,40 +128,59 @@ static enum attn_status read_members(struct reading *reading, const struct key_r
 static enum attn_status read_type(struct reading *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
-    (void)reading;
-    if (attn_json_equals(token, "BPE"))
-        return ATTN_OK;
+    static const struct {
+        const char *type;
+        enum attn_tokenizer_kind kind;
+    } kinds[] = {{"BPE", ATTN_TOKENIZER_BPE},
+                 {"WordPiece", ATTN_TOKENIZER_WORDPIECE},
+                 {"Unigram", ATTN_TOKENIZER_UNIGRAM}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (attn_json_equals(token, kinds[i].type)) {
+            reading->model.has_type = true;
+            reading->model.kind = kinds[i].kind;
+            return ATTN_OK;
+        }
     return attn_error_set(err, ATTN_UNSUPPORTED, "'model' of type '%s' in '%s' is not supported",
                           attn_quote(token->text, token->size).text, file_name);
 }
 
-/* Dropout, and a prefix or suffix of subwords: only what does nothing is supported. */
-static enum attn_status read_nothing(struct reading *reading, const struct attn_json_token *token,
+/* Dropout: only what does nothing is supported. */
+static enum attn_status read_dropout(struct reading *reading, const struct attn_json_token *token,
                                      struct attn_error *err)
 {
     const struct key_reader *row = reading->row;
-    const char *mark = row->type == ATTN_JSON_STRING ? "\"" : "";
     double value = 0;
 
-    if (row->type == ATTN_JSON_NUMBER && !attn_parse_double(token->text, token->size, &value))
+    if (!attn_parse_double(token->text, token->size, &value))
         return refuse_type(row->key, true, token, row->expected, err);
-    if (row->type == ATTN_JSON_NUMBER ? value == 0 : token->size == 0)
+    if (value == 0)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' of 'model' in '%s' is %s%s%s, which is not supported, expected %s",
-                          row->key, file_name, mark, attn_quote(token->text, token->size).text,
-                          mark, row->expected);
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED, "'%s' of 'model' in '%s' is %s, which is not supported, expected %s",
+        row->key, file_name, attn_quote(token->text, token->size).text, row->expected);
 }
 
-static enum attn_status read_unk(struct reading *reading, const struct attn_json_token *token,
-                                 struct attn_error *err)
+static enum attn_status read_text(struct reading *reading, const struct attn_json_token *token,
+                                  struct attn_error *err)
 {
-    struct attn_bpe_model *model = &reading->tokenizer->bpe;
+    struct model_text *to = (void *)((char *)reading + reading->row->offset);
 
-    model->unk = attn_alloc_uninitialized(token->size + 1, 1, err);
-    if (!model->unk)
+    to->text = attn_alloc_uninitialized(token->size + 1, 1, err);
+    if (!to->text)
         return ATTN_NO_MEMORY;
-    model->n_unk = attn_json_unescape_to(token, model->unk);
+    to->size = attn_json_unescape_to(token, to->text);
+    return ATTN_OK;
+}
+
+static enum attn_status read_count(struct reading *reading, const struct attn_json_token *token,
+                                   struct attn_error *err)
+{
+    uint64_t *to = (void *)((char *)reading + reading->row->offset);
+
+    if (!attn_json_uint(token, to))
+        return refuse_type(reading->row->key, true, token, reading->row->expected, err);
+    reading->model.has_unk_id = reading->model.has_unk_id || to == &reading->model.unk_id;
     return ATTN_OK;
 }
 
@@ -158,14 +194,81 @@ static enum attn_status read_bool(struct reading *reading, const struct attn_jso
     return ATTN_OK;
 }
 
+/* Reads one of the pieces ["the", -3.2], whose first token is TOKEN, into KEY and *SCORE. */
+static enum attn_status read_piece(struct reading *reading, const struct attn_json_token *token,
+                                   struct attn_buffer *key, double *score, struct attn_error *err)
+{
+    const size_t index = reading->tokenizer->vocabulary.n;
+    struct attn_json_token parts[3] = {{0}};
+    bool is_right = token->type == ATTN_JSON_ARRAY_BEGIN;
+
+    for (int i = 0; i < 3 && is_right; i++) {
+        static const enum attn_json_type types[] = {ATTN_JSON_STRING, ATTN_JSON_NUMBER,
+                                                    ATTN_JSON_ARRAY_END};
+
+        ATTN_TRY(attn_json_next(&reading->reader, &parts[i], err));
+        is_right = parts[i].type == types[i];
+    }
+    if (!is_right)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "piece %zu of 'vocab' in '%s' is not a list of a token and its score",
+                              index, file_name);
+    if (parts[0].size == 0)
+        return attn_error_set(err, ATTN_FORMAT, "piece %zu of 'vocab' in '%s' is empty", index,
+                              file_name);
+    if (!attn_unigram_parse_score(parts[1].text, parts[1].size, score))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "piece %zu of 'vocab' in '%s', '%s', has score %s, expected a finite "
+                              "number",
+                              index, file_name, attn_quote(parts[0].text, parts[0].size).text,
+                              attn_quote(parts[1].text, parts[1].size).text);
+    attn_buffer_reset(key);
+    attn_json_unescape(&parts[0], key);
+    return attn_buffer_check(key, err);
+}
+
+static enum attn_status read_pieces(struct reading *reading, struct attn_buffer *key,
+                                    struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
+    struct attn_unigram_model *model = &reading->tokenizer->unigram;
+    struct attn_json_token token;
+    double score;
+
+    for (;;) {
+        ATTN_TRY(attn_json_next(&reading->reader, &token, err));
+        if (token.type == ATTN_JSON_ARRAY_END)
+            return attn_vocabulary_finish(vocabulary, reading->path, false, err);
+        ATTN_TRY(read_piece(reading, &token, key, &score, err));
+        if (vocabulary->n == INT32_MAX)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "'vocab' in '%s' has too many pieces",
+                                  file_name);
+        ATTN_TRY(attn_grow((void **)&model->scores, &model->capacity, model->n + 1,
+                           sizeof *model->scores, err));
+        model->scores[model->n++] = score;
+        ATTN_TRY(
+            attn_vocabulary_add(vocabulary, key->data, key->size, (int32_t)vocabulary->n, err));
+    }
+}
+
 static enum attn_status read_vocabulary(struct reading *reading,
                                         const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
     /* Where merges are short it is two thirds of the rest; room that is not used costs nothing. */
     const size_t n_byte = (reading->reader.size - reading->reader.offset) / 3 * 2;
+    struct attn_buffer key = {0};
+    enum attn_status status;
 
-    (void)token;
+    if (token->type == ATTN_JSON_ARRAY_BEGIN) {
+        reading->model.is_list = true;
+        status = read_pieces(reading, &key, err);
+        attn_buffer_release(&key);
+        return status;
+    }
+    if (token->type != ATTN_JSON_OBJECT_BEGIN)
+        return refuse_type(reading->row->key, true, token, reading->row->expected, err);
+    reading->model.is_object = true;
     reading->reader = reading->before;
     ATTN_TRY(attn_vocabulary_read_object(vocabulary, &reading->reader, n_byte, err));
     return attn_vocabulary_finish(vocabulary, reading->path, true, err);
@@ -225,36 +328,143 @@ static enum attn_status note_part(struct reading *reading, const struct attn_jso
     return ATTN_OK;
 }
 
-static enum attn_status read_model(struct reading *reading, const struct attn_json_token *token,
-                                   struct attn_error *err)
-{
-#define BOOL(key, field)                                                                           \
+/* The keys of a model; the last two must be there. */
+#define FLAG(key, field)                                                                           \
     {                                                                                              \
         key, read_bool, BOOL_VALUE, true, "true or false", offsetof(struct attn_bpe_model, field)  \
     }
-    static const struct key_reader rows[] = {
-        {"type", read_type, ATTN_JSON_STRING, false, "\"BPE\"", 0},
-        {"dropout", read_nothing, ATTN_JSON_NUMBER, true, "null or 0", 0},
-        {"unk_token", read_unk, ATTN_JSON_STRING, true, "a token or null", 0},
-        {"continuing_subword_prefix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
-        {"end_of_word_suffix", read_nothing, ATTN_JSON_STRING, true, "null or \"\"", 0},
-        BOOL("fuse_unk", fuses_unk),
-        BOOL("byte_fallback", has_byte_fallback),
-        BOOL("ignore_merges", takes_whole_pieces),
-        {"vocab", read_vocabulary, ATTN_JSON_OBJECT_BEGIN, false, "an object {\"token\": id, ...}",
-         0},
-        {"merges", note_merges, ATTN_JSON_ARRAY_BEGIN, false, "a list of merges", 0},
-    };
-#undef BOOL
-    enum { N = sizeof rows / sizeof *rows };
+#define VALUE(field) offsetof(struct reading, model.field)
+static const struct key_reader model_rows[] = {
+    {"type", read_type, ATTN_JSON_STRING, false, "\"BPE\", \"WordPiece\" or \"Unigram\"", 0},
+    {"dropout", read_dropout, ATTN_JSON_NUMBER, true, "null or 0", 0},
+    {"unk_token", read_text, ATTN_JSON_STRING, true, "a token or null", VALUE(unk)},
+    {"continuing_subword_prefix", read_text, ATTN_JSON_STRING, true, "null or \"\"", VALUE(prefix)},
+    {"end_of_word_suffix", read_text, ATTN_JSON_STRING, true, "null or \"\"", VALUE(suffix)},
+    {"max_input_chars_per_word", read_count, ATTN_JSON_NUMBER, false, "a number from 0",
+     VALUE(max_character)},
+    {"unk_id", read_count, ATTN_JSON_NUMBER, true, "an id or null", VALUE(unk_id)},
+    FLAG("fuse_unk", fuses_unk),
+    FLAG("byte_fallback", has_byte_fallback),
+    FLAG("ignore_merges", takes_whole_pieces),
+    {"vocab", read_vocabulary, ANY_VALUE, false, "an object {\"token\": id, ...}", 0},
+    {"merges", note_merges, ATTN_JSON_ARRAY_BEGIN, false, "a list of merges", 0},
+};
+#undef FLAG
+#undef VALUE
+enum {
+    N_MODEL_ROW = sizeof model_rows / sizeof *model_rows,
+    MERGES_ROW = N_MODEL_ROW - 1,
+    VOCAB_ROW = N_MODEL_ROW - 2
+};
 
-    (void)token;
-    ATTN_TRY(read_members(reading, rows, N, &reading->seen_model, err));
-    for (size_t i = N - 2; i < N; i++)
-        if (!(reading->seen_model >> i & 1))
-            return attn_error_set(err, ATTN_FORMAT, "'model' in '%s' has no '%s'", file_name,
-                                  rows[i].key);
+static bool has_row(const struct reading *reading, int row)
+{
+    return reading->seen_model >> row & 1;
+}
+
+/* Hands the text of FROM on. */
+static void move_text(struct model_text *from, char **to, size_t *size)
+{
+    *to = from->text;
+    *size = from->size;
+    *from = (struct model_text){0};
+}
+
+static enum attn_status set_bpe(struct reading *reading, struct attn_error *err)
+{
+    struct model_values *values = &reading->model;
+    struct attn_bpe_model *model = &reading->tokenizer->bpe;
+
+    if (values->prefix.size > 0)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'continuing_subword_prefix' of 'model' in '%s' is \"%s\", which is "
+                              "not supported, expected null or \"\"",
+                              file_name, attn_quote(values->prefix.text, values->prefix.size).text);
+    if (values->suffix.size > ATTN_BPE_SUFFIX_MAX)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "'end_of_word_suffix' of 'model' in '%s' has %zu bytes, at most %d are supported",
+            file_name, values->suffix.size, ATTN_BPE_SUFFIX_MAX);
+    move_text(&values->unk, &model->unk, &model->n_unk);
+    move_text(&values->suffix, &model->suffix, &model->n_suffix);
     return ATTN_OK;
+}
+
+static enum attn_status set_wordpiece(struct reading *reading, struct attn_error *err)
+{
+    static const char prefix[] = "##", unk[] = "[UNK]";
+    struct model_values *values = &reading->model;
+    struct attn_wordpiece_model *model = &reading->tokenizer->wordpiece;
+
+    model->vocabulary = &reading->tokenizer->vocabulary;
+    model->max_character =
+        values->max_character > SIZE_MAX / 2 ? SIZE_MAX / 2 : (size_t)values->max_character;
+    move_text(&values->prefix, &model->prefix, &model->n_prefix);
+    move_text(&values->unk, &model->unk, &model->n_unk);
+    if (!model->prefix) {
+        model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
+        model->n_prefix = sizeof prefix - 1;
+    }
+    if (!model->unk) {
+        model->unk = attn_strndup(unk, sizeof unk - 1, err);
+        model->n_unk = sizeof unk - 1;
+    }
+    return model->prefix && model->unk ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status set_unigram(struct reading *reading, struct attn_error *err)
+{
+    const struct model_values *values = &reading->model;
+    struct attn_unigram_model *model = &reading->tokenizer->unigram;
+
+    model->vocabulary = &reading->tokenizer->vocabulary;
+    model->has_byte_fallback = reading->tokenizer->bpe.has_byte_fallback;
+    model->unk_id = -1;
+    if (!values->has_unk_id)
+        return ATTN_OK;
+    if (values->unk_id >= model->n)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'unk_id' of 'model' in '%s' is %llu, expected the id of one of the %zu pieces",
+            file_name, (unsigned long long)values->unk_id, model->n);
+    model->unk_id = (int32_t)values->unk_id;
+    return ATTN_OK;
+}
+
+/* Sets up the model that the values are of. Old files do not say which; the library then takes the
+ * first that has all it needs. */
+static enum attn_status set_model(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct model_values *values = &reading->model;
+
+    if (!values->has_type)
+        values->kind = values->is_list                                    ? ATTN_TOKENIZER_UNIGRAM
+                       : has_row(reading, MERGES_ROW)                     ? ATTN_TOKENIZER_BPE
+                       : values->max_character > 0 && values->prefix.text ? ATTN_TOKENIZER_WORDPIECE
+                                                                          : ATTN_TOKENIZER_BPE;
+    if (!has_row(reading, VOCAB_ROW) ||
+        (values->kind == ATTN_TOKENIZER_BPE && !has_row(reading, MERGES_ROW)))
+        return attn_error_set(err, ATTN_FORMAT, "'model' in '%s' has no '%s'", file_name,
+                              model_rows[has_row(reading, VOCAB_ROW) ? MERGES_ROW : VOCAB_ROW].key);
+    if (values->is_list != (values->kind == ATTN_TOKENIZER_UNIGRAM))
+        return attn_error_set(err, ATTN_FORMAT, "'vocab' of 'model' in '%s' is %s, expected %s",
+                              file_name, values->is_list ? "an array" : "an object",
+                              values->is_list ? "an object {\"token\": id, ...}"
+                                              : "a list of pieces with their scores");
+    tokenizer->kind = values->kind;
+    return values->kind == ATTN_TOKENIZER_BPE         ? set_bpe(reading, err)
+           : values->kind == ATTN_TOKENIZER_WORDPIECE ? set_wordpiece(reading, err)
+                                                      : set_unigram(reading, err);
+}
+
+static enum attn_status read_model(struct reading *reading, const struct attn_json_token *token,
+                                   struct attn_error *err)
+{
+    (void)token;
+    reading->model.max_character = 100;
+    ATTN_TRY(read_members(reading, model_rows, N_MODEL_ROW, &reading->seen_model, err));
+    return set_model(reading, err);
 }
 
 static enum attn_status read_top(struct reading *reading, struct attn_error *err)
@@ -432,6 +642,17 @@ static enum attn_status read_part(const struct reading *reading, enum attn_token
     return attn_tokenizer_read_part(reading->tokenizer, role, part->text, part->size, err);
 }
 
+static enum attn_status add_model(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+
+    if (tokenizer->kind == ATTN_TOKENIZER_WORDPIECE)
+        return attn_pipeline_add(pipeline, &attn_wordpiece_stage, &tokenizer->wordpiece, err);
+    if (tokenizer->kind == ATTN_TOKENIZER_UNIGRAM)
+        return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
+    return attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err);
+}
+
 /* Reads the file once, and then the parts that were noted. */
 static enum attn_status read_file(struct reading *reading, struct attn_error *err)
 {
@@ -450,7 +671,7 @@ static enum attn_status read_file(struct reading *reading, struct attn_error *er
     ATTN_TRY(read_part(reading, ATTN_ROLE_NORMALIZER, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
     ATTN_TRY(read_part(reading, ATTN_ROLE_PRE_TOKENIZER, err));
-    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
+    ATTN_TRY(add_model(tokenizer, err));
     ATTN_TRY(read_part(reading, ATTN_ROLE_DECODER, err));
     return read_part(reading, ATTN_ROLE_POST_PROCESSOR, err);
 }
@@ -469,13 +690,17 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
         return status;
     }
     tokenizer->unread->file = file; /* that has the merges, which are read later */
-    tokenizer->unread->read = read_merges;
-    tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
     if (attn_source_has_part(source, "vocab.json"))
         tokenizer->detail = "'tokenizer.json' is read, 'vocab.json' beside it is not";
     reading.path = file.path;
     reading.reader = attn_json_reader_init((const char *)file.data, file.size, file.path);
-    return read_file(&reading, err);
+    status = read_file(&reading, err);
+    if (tokenizer->kind == ATTN_TOKENIZER_BPE)
+        tokenizer->unread->read = read_merges;
+    attn_free(reading.model.unk.text);
+    attn_free(reading.model.prefix.text);
+    attn_free(reading.model.suffix.text);
+    return status;
 }

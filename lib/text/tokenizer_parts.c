@@ -9,7 +9,9 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json.h"
+#include "text/stages/bert.h"
 #include "text/stages/change.h"
+#include "text/stages/charsmap.h"
 #include "text/stages/split.h"
 
 #include <stddef.h>
@@ -21,7 +23,8 @@ static const char file_name[] = "tokenizer.json"; /* in messages */
 /* The values of members, of all types together. */
 struct values {
     bool add_prefix_space, trim_offsets, use_regex, individual_digits, strip_left, strip_right;
-    bool invert, split;
+    bool invert, split, clean_text, handle_chinese_chars, lowercase, cleanup;
+    const char *precompiled_charsmap, *prefix;
     const char *prepend, *content, *behavior, *replacement, *prepend_scheme;
     const char *pattern; /* what {"String": ...} or {"Regex": ...} has */
     bool is_regex;
@@ -270,10 +273,15 @@ static enum attn_status add_replace(const struct part *part, struct attn_error *
 {
     const struct values *values = &part->values;
 
-    if (values->is_regex)
-        return refuse_value(part, "Regex", "pattern", err);
-    return attn_change_add_replace(&part->tokenizer->pipeline, values->pattern, values->content,
-                                   err);
+    struct attn_pattern *pattern = NULL;
+
+    if (!values->is_regex)
+        return attn_change_add_replace(&part->tokenizer->pipeline, values->pattern, values->content,
+                                       err);
+    ATTN_TRY(attn_pattern_create(values->pattern, strlen(values->pattern), file_name, false,
+                                 &pattern, err));
+    return attn_change_add_replace_matches(&part->tokenizer->pipeline, pattern, values->content,
+                                           err);
 }
 
 static enum attn_status add_strip(const struct part *part, struct attn_error *err)
@@ -282,9 +290,41 @@ static enum attn_status add_strip(const struct part *part, struct attn_error *er
                                  part->values.strip_right, err);
 }
 
+/* BERT's steps, each of which may be switched off. */
+static enum attn_status add_bert_normalizer(const struct part *part, struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
+    const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
+    bool strips = part->values.lowercase; /* unless it is said */
+
+    if (accents && !attn_node_is_null(accents) && !attn_node_is_bool(accents, &strips))
+        return refuse_member(part, "strip_accents", "true, false or null", err);
+    return attn_bert_add_normalizer(
+        pipeline,
+        &(struct attn_bert_normalizer){.cleans = part->values.clean_text,
+                                       .sets_apart = part->values.handle_chinese_chars,
+                                       .strips_accents = strips,
+                                       .lowers = part->values.lowercase},
+        err);
+}
+
+static enum attn_status add_charsmap(const struct part *part, struct attn_error *err)
+{
+    const char *text = part->values.precompiled_charsmap;
+
+    return attn_charsmap_add(&part->tokenizer->pipeline, text, strlen(text), file_name, err);
+}
+
 static const struct part_row normalizers[] = {
     {"NFC", add_plain, .stage = &attn_change_nfc},
+    {"NFD", add_plain, .stage = &attn_change_nfd},
+    {"NFKC", add_plain, .stage = &attn_change_nfkc},
+    {"NFKD", add_plain, .stage = &attn_change_nfkd},
     {"Lowercase", add_plain, .stage = &attn_change_lowercase},
+    {"StripAccents", add_plain, .stage = &attn_bert_strip_marks},
+    {"BertNormalizer", add_bert_normalizer,
+     .members = {BOOL(clean_text), BOOL(handle_chinese_chars), BOOL(lowercase)}},
+    {"Precompiled", add_charsmap, .members = {TEXT(precompiled_charsmap)}},
     {"Prepend", add_prepend, .members = {TEXT(prepend)}},
     {"Replace", add_replace, .members = {PATTERN, TEXT(content)}},
     {"Strip", add_strip, .members = {BOOL(strip_left), BOOL(strip_right)}},
@@ -321,6 +361,9 @@ static enum attn_status add_split(const struct part *part, struct attn_error *er
 {
     const struct values *values = &part->values;
 
+    if (strcmp(values->behavior, "Removed") == 0)
+        return add_pattern(part, values->invert ? &attn_split_matches : &attn_split_removed,
+                           values->pattern, values->is_regex, err);
     if (values->invert)
         return refuse_value(part, "invert", "true", err);
     if (strcmp(values->behavior, "Isolated") == 0)
@@ -340,8 +383,11 @@ static enum attn_status add_metaspace(const struct part *part, struct attn_error
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const char *replacement = part->values.replacement, *scheme = part->values.prepend_scheme;
-    const enum attn_prefix when =
-        strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT : ATTN_PREFIX_UNLESS_THERE;
+    const bool has_words =
+        pipeline->n > 0 && pipeline->stages[pipeline->n - 1].kind == &attn_split_white_space;
+    const enum attn_prefix when = strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT
+                                  : has_words                  ? ATTN_PREFIX_OF_WORD
+                                                               : ATTN_PREFIX_UNLESS_THERE;
 
     if (strcmp(replacement, " ") != 0)
         ATTN_TRY(attn_change_add_replace(pipeline, " ", replacement, err));
@@ -355,6 +401,8 @@ static const struct part_row pre_tokenizers[] = {
     {"ByteLevel", add_byte_level,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
     {"Split", add_split, .members = {PATTERN, TEXT(behavior), BOOL(invert)}},
+    {"BertPreTokenizer", add_plain, .stage = &attn_split_bert},
+    {"WhitespaceSplit", add_plain, .stage = &attn_split_white_space},
     {"Digits", add_digits, .members = {BOOL(individual_digits)}},
     {"Metaspace", add_metaspace,
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
@@ -386,6 +434,15 @@ static enum attn_status add_step(const struct part *part, struct attn_error *err
     return attn_decode_add(&part->tokenizer->decoder, step, a, b, err);
 }
 
+static enum attn_status add_wordpiece(const struct part *part, struct attn_error *err)
+{
+    const struct attn_decode_step step = {.run = attn_decode_wordpiece,
+                                          .n_a = strlen(part->values.prefix),
+                                          .start = part->values.cleanup};
+
+    return attn_decode_add(&part->tokenizer->decoder, step, part->values.prefix, NULL, err);
+}
+
 static const struct part_row decoders[] = {
     /* Its settings are those of the pre-tokenizer and say nothing here, but they must be there. */
     {"ByteLevel", add_step,
@@ -400,6 +457,7 @@ static const struct part_row decoders[] = {
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
                  OPTIONAL_BOOL(split)},
      .step = attn_decode_replace},
+    {"WordPiece", add_wordpiece, .members = {TEXT(prefix), BOOL(cleanup)}},
     SEQUENCE("decoders"),
     {.type = NULL},
 };
@@ -417,22 +475,24 @@ static enum attn_status add_trimming(const struct part *part, struct attn_error 
     return ATTN_OK;
 }
 
-static enum attn_status add_special(const struct part *part, bool is_front,
-                                    const struct attn_node *id, struct attn_error *err)
+/* Appends the special token NODE, an id, of TYPE to TO. */
+static enum attn_status append_special(const struct part *part, const struct attn_node *node,
+                                       uint8_t type, struct attn_template *to,
+                                       struct attn_error *err)
 {
-    int64_t number;
+    int64_t id;
 
-    if (!attn_node_int(id, &number) || number < 0 || number > INT32_MAX ||
-        !attn_vocabulary_has(&part->tokenizer->vocabulary, (int32_t)number))
+    if (!attn_node_int(node, &id) || id < 0 || id > INT32_MAX ||
+        !attn_vocabulary_has(&part->tokenizer->vocabulary, (int32_t)id))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' %s in '%s' adds a token by an id that no token has", part->role,
                               part->row->type, file_name);
-    return attn_post_process_add(&part->tokenizer->post, is_front, (int32_t)number, err);
+    return attn_template_append(to, (struct attn_template_item){(int32_t)id, type}, err);
 }
 
-/* Adds the ids that `special_tokens` has for NAME. */
-static enum attn_status add_named(const struct part *part, bool is_front, const char *name,
-                                  struct attn_error *err)
+/* Appends the ids that `special_tokens` has for NAME. */
+static enum attn_status append_named(const struct part *part, const char *name, uint8_t type,
+                                     struct attn_template *to, struct attn_error *err)
 {
     const struct attn_node *token =
         attn_node_find(attn_node_find(part->node, "special_tokens"), name);
@@ -444,72 +504,104 @@ static enum attn_status add_named(const struct part *part, bool is_front, const 
                               "'%s' %s in '%s' has no ids for '%s' in 'special_tokens'", part->role,
                               part->row->type, file_name, attn_quote_string(name).text);
     for (const struct attn_node *id = attn_node_first(ids); id; id = attn_node_next(id))
-        ATTN_TRY(add_special(part, is_front, id, err));
+        ATTN_TRY(append_special(part, id, type, to, err));
     return ATTN_OK;
 }
 
-/* Adds what `single` has before the text, or after it. The front is added from its end. */
-static enum attn_status add_pieces(const struct part *part, bool is_front, struct attn_error *err)
+/* Appends PIECE of the list KEY, {"Sequence": {"id": "A", "type_id": 0}} or {"SpecialToken": {"id":
+ * "<s>", "type_id": 0}}. */
+static enum attn_status append_piece(const struct part *part, const char *key,
+                                     const struct attn_node *piece, struct attn_template *to,
+                                     struct attn_error *err)
 {
-    const struct attn_node *pieces = attn_node_find(part->node, "single");
-    const char *names[ATTN_PIPELINE_MAX];
-    size_t n = 0;
-    bool is_after = false;
+    const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
+    const bool is_whole = member && attn_node_is_object(member) && !attn_node_next(member);
+    const struct attn_node *name = is_whole ? attn_node_find(member, "id") : NULL;
+    const struct attn_node *type = is_whole ? attn_node_find(member, "type_id") : NULL;
+    const char *id = name ? attn_node_string(name) : NULL;
+    const bool is_text = id && strcmp(attn_node_key(member), "Sequence") == 0;
+    struct attn_template_item item = {ATTN_TEMPLATE_TEXT, 0};
+    int64_t number = 0;
 
-    for (const struct attn_node *piece = attn_node_first(pieces); piece;
-         piece = attn_node_next(piece)) {
-        /* {"Sequence": {"id": "A"}} or {"SpecialToken": {"id": "<s>"}} */
-        const struct attn_node *member = attn_node_is_object(piece) ? attn_node_first(piece) : NULL;
-        const struct attn_node *name =
-            member && attn_node_is_object(member) ? attn_node_find(member, "id") : NULL;
-        const char *id = name && !attn_node_next(member) ? attn_node_string(name) : NULL;
-        const bool is_text = id && strcmp(attn_node_key(member), "Sequence") == 0;
+    if (!id || (!is_text && strcmp(attn_node_key(member), "SpecialToken") != 0))
+        return refuse_member(part, key, "a list of tokens and the sequence A", err);
+    if (type && (!attn_node_int(type, &number) || number < 0 || number > UINT8_MAX))
+        return refuse_value(part, key, "with a 'type_id' that is no number from 0 to 255", err);
+    item.type = (uint8_t)number;
+    if (!is_text)
+        return append_named(part, id, item.type, to, err);
+    if (strcmp(id, "B") == 0)
+        item.id = ATTN_TEMPLATE_PAIR;
+    else if (strcmp(id, "A") != 0)
+        return refuse_value(part, key, "with other sequences than A and B", err);
+    return attn_template_append(to, item, err);
+}
 
-        if (!id || (!is_text && strcmp(attn_node_key(member), "SpecialToken") != 0))
-            return refuse_member(part, "single", "a list of tokens and the sequence A", err);
-        if (is_text) {
-            if (is_after || strcmp(id, "A") != 0)
-                return refuse_value(part, "single", "with other sequences than one A", err);
-            is_after = true;
-        } else if (is_after != is_front) {
-            if (n == ATTN_PIPELINE_MAX)
-                return refuse_value(part, "single", "with so many tokens", err);
-            names[n++] = id;
-        }
-    }
-    if (!is_after)
-        return refuse_value(part, "single", "without the sequence A", err);
-    for (size_t i = 0; i < n; i++)
-        ATTN_TRY(add_named(part, is_front, names[is_front ? n - 1 - i : i], err));
+/* Reads the list KEY, which has one A and, of a pair, one B. */
+static enum attn_status read_template(const struct part *part, const char *key, size_t n_pair,
+                                      struct attn_template *out, struct attn_error *err)
+{
+    const struct attn_node *list = attn_node_find(part->node, key);
+    size_t n[2] = {0, 0};
+
+    for (const struct attn_node *piece = attn_node_first(list); piece;
+         piece = attn_node_next(piece))
+        ATTN_TRY(append_piece(part, key, piece, out, err));
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i].id < 0)
+            n[out->items[i].id == ATTN_TEMPLATE_PAIR]++;
+    if (n[0] == 0)
+        return refuse_value(part, key, "without the sequence A", err);
+    if (n[0] != 1 || n[1] != n_pair)
+        return refuse_value(part, key,
+                            n_pair > 0 ? "with other sequences than one A and one B"
+                                       : "with other sequences than one A",
+                            err);
     return ATTN_OK;
 }
 
 static enum attn_status add_template(const struct part *part, struct attn_error *err)
 {
-    ATTN_TRY(add_pieces(part, true, err));
-    return add_pieces(part, false, err);
+    struct attn_template single = {.n = 0}, pair = {.n = 0};
+
+    ATTN_TRY(read_template(part, "single", 0, &single, err));
+    if (attn_node_first(attn_node_find(part->node, "pair")))
+        ATTN_TRY(read_template(part, "pair", 1, &pair, err));
+    return attn_post_process_take(&part->tokenizer->post, &single, &pair, err);
 }
 
-/* Adds the tokens of `cls`, ["<s>", 1], and `sep`. */
+/* The id of `cls`, ["<s>", 1], or `sep`. */
+static enum attn_status find_end(const struct part *part, const char *key,
+                                 struct attn_template *out, struct attn_error *err)
+{
+    const struct attn_node *list = attn_node_find(part->node, key);
+    const struct attn_node *token = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    const struct attn_node *id = token ? attn_node_next(token) : NULL;
+
+    if (!id || !attn_node_string(token) || attn_node_next(id))
+        return refuse_member(part, key, "a list of a token and its id", err);
+    return append_special(part, id, 0, out, err);
+}
+
+/* Adds the tokens of `cls` and `sep`. */
+static enum attn_status add_ends(const struct part *part, bool is_roberta, struct attn_error *err)
+{
+    struct attn_template ends = {.n = 0};
+
+    ATTN_TRY(find_end(part, "cls", &ends, err));
+    ATTN_TRY(find_end(part, "sep", &ends, err));
+    return attn_post_process_take_ends(&part->tokenizer->post, ends.items[0].id, ends.items[1].id,
+                                       is_roberta, err);
+}
+
 static enum attn_status add_bert(const struct part *part, struct attn_error *err)
 {
-    for (int is_front = 1; is_front >= 0; is_front--) {
-        const char *key = is_front ? "cls" : "sep";
-        const struct attn_node *list = attn_node_find(part->node, key);
-        const struct attn_node *token =
-            list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
-        const struct attn_node *id = token ? attn_node_next(token) : NULL;
-
-        if (!id || !attn_node_string(token) || attn_node_next(id))
-            return refuse_member(part, key, "a list of a token and its id", err);
-        ATTN_TRY(add_special(part, is_front, id, err));
-    }
-    return ATTN_OK;
+    return add_ends(part, false, err);
 }
 
 static enum attn_status add_roberta(const struct part *part, struct attn_error *err)
 {
-    ATTN_TRY(add_bert(part, err));
+    ATTN_TRY(add_ends(part, true, err));
     return add_trimming(part, err);
 }
 
@@ -571,10 +663,13 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
 
     if (!text && role == ATTN_ROLE_DECODER)
         return attn_decode_add(&tokenizer->decoder, join, " ", NULL, err);
+    if (role == ATTN_ROLE_POST_PROCESSOR)
+        tokenizer->post.takes_pair = true;
     if (text)
         ATTN_TRY(read_text(tokenizer, role, text, size, err));
     /* When nothing looks at the alphabet but the model, the model reads bytes: the same tokens. */
     if (role == ATTN_ROLE_PRE_TOKENIZER && pipeline->n > n &&
+        tokenizer->kind == ATTN_TOKENIZER_BPE &&
         pipeline->stages[pipeline->n - 1].kind == &attn_change_alphabet) {
         pipeline->n--;
         tokenizer->bpe.is_by_byte = true;

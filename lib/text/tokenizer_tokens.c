@@ -17,7 +17,8 @@ enum { BLOCK_SIZE = 64 }; /* ids */
 /* Whether token ID stands for its key. */
 static bool is_literal(const struct attn_tokenizer *tokenizer, size_t id)
 {
-    return tokenizer->is_added[id] || tokenizer->kind != ATTN_TOKENIZER_BPE;
+    return tokenizer->is_added[id] ||
+           (tokenizer->kind != ATTN_TOKENIZER_BPE && tokenizer->kind != ATTN_TOKENIZER_UNIGRAM);
 }
 
 /* Stores what KEY stands for, if that is bytes in GPT-2's alphabet, or one named byte, at TO, which
@@ -144,7 +145,7 @@ enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
 
-    for (size_t i = 0; i < decoder->n && tokenizer->kind == ATTN_TOKENIZER_BPE; i++)
+    for (size_t i = 0; i < decoder->n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++)
         if (decoder->steps[i].run == attn_decode_replace) /* that changes a token by itself */
             return find_all(decoded, tokenizer, err);
     decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);

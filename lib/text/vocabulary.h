@@ -61,6 +61,22 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 
+/* The same, but -1 for a key whose id IS_FOREIGN, which may be NULL, is set for. */
+static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *vocabulary,
+                                               const bool *is_foreign, const char *key, size_t size)
+{
+    const int32_t id = attn_vocabulary_find(vocabulary, key, size);
+
+    return id >= 0 && is_foreign && is_foreign[id] ? -1 : id;
+}
+
+/* How many bytes of keys a model may look up for a text of N bytes, before it is said to take too
+ * long: published vocabularies need a few hundred per byte. */
+static inline uint64_t attn_lookup_budget(size_t n)
+{
+    return ((uint64_t)n << 12) + (UINT64_C(1) << 31);
+}
+
 static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary, int32_t id)
 {
     return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;

@@ -310,13 +310,26 @@ static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t
     return edge;
 }
 
+/* Whether ID goes on with the word before it: of WordPiece, one with the prefix. */
+static bool is_part(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    const struct attn_wordpiece_model *model = &tokenizer->wordpiece;
+    size_t size = 0;
+    const char *key = attn_tokenizer_key(tokenizer, id, &size);
+
+    return key && !tokenizer->is_added[id] && size > model->n_prefix &&
+           memcmp(key, model->prefix, model->n_prefix) == 0;
+}
+
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins)
 {
     const bool is_word_level = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     struct token_edge before = {.is_alone = true};
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE; i++)
+        begins[i] = i == 0 || !is_part(tokenizer, ids[i]);
+    for (size_t i = 0; i < n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++) {
         const struct token_edge edge = edge_of(tokenizer, ids[i]);
 
         begins[i] =

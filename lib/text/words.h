@@ -44,7 +44,7 @@ void attn_word_list_release(struct attn_word_list *list);
  * space, or comes after white space, or is the first. Tokens that are white space alone and special
  * ones stand by themselves, and so do ids without text. What follows without a space (the full stop
  * of "table.", Chinese) belongs to the word before it. Of a word level tokenizer every token is a
- * word. (Clark et al. 2019, section 4.1, merge words likewise.)
+ * word, of WordPiece each without "##". (Clark et al. 2019, section 4.1, merge words likewise.)
  */
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);

@@ -8,7 +8,7 @@
  */
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/stages/nfc.h"
+#include "text/stages/normal_form.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -59,7 +59,8 @@ static bool is_kept(unsigned lossy, const char *text, size_t size)
 {
     static const char mark[] = "\xe2\x96\x81";
 
-    if ((lossy & LOWERS) != 0 || ((lossy & COMPOSES) != 0 && !attn_nfc_is_normal(text, size)))
+    if ((lossy & LOWERS) != 0 ||
+        ((lossy & COMPOSES) != 0 && !attn_normal_form_is_given(ATTN_NFC, text, size)))
         return false;
     if ((lossy & STRIPS_SPACE) != 0 && size > 0 && text[0] == ' ')
         return false;

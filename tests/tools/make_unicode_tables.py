@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Prints lib/text/stages/nfc_table.c, or with --lowercase the table of lib/text/stages/lowercase.c.
+"""Prints lib/text/stages/nfc_table.c, with --nfkd nfkd_table.c, with --lowercase the table of
+lowercase.c, with --classes that of character_class.c.
 
 From Python's Unicode data. Normal form C needs four tables: the classes of combining marks, the
 pairs that are composed, what is decomposed for good, and the characters at which a text may not be
-normal. Hangul is arithmetic (nfc.c).
+normal. Hangul is arithmetic (normal_form.c). Forms of compatibility need one more.
+
+--classes asks the library tokenizers about every character: its tables are of Unicode 8 and 9,
+which Python does not have.
 """
 import sys
 import unicodedata
@@ -97,4 +101,42 @@ def print_lowercase():
                 for first, last, step, delta in rows])
 
 
-print_lowercase() if "--lowercase" in sys.argv else print_nfc()
+def print_nfkd():
+    rows, parts = [], []
+    for c in ALL:
+        plain = unicodedata.normalize("NFKD", chr(c))
+        if plain != unicodedata.normalize("NFD", chr(c)):
+            rows.append((c, len(parts), len(plain)))
+            parts += [ord(p) for p in plain]
+    print("/*")
+    print(" * nfkd_table.c - see nfkd_table.h. Written by tests/tools/make_unicode_tables.py from Unicode")
+    print(f" * {unicodedata.unidata_version}.")
+    print(" */")
+    print("/* clang-format off */")
+    print('#include "text/stages/nfkd_table.h"')
+    print()
+    print_rows("const struct attn_nfkd_row attn_nfkd_rows[]", rows)
+    print("const size_t attn_nfkd_n_row = sizeof attn_nfkd_rows / sizeof *attn_nfkd_rows;")
+    print()
+    print_rows("const uint32_t attn_nfkd_parts[]", [f"{p:#x}" for p in parts])
+
+
+def print_classes():
+    from tokenizers import normalizers, pre_tokenizers
+    clean = {"clean_text": True, "strip_accents": False}
+    strip = {"clean_text": False, "strip_accents": True}
+    rest = {"handle_chinese_chars": False, "lowercase": False}
+    split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    removed = [("controls", normalizers.BertNormalizer(**clean, **rest)),
+               ("accents", normalizers.BertNormalizer(**strip, **rest)),
+               ("marks", normalizers.StripAccents())]
+    tables = [(name, lambda c, n=n: n.normalize_str(chr(c)) == "") for name, n in removed]
+    tables.append(("punctuation", lambda c: len(split(f"a{chr(c)}b")) == 3))
+    for name, test in tables:
+        print_rows(f"static const struct range {name}[]",
+                   [f"{{{first:#x}, {last:#x}}}" for first, last, _ in ranges(lambda c: int(test(c)))])
+        print()
+
+
+print_table = {"--lowercase": print_lowercase, "--nfkd": print_nfkd, "--classes": print_classes}
+print_table.get(sys.argv[-1], print_nfc)()

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "tests/support/suite.h"
 #include "text/stages/lowercase.h"
-#include "text/stages/nfc.h"
+#include "text/stages/normal_form.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ START_TEST(composes_and_knows_where_from)
         struct attn_error err = {0};
 
         attn_layer_begin(&layer, (struct attn_slice){&given, 0, given.size});
-        ck_assert(attn_nfc_apply(&layer, given.size, &err) == ATTN_OK);
+        ck_assert(attn_normal_form_apply(ATTN_NFC, &layer, given.size, &err) == ATTN_OK);
         ck_assert_msg(layer.copy.size == strlen(cases[i].normal) &&
                           memcmp(layer.copy.data, cases[i].normal, layer.copy.size) == 0,
                       "case %zu is '%.*s', expected '%s'", i, (int)layer.copy.size, layer.copy.data,
@@ -72,9 +72,9 @@ START_TEST(sees_what_needs_no_work)
                                            "x\xe0\xa5\x98"};
 
     for (size_t i = 0; i < N(normal); i++)
-        ck_assert(attn_nfc_is_normal(normal[i], strlen(normal[i])));
+        ck_assert(attn_normal_form_is_given(ATTN_NFC, normal[i], strlen(normal[i])));
     for (size_t i = 0; i < N(doubtful); i++)
-        ck_assert(!attn_nfc_is_normal(doubtful[i], strlen(doubtful[i])));
+        ck_assert(!attn_normal_form_is_given(ATTN_NFC, doubtful[i], strlen(doubtful[i])));
 }
 END_TEST
 

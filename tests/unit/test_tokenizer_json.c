@@ -1,6 +1,7 @@
 /*
- * test_tokenizer_json.c - tokenizer.json: the same tokens, places and texts as the library tokenizers
- * for every style of fixtures/tokenizers, and what is refused.
+ * test_tokenizer_json.c - tokenizer.json: the same tokens, places and texts as the library
+ * tokenizers for every style of fixtures/tokenizers and of golden/tokenizers.jsonl, and what is
+ * refused.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -11,6 +12,7 @@
 #include "text/pattern.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_internal.h"
+#include "text/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +167,186 @@ START_TEST(gives_what_the_library_tokenizers_gives)
 }
 END_TEST
 
+/* --- Tokenizers of encoders ------------------------------------------------------------------- */
+
+static char golden[] = "tests/golden/tokenizers.jsonl";
+
+/* Opens the tokenizer.json that TEXT [size] is. */
+static enum attn_status open_text(const char *text, size_t size, struct attn_tokenizer **tokenizer,
+                                  struct attn_error *err)
+{
+    const struct attn_blob blob = {"tokenizer.json", text, size};
+    const struct attn_source source = {.name = "golden", .blobs = &blob, .n_blob = 1};
+
+    return attn_tokenizer_open(&source, tokenizer, err);
+}
+
+/* Calls CASE for each line of the file that is one, with the tokenizer before it. */
+static void each_golden(void (*take)(const struct attn_tokenizer *tokenizer,
+                                     const struct attn_json *json),
+                        void (*open)(const char *text, size_t size))
+{
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    size_t n_tokenizer = 0;
+
+    ck_assert(attn_file_open(golden, ATTN_READ, &file, &err) == ATTN_OK);
+    for (size_t at = 0, end; at < file.size; at = end + 1) {
+        const char *text = (const char *)file.data + at;
+        const char *newline = memchr(text, '\n', file.size - at);
+        struct attn_file line = {.data = file.data + at, .path = golden};
+        struct attn_json *json = NULL;
+
+        ck_assert_ptr_nonnull(newline);
+        line.size = (size_t)(newline - text);
+        end = at + line.size;
+        if (strncmp(text, "{\"version\"", strlen("{\"version\"")) == 0) {
+            attn_tokenizer_free(tokenizer);
+            ck_assert_msg(open_text(text, line.size, &tokenizer, &err) == ATTN_OK, "%s",
+                          err.message);
+            n_tokenizer++;
+            if (open)
+                open(text, line.size);
+        } else if (take) {
+            ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
+            take(tokenizer, json);
+            attn_json_free(json);
+        }
+    }
+    ck_assert_uint_eq(n_tokenizer, 9);
+    attn_tokenizer_free(tokenizer);
+    attn_file_release(&file);
+}
+
+/* The types, and where the tokens are in their texts; of a character that is spelled in bytes, each
+ * has some of what all have. */
+static void assert_types_and_places(const struct attn_tokenizer *tokenizer,
+                                    const struct attn_encoding *encoding,
+                                    const struct attn_json *json, const char *const texts[3])
+{
+    const struct attn_node *type = attn_node_first(find(json, "types"));
+    const struct attn_node *place = attn_node_first(find(json, "offsets"));
+
+    for (size_t i = 0; i < encoding->n; i++) {
+        const size_t begin = encoding->begin[i], end = encoding->end[i];
+        const char *text = texts[encoding->texts[i]];
+        int64_t expected = -1, first = 0, last = 0;
+        size_t size;
+        const bool is_byte =
+            attn_decode_named_byte(attn_tokenizer_key(tokenizer, encoding->ids[i], &size), 6) >= 0;
+
+        attn_node_int(type, &expected);
+        attn_node_int(attn_node_first(place), &first);
+        attn_node_int(attn_node_next(attn_node_first(place)), &last);
+        ck_assert_msg(encoding->types[i] == expected, "token %zu of '%s' has type %d", i,
+                      attn_quote_string(texts[1]).text, encoding->types[i]);
+        if (is_byte || is_within(text, begin) || is_within(text, end))
+            ck_assert(begin >= (size_t)first && end <= (size_t)last);
+        else
+            ck_assert_msg(begin == (size_t)first && end == (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
+                          attn_quote_string(texts[1]).text, begin, end, (int)first, (int)last);
+        type = attn_node_next(type);
+        place = attn_node_next(place);
+    }
+}
+
+static void assert_golden(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
+{
+    const char *text = attn_node_string(find(json, "text"));
+    const char *pair = attn_node_string(find(json, "pair"));
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    options.pair = pair;
+    options.n_pair = pair ? strlen(pair) : 0;
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "ids"), text);
+    assert_types_and_places(tokenizer, &encoding, json, (const char *const[]){"", text, pair});
+    assert_decoded(tokenizer, &encoding, false, attn_node_string(find(json, "decode")));
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "plain"), text);
+    attn_encoding_release(&encoding);
+}
+
+START_TEST(gives_what_the_library_gives_of_encoders)
+{
+    each_golden(assert_golden, NULL);
+}
+END_TEST
+
+static void survive(const char *file, size_t size)
+{
+    static const char text[] = "It don't e\xcc\x81 \xef\xac\x81x \xe8\xaa\x9e [MASK] <mask>.";
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    bool has_failed = true;
+
+    options.pair = text;
+    options.n_pair = sizeof text - 1;
+    for (long n = 0; has_failed; n += 1 + n / 16) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_encoding encoding = {0};
+        struct attn_error err = {0};
+        char *decoded = NULL;
+        size_t n_decoded;
+        enum attn_status status;
+
+        attn_alloc_fail_at(n);
+        status = open_text(file, size, &tokenizer, &err);
+        if (status == ATTN_OK)
+            status =
+                attn_tokenizer_encode(tokenizer, text, sizeof text - 1, &options, &encoding, &err);
+        if (status == ATTN_OK)
+            status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded,
+                                           &n_decoded, &err);
+        has_failed = attn_alloc_count() > n; /* not: failed with it; PCRE2 can do without JIT */
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
+                      err.message);
+        attn_text_free(decoded);
+        attn_encoding_release(&encoding);
+        attn_tokenizer_free(tokenizer);
+    }
+}
+
+START_TEST(tokenizers_of_encoders_survive_failed_allocations)
+{
+    each_golden(NULL, survive);
+}
+END_TEST
+
+/* As it is read by serde_json: the nearest double of the first is another. */
+START_TEST(reads_scores_as_the_library_does)
+{
+    static const struct {
+        const char *text;
+        double score;
+    } scores[] = {
+        {"-2.8235221639691446", -2.823522163969145},
+        {"-3.5", -3.5},
+        {"0", 0},
+        {"-2e-3", -2e-3},
+        {"25E1", 250},
+        {"18446744073709551616", 18446744073709551610.0},
+        {"0.000000000000000000000000001", 1e-27},
+        {"1e-400", 0},
+    };
+    double score = 1;
+
+    for (size_t i = 0; i < N(scores); i++) {
+        ck_assert(attn_unigram_parse_score(scores[i].text, strlen(scores[i].text), &score));
+        ck_assert_msg(score == scores[i].score, "'%s' is %.17g", scores[i].text, score);
+    }
+    ck_assert(!attn_unigram_parse_score("1e309", 5, &score));
+    ck_assert(!attn_unigram_parse_score("9e308", 5, &score));
+}
+END_TEST
+
 /* --- Files written in the test ---------------------------------------------------------------- */
 
 /* The parts of a file; NULL: the one that is named. */
@@ -250,6 +432,7 @@ static void assert_text(const struct attn_tokenizer *tokenizer, const char *text
 #define SPLIT(regex)                                                                               \
     "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" regex                                      \
     "\"}, \"behavior\": \"Isolated\", \"invert\": false}"
+#define CHARSMAP(base64) "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \"" base64 "\"}"
 #define TEMPLATE(single)                                                                           \
     "{\"type\": \"TemplateProcessing\", \"single\": [" single "], \"pair\": [], "                  \
     "\"special_tokens\": {\"<s>\": {\"id\": \"<s>\", \"ids\": [4], \"tokens\": [\"<s>\"]}}}"
@@ -265,32 +448,36 @@ static const struct {
     {{.pre_tokenizer = "{\"type\": \"UnicodeScripts\"}"},
      ATTN_UNSUPPORTED,
      "'pre_tokenizer' of type 'UnicodeScripts' in 'tokenizer.json' is not supported"},
-    {{.normalizer = "{\"type\": \"NFKC\"}"},
+    {{.normalizer = "{\"type\": \"Nmt\"}"},
      ATTN_UNSUPPORTED,
-     "'normalizer' of type 'NFKC' in 'tokenizer.json' is not supported"},
+     "'normalizer' of type 'Nmt' in 'tokenizer.json' is not supported"},
     {{.normalizer = "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, {\"type\": "
                     "\"Nmt\"}]}"},
      ATTN_UNSUPPORTED,
      "'normalizer' of type 'Nmt' in 'tokenizer.json' is not supported"},
-    {{.normalizer = "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a\"}, \"content\": \"\"}"},
+    {{.normalizer = "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a(\"}, \"content\": \"\"}"},
      ATTN_UNSUPPORTED,
-     "'Regex' pattern of 'normalizer' Replace in 'tokenizer.json' is not supported"},
+     "the pattern 'a(' in 'tokenizer.json' cannot be compiled: missing closing parenthesis"},
     {{.decoder = "{\"type\": \"CTC\"}"},
      ATTN_UNSUPPORTED,
      "'decoder' of type 'CTC' in 'tokenizer.json' is not supported"},
     {{.post_processor = "{\"type\": \"FooProcessing\"}"},
      ATTN_UNSUPPORTED,
      "'post_processor' of type 'FooProcessing' in 'tokenizer.json' is not supported"},
-    {{.model = "\"type\": \"Unigram\","},
+    {{.model = "\"type\": \"WordLevel\","},
      ATTN_UNSUPPORTED,
-     "'model' of type 'Unigram' in 'tokenizer.json' is not supported"},
+     "'model' of type 'WordLevel' in 'tokenizer.json' is not supported"},
     {{.model = "\"dropout\": 0.1,"},
      ATTN_UNSUPPORTED,
      "'dropout' of 'model' in 'tokenizer.json' is 0.1, which is not supported, expected null or 0"},
-    {{.model = "\"end_of_word_suffix\": \"</w>\","},
+    {{.model = "\"continuing_subword_prefix\": \"##\","},
      ATTN_UNSUPPORTED,
-     "'end_of_word_suffix' of 'model' in 'tokenizer.json' is \"</w>\", which is not supported, "
+     "'continuing_subword_prefix' of 'model' in 'tokenizer.json' is \"##\", which is not "
+     "supported, "
      "expected null or \"\""},
+    {{.model = "\"end_of_word_suffix\": \"12345678901234567\","},
+     ATTN_UNSUPPORTED,
+     "'end_of_word_suffix' of 'model' in 'tokenizer.json' has 17 bytes, at most 16 are supported"},
     {{.top = "\"truncation\": {},"},
      ATTN_UNSUPPORTED,
      "'truncation' in 'tokenizer.json' is not supported, expected null: it would change the "
@@ -306,9 +493,9 @@ static const struct {
      "'normaliser' in 'tokenizer.json' is not "
      "known"},
     {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
-                       "\"Removed\", \"invert\": false}"},
+                       "\"Contiguous\", \"invert\": false}"},
      ATTN_UNSUPPORTED,
-     "'behavior' Removed of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
+     "'behavior' Contiguous of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
     {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
                        "\"Isolated\", \"invert\": true}"},
      ATTN_UNSUPPORTED,
@@ -343,9 +530,55 @@ static const struct {
      ATTN_UNSUPPORTED,
      "the pattern '(*COMMIT)a' in 'tokenizer.json' has a verb, which is not supported"},
     /* Damage. */
-    {{.vocab = "[]"},
+    {{.vocab = "[[\"a\", 0]]", .model = "\"type\": \"BPE\","},
      ATTN_FORMAT,
      "'vocab' of 'model' in 'tokenizer.json' is an array, expected an object {\"token\": id, ...}"},
+    {{.model = "\"type\": \"Unigram\","},
+     ATTN_FORMAT,
+     "'vocab' of 'model' in 'tokenizer.json' is an object, expected a list of pieces with their "
+     "scores"},
+    {{.vocab = "3"},
+     ATTN_FORMAT,
+     "'vocab' of 'model' in 'tokenizer.json' is 3, expected an object {\"token\": id, ...}"},
+    {{.vocab = "[[\"a\", 1e999]]"},
+     ATTN_FORMAT,
+     "piece 0 of 'vocab' in 'tokenizer.json', 'a', has score 1e999, expected a finite number"},
+    {{.vocab = "[[\"a\", \"0\"]]"},
+     ATTN_FORMAT,
+     "piece 0 of 'vocab' in 'tokenizer.json' is not a list of a token and its score"},
+    {{.vocab = "[[\"a\", 0], [\"\", 0]]"},
+     ATTN_FORMAT,
+     "piece 1 of 'vocab' in 'tokenizer.json' is empty"},
+    {{.vocab = "[[\"a\", 0], [\"<s>\", 0]]", .model = "\"unk_id\": 2,"},
+     ATTN_FORMAT,
+     "'unk_id' of 'model' in 'tokenizer.json' is 2, expected the id of one of the 2 pieces"},
+    {{.vocab = "[[\"a\", 0], [\"a\", 0]]"},
+     ATTN_FORMAT,
+     "'a' is in 'toy/tokenizer.json' twice, with ids 0 and 1"},
+    {{.model = "\"type\": \"WordPiece\", \"max_input_chars_per_word\": -1,"},
+     ATTN_FORMAT,
+     "'max_input_chars_per_word' of 'model' in 'tokenizer.json' is -1, expected a number from 0"},
+    {{.normalizer = CHARSMAP("AAA")},
+     ATTN_FORMAT,
+     "the charsmap in 'tokenizer.json' is not base64"},
+    {{.normalizer = CHARSMAP("")}, ATTN_FORMAT, "the charsmap in 'tokenizer.json' has no size"},
+    {{.normalizer = CHARSMAP("////////")},
+     ATTN_FORMAT,
+     "the charsmap in 'tokenizer.json' has a trie of another size than it says"},
+    {{.normalizer = CHARSMAP("BAAAAAAAAAA=")},
+     ATTN_FORMAT,
+     "the charsmap in 'tokenizer.json' has strings that are not UTF-8, or do not end with NUL"},
+    {{.normalizer = CHARSMAP("BAAAAAAAAABh")},
+     ATTN_FORMAT,
+     "the charsmap in 'tokenizer.json' has strings that are not UTF-8, or do not end with NUL"},
+    {{.normalizer = CHARSMAP("BAAAAAD8/38A")},
+     ATTN_FORMAT,
+     "the charsmap in 'tokenizer.json' has a trie that leads out of it"},
+    {{.normalizer = "{\"type\": \"BertNormalizer\", \"clean_text\": true, "
+                    "\"handle_chinese_chars\": true, \"strip_accents\": 0, \"lowercase\": true}"},
+     ATTN_FORMAT,
+     "'strip_accents' of 'normalizer' BertNormalizer in 'tokenizer.json' is 0, expected true, "
+     "false or null"},
     {{.vocab = "{}"}, ATTN_FORMAT, "'toy/tokenizer.json' has no tokens"},
     {{.vocab = "{\"a\": 0, \"a\": 1}"},
      ATTN_FORMAT,
@@ -382,7 +615,7 @@ static const struct {
      "merge 1 in 'tokenizer.json', of 'b' and 'a', makes a token that the vocabulary lacks"},
     {{.model = "\"type\": 3,"},
      ATTN_FORMAT,
-     "'type' of 'model' in 'tokenizer.json' is 3, expected \"BPE\""},
+     "'type' of 'model' in 'tokenizer.json' is 3, expected \"BPE\", \"WordPiece\" or \"Unigram\""},
     {{.model = "\"fuse_unk\": 1,"},
      ATTN_FORMAT,
      "'fuse_unk' of 'model' in 'tokenizer.json' is 1, expected true or false"},
@@ -656,6 +889,34 @@ START_TEST(puts_nothing_before_a_text_that_continues_another)
 }
 END_TEST
 
+/* Of tokenizers that take white space away, only a word at the begin goes on with the one before. */
+START_TEST(puts_a_space_before_words_but_for_one_that_continues_another)
+{
+    static const struct written written = {
+        .vocab = "[[\"\xe2\x96\x81"
+                 "a\", -1], [\"a\", -2], [\"\xe2\x96\x81\", -5]]",
+        .pre_tokenizer = "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": "
+                         "\"WhitespaceSplit\"}, {\"type\": \"Metaspace\", \"replacement\": "
+                         "\"\xe2\x96\x81\"}]}"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "a  a", 0, 0);
+    options.place = ATTN_TEXT_CONTINUES;
+    ck_assert(attn_tokenizer_encode(tokenizer, "a a", 3, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 2);
+    ck_assert_int_eq(encoding.ids[0], 1);
+    ck_assert_int_eq(encoding.ids[1], 0);
+    ck_assert(attn_tokenizer_encode(tokenizer, " a", 2, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 1);
+    ck_assert_int_eq(encoding.ids[0], 0);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
 START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
 {
     const struct written written = {.vocab = "{\"<\": 0, \"s\": 1, \">\": 2, \"<s>\": 3}",
@@ -734,6 +995,79 @@ START_TEST(takes_unknown_characters_as_the_model_says)
                      "its unknown token '<v>'");
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_the_first_of_equal_sums)
+{
+    static const struct written written = {.vocab = "[[\"a\", -1], [\"aa\", -2], [\"<unk>\", 0]]",
+                                           .model = "\"type\": \"Unigram\", \"unk_id\": 2,"};
+    static const struct written without = {.vocab = "[[\"a\", -1]]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "aaa", 0, 1);
+    ASSERT_TEXT(tokenizer, "xyaz", 2, 0, 2); /* unknown neighbours are one */
+    attn_tokenizer_free(tokenizer);
+    tokenizer = open_written(&without);
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the vocabulary has no token for 'b', and no unknown token");
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_the_longest_tokens_of_a_word)
+{
+    static const struct written written = {
+        .vocab = "{\"a\": 0, \"ab\": 1, \"##c\": 2, \"##cd\": 3, \"?\": 4}",
+        .model = "\"type\": \"WordPiece\", \"unk_token\": \"?\", \"max_input_chars_per_word\": 4,"};
+    static const struct written without = {.vocab = "{\"a\": 0}",
+                                           .model = "\"type\": \"WordPiece\","};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    bool begins[4];
+
+    ASSERT_TEXT(tokenizer, "abcd", 1, 3);
+    ASSERT_TEXT(tokenizer, "abcb", 4);  /* its end is no token */
+    ASSERT_TEXT(tokenizer, "abccd", 4); /* too long */
+    attn_words_mark(tokenizer, (const int32_t[]){1, 3, 0, 4}, 4, begins);
+    ck_assert(begins[0] && !begins[1] && begins[2] && begins[3]);
+    attn_tokenizer_free(tokenizer);
+    tokenizer = open_written(&without);
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message,
+                     "the vocabulary has neither tokens for 'ab', found at byte 0, nor "
+                     "its unknown token '[UNK]'");
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+/* One that asks for more than the square of a text's length. */
+START_TEST(tokens_that_take_too_long_to_find_are_refused)
+{
+    enum { N_LETTER = 40000 };
+    struct attn_buffer vocab = {0}, word = {0};
+    struct written written = {.model =
+                                  "\"type\": \"WordPiece\", \"max_input_chars_per_word\": 100000,"};
+    struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    for (int i = 0; i < N_LETTER; i++)
+        attn_buffer_append_char(&word, 'a');
+    attn_buffer_append_format(&vocab, "{\"[UNK]\": 0, \"a\": 1, \"##a\": 2, \"%sb\": 3}",
+                              attn_buffer_string(&word));
+    written.vocab = attn_buffer_string(&vocab);
+    tokenizer = open_written(&written);
+    ck_assert(attn_tokenizer_encode(tokenizer, word.data, N_LETTER, NULL, &encoding, &err) ==
+              ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the tokenizer takes too long to find the tokens of the text");
+    attn_tokenizer_free(tokenizer);
+    attn_buffer_release(&vocab);
+    attn_buffer_release(&word);
+    attn_encoding_release(&encoding);
 }
 END_TEST
 
@@ -1106,6 +1440,19 @@ START_TEST(refuses_more_bytes_of_added_tokens_than_it_can_search)
 }
 END_TEST
 
+static void cut(const char *file, size_t size)
+{
+    const size_t step = attn_one_in(997);
+
+    for (size_t n = 0; n < size; n += step) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_error err = {0};
+
+        ck_assert_int_eq(open_text(file, n, &tokenizer, &err), ATTN_FORMAT);
+        ck_assert(err.message[0] != '\0');
+    }
+}
+
 /* One length in 997 of each style; with TORTURE=full every one. */
 START_TEST(refuses_styles_that_were_cut)
 {
@@ -1131,6 +1478,7 @@ START_TEST(refuses_styles_that_were_cut)
         }
         attn_file_release(&file);
     }
+    each_golden(NULL, cut);
 }
 END_TEST
 
@@ -1200,10 +1548,15 @@ START_TEST(a_run_of_named_bytes_is_whole_or_fails)
 }
 END_TEST
 
-ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
+ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives,
+           gives_what_the_library_gives_of_encoders, reads_scores_as_the_library_does,
+           takes_the_first_of_equal_sums, takes_the_longest_tokens_of_a_word,
+           tokens_that_take_too_long_to_find_are_refused,
+           tokenizers_of_encoders_survive_failed_allocations, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, splits_as_oniguruma_does,
            refuses_what_oniguruma_reads_otherwise, refuses_styles_that_were_cut,
-           says_which_tokens_it_added, puts_nothing_before_a_text_that_continues_another,
+           says_which_tokens_it_added, puts_a_space_before_words_but_for_one_that_continues_another,
+           puts_nothing_before_a_text_that_continues_another,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, numbers_new_tokens_from_the_keys_on,

@@ -157,6 +157,8 @@ ATTN_CONFIG_N_END = 8
 ATTN_TOKENIZER_WORD = 0
 ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
+ATTN_TOKENIZER_WORDPIECE = 3
+ATTN_TOKENIZER_UNIGRAM = 4
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
 ATTN_SPECIAL_TOKENS_ON = 0
@@ -166,6 +168,9 @@ ATTN_TEXT_CONTINUES = 1
 ATTN_INVALID_TEXT_REFUSE = 0
 ATTN_INVALID_TEXT_REPLACE = 1
 ATTN_INVALID_TEXT_BYTES = 2
+ATTN_TEXT_NONE = 0
+ATTN_TEXT_FIRST = 1
+ATTN_TEXT_SECOND = 2
 ATTN_DTYPE_BOOL = 0
 ATTN_DTYPE_F4 = 1
 ATTN_DTYPE_F6_E2M3 = 2
@@ -977,6 +982,8 @@ attn_encode_options._fields_ = [
     ("special_tokens", c_int),
     ("place", c_int),
     ("cancel", POINTER(c_int)),
+    ("pair", c_char_p),
+    ("n_pair", c_size_t),
 ]
 attn_encoding._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -986,6 +993,8 @@ attn_encoding._fields_ = [
     ("n_front", c_size_t),
     ("n_back", c_size_t),
     ("capacity", c_size_t),
+    ("types", POINTER(c_ubyte)),
+    ("texts", POINTER(c_ubyte)),
 ]
 attn_host_options._fields_ = [
     ("size", c_size_t),

@@ -58,8 +58,9 @@ def _override(source: c.attn_source, overrides: dict) -> None:
     for what, path in overrides.items():
         if path is not None:
             name = _OVERRIDES[what]
-            if what == "vocab" and os.fspath(path).endswith("tokenizer.json"):
-                name = "tokenizer.json"
+            if what == "vocab":
+                ends = ("tokenizer.json", "vocab.txt")
+                name = next((end for end in ends if os.fspath(path).endswith(end)), name)
             items.append(c.attn_override(name.encode(), path_bytes(path, what)))
     if items:
         array = (c.attn_override * len(items))(*items)

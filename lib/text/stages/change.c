@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/stages/lowercase.h"
-#include "text/stages/nfc.h"
+#include "text/stages/normal_form.h"
 #include "text/vocabulary.h"
 
 #include <string.h>
@@ -50,21 +50,30 @@ static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct at
 
 const struct attn_text_stage_kind attn_change_invalid = {.run = run_invalid, .makes_layer = true};
 
-/* --- Normal form C ---------------------------------------------------------------------------- */
+/* --- Normal forms ----------------------------------------------------------------------------- */
 
-static enum attn_status run_nfc(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                struct attn_error *err)
+static enum attn_status run_form(enum attn_normal_form form, struct attn_walk *walk, size_t at,
+                                 struct attn_slice slice, struct attn_error *err)
 {
     struct attn_layer *layer = walk->scratch[at];
 
-    if (attn_nfc_is_normal(attn_slice_text(slice), attn_slice_size(slice)))
+    if (attn_normal_form_is_given(form, attn_slice_text(slice), attn_slice_size(slice)))
         return attn_walk_next(walk, at, slice, err);
     attn_layer_begin(layer, slice);
-    ATTN_TRY(attn_nfc_apply(layer, attn_slice_size(slice), err));
+    ATTN_TRY(attn_normal_form_apply(form, layer, attn_slice_size(slice), err));
     return attn_walk_next_layer(walk, at, layer, err);
 }
 
-const struct attn_text_stage_kind attn_change_nfc = {.run = run_nfc, .makes_layer = true};
+/* X(FORM, form) */
+#define FORM_MAP(X) X(NFC, nfc) X(NFD, nfd) X(NFKC, nfkc) X(NFKD, nfkd)
+#define FORM_STAGE(FORM, form)                                                                     \
+    static enum attn_status run_##form(struct attn_walk *walk, size_t at, struct attn_slice slice, \
+                                       struct attn_error *err)                                     \
+    {                                                                                              \
+        return run_form(ATTN_##FORM, walk, at, slice, err);                                        \
+    }                                                                                              \
+    const struct attn_text_stage_kind attn_change_##form = {.run = run_##form, .makes_layer = true};
+FORM_MAP(FORM_STAGE)
 
 /* --- Lower case ------------------------------------------------------------------------------- */
 
@@ -226,6 +235,122 @@ enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const c
     return attn_pipeline_add(pipeline, &replace_kind, replace, err);
 }
 
+/* --- Replacing matches ------------------------------------------------------------------------ */
+
+struct replace_matches {
+    struct attn_pattern *pattern; /* owns */
+    size_t n_content;
+    char content[];
+};
+
+struct matches_scratch {
+    struct attn_layer layer;
+    struct attn_match *match;
+};
+
+/* Puts the content in place of FOUND in TEXT: for its last character, or where nothing was matched
+ * for the one before. */
+static void put_content(const struct replace_matches *replace, struct attn_layer *layer,
+                        const char *text, const struct attn_found *found)
+{
+    size_t last = found->end;
+
+    if (replace->n_content == 0)
+        return;
+    while (last > 0 && ((unsigned char)text[--last] & 0xc0) == 0x80)
+        continue;
+    attn_layer_put(layer, replace->content, replace->n_content, last, found->end - last);
+}
+
+static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
+                                            struct attn_slice slice, struct attn_error *err)
+{
+    const struct replace_matches *replace = walk->pipeline->stages[at].data;
+    struct matches_scratch *scratch = walk->scratch[at];
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    size_t kept = 0, from = 0, last = SIZE_MAX; /* last: end of the match before */
+    bool is_changed = false;
+
+    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+        return attn_walk_next(walk, at, slice, err);
+    attn_match_watch(scratch->match, walk->options->cancel);
+    attn_layer_begin(&scratch->layer, slice);
+    while (from <= size) {
+        struct attn_found found;
+        uint32_t code_point;
+
+        ATTN_TRY(attn_match_find(scratch->match, text, size, from, &found, err));
+        if (found.begin > size)
+            break;
+        from = found.end;
+        if (found.begin == found.end) /* look further on */
+            from += from < size ? next_character(text, size, from, &code_point) : 1;
+        if (found.begin == found.end && found.begin == last)
+            continue;
+        last = found.end;
+        is_changed = true;
+        attn_layer_keep(&scratch->layer, kept, found.begin - kept);
+        put_content(replace, &scratch->layer, text, &found);
+        kept = found.end;
+    }
+    if (!is_changed)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(&scratch->layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, &scratch->layer, err);
+}
+
+static enum attn_status begin_matches(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    const struct replace_matches *replace = data;
+    struct matches_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->layer.n_left = attn_layer_limit(n);
+    return attn_match_create(replace->pattern, n, &scratch->match, err);
+}
+
+static void end_matches(void *data)
+{
+    struct matches_scratch *scratch = data;
+
+    attn_match_free(scratch->match);
+    attn_buffer_release(&scratch->layer.copy);
+    attn_free(scratch->layer.splices);
+    attn_free(scratch);
+}
+
+static void free_matches(void *data)
+{
+    struct replace_matches *replace = data;
+
+    attn_pattern_free(replace->pattern);
+    attn_free(replace);
+}
+
+static const struct attn_text_stage_kind matches_kind = {
+    .run = run_replace_matches, .begin = begin_matches, .end = end_matches, .free = free_matches};
+
+enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
+                                                 struct attn_pattern *pattern, const char *content,
+                                                 struct attn_error *err)
+{
+    const size_t n_content = strlen(content);
+    struct replace_matches *replace = attn_alloc(1, sizeof *replace + n_content, err);
+
+    if (!replace) {
+        attn_pattern_free(pattern);
+        return ATTN_NO_MEMORY;
+    }
+    replace->pattern = pattern;
+    replace->n_content = n_content;
+    memcpy(replace->content, content, n_content);
+    return attn_pipeline_add(pipeline, &matches_kind, replace, err);
+}
+
 /* --- Text in front ---------------------------------------------------------------------------- */
 
 struct prefix {
@@ -234,25 +359,34 @@ struct prefix {
     char text[];
 };
 
-static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
+/* Whether the first character of SLICE is that of the given text: a byte of it may be a piece. */
+static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;
-    size_t at;
+    size_t at = attn_layer_origin(slice.layer, slice.begin);
 
-    if (prefix->when == ATTN_PREFIX_ALWAYS)
-        return true;
-    if (prefix->size <= attn_slice_size(slice) &&
-        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
-        return false;
-    if (prefix->when == ATTN_PREFIX_UNLESS_THERE)
-        return true;
-    /* At the start is the first character of the given text: a byte of it may be a piece. */
-    at = attn_layer_origin(slice.layer, slice.begin);
     while (given->under)
         given = given->under;
     while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
         at--;
     return at == 0;
+}
+
+static bool is_wanted(const struct prefix *prefix, const struct attn_walk *walk,
+                      struct attn_slice slice)
+{
+    const bool continues = walk->options->place == ATTN_TEXT_CONTINUES;
+
+    if (continues && prefix->when != ATTN_PREFIX_OF_WORD)
+        return false;
+    if (prefix->when == ATTN_PREFIX_ALWAYS)
+        return true;
+    if (prefix->size <= attn_slice_size(slice) &&
+        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
+        return false;
+    if (prefix->when == ATTN_PREFIX_OF_WORD)
+        return !(continues && is_at_start(slice));
+    return prefix->when == ATTN_PREFIX_UNLESS_THERE || is_at_start(slice);
 }
 
 static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
@@ -265,7 +399,7 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     uint32_t code_point;
     size_t length;
 
-    if (walk->options->place == ATTN_TEXT_CONTINUES || !is_wanted(prefix, slice))
+    if (!is_wanted(prefix, walk, slice))
         return attn_walk_next(walk, at, slice, err);
     length = next_character(text, size, 0, &code_point);
     attn_layer_begin(layer, slice);

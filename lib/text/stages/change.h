@@ -7,13 +7,15 @@
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
 
+#include "text/pattern.h"
 #include "text/pipeline.h"
 
 /* U+FFFD for each maximal subpart of what is not UTF-8. No data. */
 extern const struct attn_text_stage_kind attn_change_invalid;
 
-/* Unicode's normal form C (nfc.h). No data. */
-extern const struct attn_text_stage_kind attn_change_nfc;
+/* Unicode's normal forms (normal_form.h). No data. */
+extern const struct attn_text_stage_kind attn_change_nfc, attn_change_nfd, attn_change_nfkc,
+    attn_change_nfkd;
 
 /* The lower case of each character by itself: the sigma at the end of a word is like any other. No
  * data. */
@@ -30,15 +32,22 @@ enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_l
 enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
                                          const char *content, struct attn_error *err);
 
-/* When text is put in front of a slice. */
+/* The same for each match of PATTERN, which the stage owns, also after a failure. */
+enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
+                                                 struct attn_pattern *pattern, const char *content,
+                                                 struct attn_error *err);
+
+/* When text is put in front of a slice. The last is for slices that are words between white space:
+ * of a text that continues another only the first gets none. */
 enum attn_prefix {
     ATTN_PREFIX_ALWAYS,
     ATTN_PREFIX_UNLESS_THERE,     /* unless the slice begins with the text */
     ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only where the whole text begins */
+    ATTN_PREFIX_OF_WORD,          /* unless the slice begins with the text */
 };
 
-/* Puts TEXT in front, unless the whole text continues another. Like the first character of the
- * slice, it stands for that character. */
+/* Puts TEXT in front, unless the whole text continues another, but see above. Like the first
+ * character of the slice, it stands for that character. */
 enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
                                         enum attn_prefix when, struct attn_error *err);
 

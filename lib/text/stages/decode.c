@@ -215,6 +215,59 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
     }
 }
 
+/* Makes TEXT what it is without the spaces of BERT's tokens. SCRATCH is scratch. */
+static void clean_up(struct attn_buffer *text, struct attn_buffer *scratch)
+{
+    static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
+                                           {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
+                                           {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
+                                           {" 've", "'ve"}, {" 're", "'re"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const size_t n = strlen(pairs[i][0]);
+        size_t kept = 0;
+
+        attn_buffer_reset(scratch);
+        for (size_t at = 0; at + n <= text->size; at++) {
+            if (memcmp(text->data + at, pairs[i][0], n) != 0)
+                continue;
+            attn_buffer_append(scratch, text->data + kept, at - kept);
+            attn_buffer_append_string(scratch, pairs[i][1]);
+            kept = at + n;
+            at = kept - 1;
+        }
+        if (kept == 0)
+            continue;
+        attn_buffer_append(scratch, text->data + kept, text->size - kept);
+        attn_buffer_reset(text);
+        attn_buffer_append(text, scratch->data, scratch->size);
+    }
+}
+
+void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
+                           struct attn_strings *out)
+{
+    struct attn_buffer text = {0}, scratch = {0};
+
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *token = string_at(in, i, &size);
+        const bool is_part = i > 0 && size >= step->n_a && memcmp(token, step->a, step->n_a) == 0;
+
+        attn_buffer_reset(&text);
+        if (i > 0 && !is_part)
+            attn_buffer_append_char(&text, ' ');
+        attn_buffer_append(&text, token + (is_part ? step->n_a : 0),
+                           size - (is_part ? step->n_a : 0));
+        if (step->start > 0)
+            clean_up(&text, &scratch);
+        attn_strings_append(out, text.data, text.size);
+    }
+    out->has_failed = out->has_failed || text.has_failed || scratch.has_failed;
+    attn_buffer_release(&text);
+    attn_buffer_release(&scratch);
+}
+
 /* Appends BYTES with U+FFFD for each maximal subpart of what is not UTF-8. */
 static void append_valid(const struct attn_buffer *bytes, struct attn_strings *out)
 {

@@ -81,6 +81,11 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
 /* GPT-2's alphabet becomes bytes, all in one string; what is not UTF-8 in it becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
+/* A space is put before each string but the first, unless it begins with A, which is left out.
+ * Where START is not 0, each string then loses the space before . ? ! , n't 'm 's 've 're, and both
+ * beside '. */
+void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
+                           struct attn_strings *out);
 /* One string of all, in which what is not UTF-8 becomes U+FFFD. */
 void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);

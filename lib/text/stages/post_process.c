@@ -1,7 +1,7 @@
 /* post_process.c - see post_process.h. */
 #include "text/stages/post_process.h"
 
-#include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/tokenizer_internal.h"
 
@@ -9,32 +9,73 @@
 
 enum { ALPHABET_SPACE = 0x120 };
 
-enum attn_status attn_post_process_add(struct attn_post_process *post, bool is_front, int32_t id,
-                                       struct attn_error *err)
+enum attn_status attn_template_append(struct attn_template *to, struct attn_template_item item,
+                                      struct attn_error *err)
 {
-    struct attn_id_list *list = is_front ? &post->front : &post->back;
-
-    ATTN_TRY(attn_grow((void **)&list->ids, &list->capacity, list->n + 1, sizeof *list->ids, err));
-    if (is_front)
-        memmove(list->ids + 1, list->ids, list->n * sizeof *list->ids);
-    list->ids[is_front ? 0 : list->n] = id;
-    list->n++;
+    if (to->n == ATTN_TEMPLATE_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer adds more than %d tokens, which is not supported",
+                              ATTN_TEMPLATE_MAX - 2);
+    to->items[to->n++] = item;
     return ATTN_OK;
 }
 
-void attn_post_process_release(struct attn_post_process *post)
+static const struct attn_template bare = {.items = {{ATTN_TEMPLATE_TEXT, 0}}, .n = 1};
+static const struct attn_template bare_pair = {
+    .items = {{ATTN_TEMPLATE_TEXT, 0}, {ATTN_TEMPLATE_PAIR, 1}}, .n = 2};
+
+const struct attn_template *attn_post_process_template(const struct attn_post_process *post,
+                                                       bool is_pair)
 {
-    attn_free(post->front.ids);
-    attn_free(post->back.ids);
-    *post = (struct attn_post_process){0};
+    if (is_pair)
+        return post->pair.n > 0 ? &post->pair : &bare_pair;
+    return post->single.n > 0 ? &post->single : &bare;
 }
 
-enum attn_status attn_post_process_append(const struct attn_id_list *list,
-                                          struct attn_encoding *encoding, struct attn_error *err)
+enum attn_status attn_post_process_wrap(struct attn_post_process *post,
+                                        const struct attn_template *outer, struct attn_error *err)
 {
-    for (size_t i = 0; i < list->n; i++)
-        ATTN_TRY(attn_encoding_push(encoding, list->ids[i], 0, 0, err));
+    const struct attn_template inner = *attn_post_process_template(post, false);
+    struct attn_template made = {.n = 0};
+
+    for (size_t i = 0; i < outer->n; i++) {
+        if (outer->items[i].id != ATTN_TEMPLATE_TEXT || post->single.n == 0) {
+            ATTN_TRY(attn_template_append(&made, outer->items[i], err));
+            continue;
+        }
+        for (size_t k = 0; k < inner.n; k++)
+            ATTN_TRY(attn_template_append(&made, inner.items[k], err));
+    }
+    post->single = made;
     return ATTN_OK;
+}
+
+enum attn_status attn_post_process_take(struct attn_post_process *post,
+                                        const struct attn_template *single,
+                                        const struct attn_template *pair, struct attn_error *err)
+{
+    post->takes_pair = post->single.n == 0 && pair->n > 0;
+    post->pair = *pair;
+    return attn_post_process_wrap(post, single, err);
+}
+
+enum attn_status attn_post_process_take_ends(struct attn_post_process *post, int32_t cls,
+                                             int32_t sep, bool is_roberta, struct attn_error *err)
+{
+    const struct attn_template single = {.items = {{cls, 0}, {ATTN_TEMPLATE_TEXT, 0}, {sep, 0}},
+                                         .n = 3};
+    const struct attn_template bert = {
+        .items = {{cls, 0}, {ATTN_TEMPLATE_TEXT, 0}, {sep, 0}, {ATTN_TEMPLATE_PAIR, 1}, {sep, 1}},
+        .n = 5};
+    const struct attn_template roberta = {.items = {{cls, 0},
+                                                    {ATTN_TEMPLATE_TEXT, 0},
+                                                    {sep, 0},
+                                                    {sep, 0},
+                                                    {ATTN_TEMPLATE_PAIR, 0},
+                                                    {sep, 0}},
+                                          .n = 6};
+
+    return attn_post_process_take(post, &single, is_roberta ? &roberta : &bert, err);
 }
 
 static bool is_space(uint32_t code_point)
@@ -82,10 +123,10 @@ static size_t count_trailing(const char *key, size_t size)
 }
 
 void attn_post_process_trim(const struct attn_post_process *post,
-                            const struct attn_tokenizer *tokenizer, const char *text,
+                            const struct attn_tokenizer *tokenizer, const char *text, size_t first,
                             struct attn_encoding *encoding)
 {
-    for (size_t i = encoding->n_front; i < encoding->n; i++) {
+    for (size_t i = first; i < encoding->n; i++) {
         size_t size = 0, begin = encoding->begin[i], end = encoding->end[i], n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
@@ -94,7 +135,7 @@ void attn_post_process_trim(const struct attn_post_process *post,
             size = end - begin;
         }
         n = count_leading(key, size);
-        if (n == 1 && post->has_prefix && (i == encoding->n_front || begin == 0))
+        if (n == 1 && post->has_prefix && (i == first || begin == 0))
             n = 0; /* that space is not one of the text */
         for (; n > 0 && begin < end; n--)
             do

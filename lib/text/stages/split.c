@@ -2,12 +2,17 @@
 #include "text/stages/split.h"
 
 #include "base/utf8.h"
+#include "text/stages/character_class.h"
+
+/* --- By a pattern ----------------------------------------------------------------------------- */
 
 /* Which of the parts of a slice, matches and what lies between two, are one piece. */
 enum split_rule {
     SPLIT_ISOLATED, /* none */
     SPLIT_AFTER,    /* a match and what lies before it */
-    SPLIT_BEFORE    /* a match and what lies after it */
+    SPLIT_BEFORE,   /* a match and what lies after it */
+    SPLIT_REMOVED,  /* none, and a match is left out */
+    SPLIT_MATCHES   /* none, and what is not a match is left out */
 };
 
 struct splitter {
@@ -34,7 +39,10 @@ static enum attn_status add_part(struct splitter *splitter, struct attn_slice pa
 {
     const bool was_match = splitter->is_match;
 
-    if (splitter->rule == SPLIT_ISOLATED)
+    if ((splitter->rule == SPLIT_REMOVED && is_match) ||
+        (splitter->rule == SPLIT_MATCHES && !is_match))
+        return ATTN_OK;
+    if (splitter->rule != SPLIT_AFTER && splitter->rule != SPLIT_BEFORE)
         return attn_walk_next(splitter->walk, splitter->at, part, err);
     splitter->is_match = is_match;
     /* No piece is held at the beginning, and after bytes that are not UTF-8. */
@@ -90,9 +98,11 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
     const struct attn_text_stage_kind *kind = walk->pipeline->stages[at].kind;
     struct splitter splitter = {.walk = walk,
                                 .at = at,
-                                .rule = kind == &attn_split_isolated ? SPLIT_ISOLATED
-                                        : kind == &attn_split_after  ? SPLIT_AFTER
-                                                                     : SPLIT_BEFORE};
+                                .rule = kind == &attn_split_isolated  ? SPLIT_ISOLATED
+                                        : kind == &attn_split_after   ? SPLIT_AFTER
+                                        : kind == &attn_split_before  ? SPLIT_BEFORE
+                                        : kind == &attn_split_removed ? SPLIT_REMOVED
+                                                                      : SPLIT_MATCHES};
     const struct attn_layer *layer = slice.layer;
     const char *text = layer->text;
 
@@ -113,6 +123,47 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
         i = good;
     }
     return ATTN_OK;
+}
+
+/* --- By characters ---------------------------------------------------------------------------- */
+
+static enum attn_status split_characters(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                         bool is_bert, struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    size_t done = slice.begin;
+
+    for (size_t i = slice.begin, length; i < slice.end; i += length) {
+        uint32_t code_point;
+        bool is_blank, is_alone;
+
+        length = attn_utf8_decode(text + i, slice.end - i, &code_point);
+        if (length == 0) {
+            length = 1;
+            continue;
+        }
+        is_blank = attn_utf8_is_white_space(code_point);
+        is_alone = !is_blank && is_bert && attn_character_is(code_point, ATTN_CLASS_PUNCTUATION);
+        if (!is_blank && !is_alone)
+            continue;
+        ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, i}, err));
+        done = i + length;
+        if (is_alone)
+            ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, i, done}, err));
+    }
+    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, slice.end}, err);
+}
+
+static enum attn_status run_white_space(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                        struct attn_error *err)
+{
+    return split_characters(walk, at, slice, false, err);
+}
+
+static enum attn_status run_bert(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                 struct attn_error *err)
+{
+    return split_characters(walk, at, slice, true, err);
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
@@ -144,3 +195,7 @@ static void free_pattern(void *data)
 const struct attn_text_stage_kind attn_split_isolated = SPLIT;
 const struct attn_text_stage_kind attn_split_after = SPLIT;
 const struct attn_text_stage_kind attn_split_before = SPLIT;
+const struct attn_text_stage_kind attn_split_removed = SPLIT;
+const struct attn_text_stage_kind attn_split_matches = SPLIT;
+const struct attn_text_stage_kind attn_split_white_space = {.run = run_white_space};
+const struct attn_text_stage_kind attn_split_bert = {.run = run_bert};

@@ -1,5 +1,5 @@
 /*
- * split.h - stages that split a slice into pieces, by what a pattern matches.
+ * split.h - stages that split a slice into pieces, by what a pattern matches or by characters.
  */
 #ifndef ATTN_TEXT_STAGES_SPLIT_H
 #define ATTN_TEXT_STAGES_SPLIT_H
@@ -19,5 +19,18 @@ extern const struct attn_text_stage_kind attn_split_after;
 
 /* The same from right to left: a match begins the piece after it (MergedWithNext). */
 extern const struct attn_text_stage_kind attn_split_before;
+
+/* What lies between two matches is a piece; the matches are left out (Removed). */
+extern const struct attn_text_stage_kind attn_split_removed;
+
+/* Each match is a piece, and what lies between two is left out (Removed, inverted). */
+extern const struct attn_text_stage_kind attn_split_matches;
+
+/* What lies between white space is a piece. No data. */
+extern const struct attn_text_stage_kind attn_split_white_space;
+
+/* The same, and each punctuation character is one by itself, as BERT has it (character_class.h). No
+ * data. */
+extern const struct attn_text_stage_kind attn_split_bert;
 
 #endif

@@ -1,18 +1,17 @@
 /*
- * nfc.c - see nfc.h.
+ * normal_form.c - see normal_form.h.
  *
  * A text is worked off in runs: from a character that nothing before it can change to the next such
- * one. A run is decomposed, its marks are sorted by class, and what fits is composed. Each
- * character carries `change`: how many characters more (1: it was split off) or less (-n: n were
- * composed into it) there are with it than before. So the way back is the one of the library
- * tokenizers, which counts along, also where marks have changed places.
+ * one. A run is decomposed, its marks are sorted by class, and what fits is composed.
  */
-#include "text/stages/nfc.h"
+#include "text/stages/normal_form.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/stages/nfc_table.h"
+#include "text/stages/nfkd_table.h"
+#include "text/stages/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,18 +51,31 @@ static bool is_doubtful(uint32_t code_point)
     return code_point >= 0x300 && look_up(attn_nfc_doubtful, attn_nfc_n_doubtful, code_point) != 0;
 }
 
-bool attn_nfc_is_normal(const char *text, size_t size)
+static bool is_composed(enum attn_normal_form form)
 {
+    return form == ATTN_NFC || form == ATTN_NFKC;
+}
+
+static bool is_compatible(enum attn_normal_form form)
+{
+    return form == ATTN_NFKC || form == ATTN_NFKD;
+}
+
+bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, size_t size)
+{
+    const unsigned char first = form == ATTN_NFC ? 0xcc /* below U+0300 nothing is doubtful */
+                                                 : 0x80;
+
     for (size_t i = 0; i < size;) {
         uint32_t code_point;
         size_t length;
 
-        if ((unsigned char)text[i] < 0xcc) { /* below U+0300 nothing is doubtful */
+        if ((unsigned char)text[i] < first) {
             i++;
             continue;
         }
         length = attn_utf8_decode(text + i, size - i, &code_point);
-        if (length > 0 && is_doubtful(code_point))
+        if (length > 0 && (form != ATTN_NFC || is_doubtful(code_point)))
             return false;
         i += length > 0 ? length : 1;
     }
@@ -75,11 +87,11 @@ bool attn_nfc_is_normal(const char *text, size_t size)
 struct character {
     uint32_t code_point;
     uint32_t class;
-    int change;
+    int change; /* rewrite.h */
 };
 
 /* The characters of a run. */
-struct nfc_run {
+struct run {
     struct character *list; /* owns; [n] */
     size_t n, capacity;
     bool has_failed;
@@ -108,9 +120,23 @@ static int compare_parts(const void *key, const void *pair)
                               : (a->right > b->right) - (a->right < b->right);
 }
 
+static int compare_plain(const void *key, const void *plain)
+{
+    const uint32_t *whole = key, other = ((const struct attn_nfkd_row *)plain)->whole;
+
+    return (*whole > other) - (*whole < other);
+}
+
+/* What stands for CODE_POINT in the forms of compatibility, or NULL. */
+static const struct attn_nfkd_row *find_plain(uint32_t code_point)
+{
+    return bsearch(&code_point, attn_nfkd_rows, attn_nfkd_n_row, sizeof *attn_nfkd_rows,
+                   compare_plain);
+}
+
 /* Stores in PARTS what CODE_POINT is made of, at last, and returns how many these are: at most
  * four. */
-static size_t decompose(uint32_t code_point, uint32_t parts[4])
+static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
 {
     const uint16_t *pair;
     const struct attn_nfc_split *split;
@@ -131,10 +157,22 @@ static size_t decompose(uint32_t code_point, uint32_t parts[4])
         return 1;
     }
     /* Only the left part is made of others again. */
-    n = decompose(pair ? attn_nfc_pairs[*pair].left : split->left, parts);
+    n = decompose_canonically(pair ? attn_nfc_pairs[*pair].left : split->left, parts);
     if (pair || split->right)
         parts[n++] = pair ? attn_nfc_pairs[*pair].right : split->right;
     return n;
+}
+
+static size_t decompose(enum attn_normal_form form, uint32_t code_point,
+                        uint32_t parts[ATTN_NFKD_MAX])
+{
+    const struct attn_nfkd_row *plain = is_compatible(form) ? find_plain(code_point) : NULL;
+
+    if (!plain)
+        return decompose_canonically(code_point, parts);
+    for (size_t i = 0; i < plain->n; i++)
+        parts[i] = attn_nfkd_parts[plain->begin + i];
+    return plain->n;
 }
 
 /* What A and B are composed to, or 0. */
@@ -168,7 +206,7 @@ static void sort_by_class(struct character *marks, size_t n, struct character *c
 }
 
 /* Sorts marks that follow each other. */
-static void sort_marks(struct nfc_run *run)
+static void sort_marks(struct run *run)
 {
     struct character *copy = NULL;
 
@@ -190,7 +228,7 @@ static void sort_marks(struct nfc_run *run)
 }
 
 /* Composes what fits; what is left moves to the front. */
-static void compose_run(struct nfc_run *run)
+static void compose_run(struct run *run)
 {
     size_t n = 0, starter = SIZE_MAX;
 
@@ -215,57 +253,27 @@ static void compose_run(struct nfc_run *run)
     run->n = n;
 }
 
-/* Where the way back has come to. */
-struct way_back {
-    const char *text;
-    size_t size, at;
-    size_t before; /* the character before AT begins here */
-};
-
-static size_t pass(struct way_back *way)
+/* Whether the character may have to do with those before it, or becomes others. */
+static bool is_of_run(enum attn_normal_form form, uint32_t code_point)
 {
-    uint32_t code_point;
-    size_t length = attn_utf8_decode(way->text + way->at, way->size - way->at, &code_point);
-
-    way->before = way->at;
-    way->at += length;
-    return length;
-}
-
-static void append(struct attn_layer *layer, const struct character *character,
-                   struct way_back *way)
-{
-    char out[4];
-    size_t size = attn_utf8_encode(character->code_point, out);
-
-    if (character->change > 0) {
-        attn_layer_put(layer, out, size, way->before, way->at - way->before);
-        return;
-    }
-    size_t from = way->at, length = pass(way);
-
-    if (length == size && memcmp(out, way->text + from, size) == 0)
-        attn_layer_keep(layer, from, size);
-    else
-        attn_layer_put(layer, out, size, from, length);
-    for (int i = character->change; i < 0; i++)
-        (void)pass(way);
+    return is_doubtful(code_point) || (is_compatible(form) && find_plain(code_point));
 }
 
 /* Where the run that begins at BEGIN ends: before a character that nothing changes, or a byte that
  * is none. */
-static size_t find_end(const char *text, size_t size, size_t begin, struct nfc_run *run)
+static size_t find_end(enum attn_normal_form form, const char *text, size_t size, size_t begin,
+                       struct run *run)
 {
     size_t at = begin;
 
     run->n = 0;
     while (at < size) {
-        uint32_t code_point, parts[4];
+        uint32_t code_point, parts[ATTN_NFKD_MAX];
         size_t length = attn_utf8_decode(text + at, size - at, &code_point), n;
 
-        if (length == 0 || (at > begin && !is_doubtful(code_point)))
+        if (length == 0 || (at > begin && !is_of_run(form, code_point)))
             break;
-        n = decompose(code_point, parts);
+        n = decompose(form, code_point, parts);
         run->has_failed = attn_grow((void **)&run->list, &run->capacity, run->n + n,
                                     sizeof *run->list, NULL) != ATTN_OK;
         if (run->has_failed)
@@ -278,14 +286,15 @@ static size_t find_end(const char *text, size_t size, size_t begin, struct nfc_r
     return at;
 }
 
-enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct attn_error *err)
+enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_layer *layer,
+                                        size_t size, struct attn_error *err)
 {
     const char *text = layer->under->text + layer->base;
-    struct nfc_run run = {.list = NULL};
+    struct run run = {.list = NULL};
 
     for (size_t at = 0; at < size && !run.has_failed;) {
-        size_t end = find_end(text, size, at, &run);
-        struct way_back way = {text, end, at, at};
+        size_t end = find_end(form, text, size, at, &run);
+        struct attn_rewrite rewrite = {layer, text, end, at, at};
 
         if (end == at) { /* no character */
             attn_layer_keep(layer, at, 1);
@@ -293,9 +302,10 @@ enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct at
             continue;
         }
         sort_marks(&run);
-        compose_run(&run);
+        if (is_composed(form))
+            compose_run(&run);
         for (size_t i = 0; i < run.n && !run.has_failed; i++)
-            append(layer, &run.list[i], &way);
+            attn_rewrite_put(&rewrite, run.list[i].code_point, run.list[i].change);
         at = end;
     }
     attn_free(run.list);

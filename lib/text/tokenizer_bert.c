@@ -1,0 +1,204 @@
+/*
+ * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
+ * its id. tokenizer_config.json says how texts are normalized and which tokens are special; BERT's
+ * are meant where it does not.
+ */
+#include "text/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "text/stages/bert.h"
+#include "text/stages/change.h"
+#include "text/stages/split.h"
+
+#include <string.h>
+
+static const char config_name[] = "tokenizer_config.json";
+
+enum { UNK, CLS, SEP, N_NEEDED, PAD = N_NEEDED, MASK, N_SPECIAL };
+
+/* The special tokens by their keys in tokenizer_config.json. */
+static const struct {
+    const char *key, *token;
+} specials[N_SPECIAL] = {
+    [UNK] = {"unk_token", "[UNK]"},    [CLS] = {"cls_token", "[CLS]"},
+    [SEP] = {"sep_token", "[SEP]"},    [PAD] = {"pad_token", "[PAD]"},
+    [MASK] = {"mask_token", "[MASK]"},
+};
+
+/* What tokenizer_config.json says. */
+struct config {
+    struct attn_json *json; /* owns; NULL: there is none */
+    struct attn_bert_normalizer normalizer;
+    const char *tokens[N_SPECIAL]; /* borrows */
+};
+
+/* --- Lines ------------------------------------------------------------------------------------ */
+
+/* What is wrong with a token, or NULL. */
+static const char *find_problem(const char *line, size_t size)
+{
+    if (size == 0)
+        return "is empty, expected a token";
+    if (memchr(line, '\0', size))
+        return "has a NUL";
+    return attn_utf8_valid_length(line, size) < size ? "is not UTF-8" : NULL;
+}
+
+static enum attn_status read_lines(struct attn_vocabulary *vocabulary, const struct attn_file *file,
+                                   struct attn_error *err)
+{
+    const char *text = (const char *)file->data, *end = text + file->size;
+
+    for (size_t number = 1; text < end; number++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        size_t size = (size_t)((newline ? newline : end) - text);
+        const char *problem;
+
+        if (size > 0 && text[size - 1] == '\r')
+            size--;
+        problem = find_problem(text, size);
+        if (problem)
+            return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s' %s", number,
+                                  attn_quote_string(file->path).text, problem);
+        if (number > INT32_MAX)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has more than %d lines",
+                                  attn_quote_string(file->path).text, INT32_MAX);
+        ATTN_TRY(attn_vocabulary_add(vocabulary, text, size, (int32_t)(number - 1), err));
+        text = newline ? newline + 1 : end;
+    }
+    return attn_vocabulary_finish(vocabulary, file->path, false, err);
+}
+
+/* --- Settings --------------------------------------------------------------------------------- */
+
+/* Reads the flag KEY, which may be null. */
+static enum attn_status read_flag(const struct config *config, const char *key, bool *flag,
+                                  struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_find(attn_json_root(config->json), key);
+
+    if (node && attn_node_is_null(node))
+        return ATTN_OK;
+    return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
+}
+
+/* Reads what there is; the token of a key is a string, or an object with "content". */
+static enum attn_status read_config(struct config *config, struct attn_error *err)
+{
+    struct attn_bert_normalizer *normalizer = &config->normalizer;
+
+    ATTN_TRY(read_flag(config, "do_lower_case", &normalizer->lowers, err));
+    ATTN_TRY(read_flag(config, "tokenize_chinese_chars", &normalizer->sets_apart, err));
+    normalizer->strips_accents = normalizer->lowers;
+    ATTN_TRY(read_flag(config, "strip_accents", &normalizer->strips_accents, err));
+    for (int i = 0; i < N_SPECIAL; i++) {
+        const struct attn_node *node =
+            attn_node_find(attn_json_root(config->json), specials[i].key);
+
+        if (node && attn_node_is_object(node))
+            node = attn_node_find(node, "content");
+        if (!node || attn_node_is_null(node))
+            continue;
+        config->tokens[i] = attn_node_string(node);
+        if (!config->tokens[i] || *config->tokens[i] == '\0')
+            return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a token", specials[i].key,
+                                  config_name);
+    }
+    return ATTN_OK;
+}
+
+/* Parses the file, if there is one. */
+static enum attn_status parse_config(struct config *config, const struct attn_source *source,
+                                     struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    for (int i = 0; i < N_SPECIAL; i++)
+        config->tokens[i] = specials[i].token;
+    if (!attn_source_has_part(source, config_name))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(source, config_name, &file, err));
+    status = attn_json_parse(&file, &config->json, err);
+    attn_file_release(&file);
+    ATTN_TRY(status);
+    return read_config(config, err);
+}
+
+/* --- The tokenizer ---------------------------------------------------------------------------- */
+
+/* Sets up the model and what is done after it, of CONFIG. */
+static enum attn_status add_model(struct attn_tokenizer *tokenizer, const struct config *config,
+                                  struct attn_error *err)
+{
+    static const char prefix[] = "##";
+    const struct attn_decode_step decode = {
+        .run = attn_decode_wordpiece, .n_a = sizeof prefix - 1, .start = 1};
+    struct attn_wordpiece_model *model = &tokenizer->wordpiece;
+    int32_t ids[N_NEEDED];
+
+    for (int i = 0; i < N_NEEDED; i++) {
+        ids[i] = attn_vocabulary_find(&tokenizer->vocabulary, config->tokens[i],
+                                      strlen(config->tokens[i]));
+        if (ids[i] < 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
+                                  attn_quote_string(tokenizer->unread->path).text,
+                                  attn_quote_string(config->tokens[i]).text, specials[i].key);
+    }
+    model->vocabulary = &tokenizer->vocabulary;
+    model->max_character = 100;
+    model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
+    model->n_prefix = sizeof prefix - 1;
+    model->n_unk = strlen(config->tokens[UNK]);
+    model->unk = attn_strndup(config->tokens[UNK], model->n_unk, err);
+    if (!model->prefix || !model->unk)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
+    return attn_post_process_take_ends(&tokenizer->post, ids[CLS], ids[SEP], false, err);
+}
+
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struct config *config,
+                                   struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    ATTN_TRY(attn_bert_add_normalizer(pipeline, &config->normalizer, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_bert, NULL, err));
+    return add_model(tokenizer, config, err);
+}
+
+static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                                 struct attn_file *file, struct config *config,
+                                 struct attn_error *err)
+{
+    ATTN_TRY(attn_file_read_part(source, "vocab.txt", file, err));
+    ATTN_TRY(attn_tokenizer_add_unread(tokenizer, file->path, err));
+    ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
+    ATTN_TRY(parse_config(config, source, err));
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
+    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, config->tokens, N_SPECIAL, err));
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    return add_stages(tokenizer, config, err);
+}
+
+enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct config config = {.json = NULL};
+    enum attn_status status;
+
+    tokenizer->kind = ATTN_TOKENIZER_WORDPIECE;
+    tokenizer->skips_unknown_ids = true;
+    status = read_all(tokenizer, source, &file, &config, err);
+    attn_file_release(&file);
+    attn_json_free(config.json);
+    return status;
+}
