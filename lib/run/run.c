@@ -342,8 +342,8 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_is_known(request->input.later, "input", err) &&
-                   attn_is_known(request->source.later, "source", err) &&
+    return attn_rest_is_known(request->input.later, 2, "input", err) &&
+                   attn_rest_is_known(request->source.later, 2, "source", err) &&
                    attn_is_known(request->reading.later, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
@@ -567,9 +567,7 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
 static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
                              struct attn_error *err)
 {
-    enum attn_status status =
-        run->text.rows ? attn_session_feed_embeddings(session, run->text.rows, run->text.n, err)
-                       : attn_session_feed(session, run->text.ids, run->text.n, err);
+    enum attn_status status = attn_sequence_feed(&run->text, session, err);
 
     if (status == ATTN_OK) /* after the last time that the session looked */
         status = attn_host_check_canceled(run->host, err);

@@ -8,7 +8,8 @@
  * numbers are. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
-/* Whether A comes before B in it. */
+/* The place of SITE in it, and whether A comes before B. */
+int attn_site_place(enum attn_site site);
 bool attn_site_is_before(enum attn_site a, enum attn_site b);
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
