@@ -12,6 +12,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
+#include "run/mask.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
@@ -92,22 +93,35 @@ static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
     struct attn_request *request = &lens->frame.request;
-    const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                                  ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                                  ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const struct attn_config *config = lens->frame.config;
+    const bool is_sum = config->norm_place == ATTN_NORM_SUM;
+    const attn_site_set allowed =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        (is_sum ? ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
+                      ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)
+                : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
     if ((lens->sites & ~allowed) != 0)
         return attn_error_set(err, ATTN_INVALID,
-                              "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
+                              is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
+                                       "normalized_resid_post of this model, not '%s'"
+                                     : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    if (!request->selection.queries)
-        request->selection.queries = "-1";
+    if (!request->selection.queries) /* an encoder predicts at the mask, a word of the text */
+        request->selection.queries = config->is_encoder ? attn_mask_name(lens->frame.host) : "-1";
     return ATTN_OK;
+}
+
+/* The output of a block, which the next one reads. */
+static enum attn_site output_site(const struct lens *lens)
+{
+    return lens->frame.config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
+                                                           : ATTN_SITE_RESID_POST;
 }
 
 /* Keeps the stream, or z, at the queries; makes room for what is read, and the readers' session. */
@@ -118,7 +132,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const struct attn_trial trial = attn_trial_of(frame->run);
     const attn_site_set stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(output_site(lens)) | lens->sites;
     const size_t n_vocab = config->n_vocab;
     struct attn_answer_args answer;
 
@@ -273,7 +287,8 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
 static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
-                                           ATTN_SITE_RESID_POST};
+                                           ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
+                                           ATTN_SITE_NORMALIZED_RESID_POST};
     const int n_layer = (int)lens->frame.config->n_layer;
 
     for (int layer = 0; layer < n_layer; layer++)
@@ -282,7 +297,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
             const float *rows = attn_capture_tensor(lens->frame.capture, sites[i], layer);
             const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
                                  (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
-                                 (sites[i] == ATTN_SITE_RESID_POST && layer + 1 == n_layer);
+                                 (sites[i] == output_site(lens) && layer + 1 == n_layer);
 
             if (rows && is_read)
                 ATTN_TRY(read_queries(lens, reading, rows, err));

@@ -373,7 +373,7 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     const size_t n = work->n_waiting, n_together = work->n_together;
     struct attn_session_options options = attn_run_session_options(run);
 
-    worker->kept.rows = attn_alloc_uninitialized(n * config->d_model, sizeof(float), err);
+    worker->kept.rows = attn_alloc_uninitialized(n * config->d_embed, sizeof(float), err);
     worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
     worker->changes = attn_alloc(n, sizeof *worker->changes, err);
     worker->replies = attn_alloc(n, sizeof *worker->replies, err);

@@ -335,7 +335,8 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     size_t n_left = 0;
 
     attn_step_finish(f);
-    if (attn_forward_is_over(f) || !attn_forward_takes_steps(f, (size_t)f->feed.layer))
+    if (attn_forward_is_over(f) || f->model->config.is_encoder ||
+        !attn_forward_takes_steps(f, (size_t)f->feed.layer))
         return x;
     for (size_t i = 0; i < f->feed.n_part; i++) { /* what is left of each sequence */
         struct attn_feed_part *part = &f->parts[i];

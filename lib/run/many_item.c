@@ -12,6 +12,7 @@
 #include "model/session_pack.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/mask.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
@@ -46,6 +47,13 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
 {
     const bool is_wanted = task->options.has_surprisal || task->options.has_logits;
 
+    if (task->options.has_surprisal && attn_model_config(task->host->model)->is_encoder) {
+        attn_error_set(err, ATTN_INVALID,
+                       "surprisal is that of next tokens, and '%s' is an encoder, which predicts "
+                       "none",
+                       attn_quote_string(attn_model_name(task->host->model)).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     if (!is_wanted || attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
@@ -87,7 +95,9 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
+    const bool is_at_masks = attn_model_config(task->host->model)->is_encoder &&
+                             attn_predict_is_asked(&request->predict);
+    bool is_same = !is_at_masks && !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
                    attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
                    request->predict.n_next == 0 && !request->predict.answer &&
@@ -122,6 +132,8 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         request.edits.n_steering = 0;
     request.predict.n_next = 0;
     request.predict.answer = NULL;
+    if (attn_model_config(task->host->model)->is_encoder)
+        request.predict.top = 0; /* each text has its own masks */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
@@ -307,6 +319,9 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
         return failure;
     item->position = item->run->text.n - 1;
+    if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
+        attn_mask_find(item->run, &item->position, err) != ATTN_OK)
+        return ATTN_RECORD_FAILURE_NO_FIT;
     if (!item->record.at ||
         attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)
         return ATTN_RECORD_FAILURE_NONE;

@@ -60,6 +60,7 @@ struct attn_prediction_args {
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
+    bool is_encoder; /* tokens are those at the positions, not after them; some are chosen */
     size_t n_vocab;
 };
 
