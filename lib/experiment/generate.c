@@ -75,7 +75,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                        "'%s' is an encoder: it predicts tokens at their own positions, and none "
                        "that follow",
                        attn_quote_string(attn_model_name(frame->run->model)).text);
-        attn_error_hint(err, "`attn-cli run --top 5` shows what it predicts at a mask");
+        attn_error_hint(err, "`top` of a run shows what it predicts at a mask");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     ATTN_TRY(attn_layer_attention_check_next(frame->run->attention.layers, frame->config, err));

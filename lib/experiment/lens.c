@@ -14,6 +14,7 @@
 #include "model/session_internal.h"
 #include "run/mask.h"
 #include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,13 +118,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* The output of a block, which the next one reads. */
-static enum attn_site output_site(const struct lens *lens)
-{
-    return lens->frame.config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
-                                                           : ATTN_SITE_RESID_POST;
-}
-
 /* Keeps the stream, or z, at the queries; makes room for what is read, and the readers' session. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
@@ -132,7 +126,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const struct attn_trial trial = attn_trial_of(frame->run);
     const attn_site_set stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(output_site(lens)) | lens->sites;
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(frame->run->selection))) |
+        lens->sites;
     const size_t n_vocab = config->n_vocab;
     struct attn_answer_args answer;
 
@@ -290,6 +286,8 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
                                            ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
                                            ATTN_SITE_NORMALIZED_RESID_POST};
     const int n_layer = (int)lens->frame.config->n_layer;
+    const enum attn_site output =
+        attn_site_of_output(attn_selection_dims(lens->frame.run->selection));
 
     for (int layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
@@ -297,7 +295,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
             const float *rows = attn_capture_tensor(lens->frame.capture, sites[i], layer);
             const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
                                  (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
-                                 (sites[i] == output_site(lens) && layer + 1 == n_layer);
+                                 (sites[i] == output && layer + 1 == n_layer);
 
             if (rows && is_read)
                 ATTN_TRY(read_queries(lens, reading, rows, err));

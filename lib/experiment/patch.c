@@ -74,11 +74,20 @@ struct patch {
 static enum attn_status find_site(struct patch *patch, struct attn_error *err)
 {
     static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z or "
-                               "pattern";
-    static const enum attn_site sites[] = {
-        ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT,
-        ATTN_SITE_MLP_OUT,   ATTN_SITE_Q,         ATTN_SITE_K,          ATTN_SITE_V,
-        ATTN_SITE_Z,         ATTN_SITE_PATTERN};
+                               "pattern, or where norms come after the sums "
+                               "normalized_resid_mid or normalized_resid_post";
+    static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
+                                           ATTN_SITE_RESID_MID,
+                                           ATTN_SITE_RESID_POST,
+                                           ATTN_SITE_ATTN_OUT,
+                                           ATTN_SITE_MLP_OUT,
+                                           ATTN_SITE_Q,
+                                           ATTN_SITE_K,
+                                           ATTN_SITE_V,
+                                           ATTN_SITE_Z,
+                                           ATTN_SITE_PATTERN,
+                                           ATTN_SITE_NORMALIZED_RESID_MID,
+                                           ATTN_SITE_NORMALIZED_RESID_POST};
     const char *name = patch->args->site ? patch->args->site : "resid_pre";
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)

@@ -179,6 +179,13 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
     return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
 }
 
+enum attn_site attn_site_of_output(const struct attn_dims *dims)
+{
+    return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)) != 0
+               ? ATTN_SITE_NORMALIZED_RESID_POST
+               : ATTN_SITE_RESID_POST;
+}
+
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)
 {
     return dims->is_cross && dims->is_cross[layer] ? dims->n_source : dims->n_position;

@@ -33,6 +33,9 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
  * positions are rotary, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
 
+/* The output of a block, which the next one reads: resid_post, or that normalized. */
+enum attn_site attn_site_of_output(const struct attn_dims *dims);
+
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 

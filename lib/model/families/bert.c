@@ -244,8 +244,8 @@ const struct attn_family attn_family_distilbert = {
 
 /* --- ELECTRA ---------------------------------------------------------------------------------- */
 
-/* Traps: the embedding is mapped only where embedding_size is not hidden_size; the head's activation
- * is gelu whatever that of the blocks is. Discriminators have no such head, and so no logits. */
+/* Traps: the embedding is mapped only where embedding_size is not hidden_size; the activation of the
+ * head is gelu whatever that of the blocks is. Discriminators have no such head, and so no logits. */
 static enum attn_status read_electra(const struct attn_json *json,
                                      const struct attn_config_form *form,
                                      struct attn_config *config, struct attn_config_layers *layers,

@@ -10,8 +10,8 @@
  *     y      = ln(act(dense(f))), logits = y U^T + b
  *
  * q and k are turned by their positions, in layers with a window by another theta. Traps: a window
- * of local_attention sees half of it to each side; layer_norm_eps in files is not read, norm_eps is;
- * norms have no bias unless norm_bias; Wqkv is all of q, all of k, all of v.
+ * of local_attention sees half of it to each side; layer_norm_eps in files is not read, norm_eps
+ * is; norms have no bias unless norm_bias; Wqkv is all of q, all of k, all of v.
  */
 #include "base/escape.h"
 #include "model/families/rules.h"
