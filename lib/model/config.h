@@ -1,8 +1,8 @@
 /*
  * config.h - the architecture of a model, as data.
  *
- * One forward pass serves every family; a config says which parts its blocks have. A field that is zero
- * says that the part is not there, or that nothing is added or multiplied.
+ * One forward pass serves every family; a config says which parts its blocks have. A field that is
+ * zero says that the part is not there, or that nothing is added or multiplied.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H

@@ -47,7 +47,8 @@ enum attn_status attn_config_check_divides(const struct attn_json *json, const c
 /* The largest number up to N that divides WHOLE, both above 0. For hints. */
 size_t attn_config_nearest_divisor(size_t whole, size_t n);
 
-/* Stores the known spelling of an activation's NAME in *ACT_FN; ATTN_UNSUPPORTED names those there are. */
+/* Stores the known spelling of an activation's NAME in *ACT_FN; ATTN_UNSUPPORTED names those there
+ * are. */
 enum attn_status attn_config_set_activation(const struct attn_json *json, const char **act_fn,
                                             const char *key, const char *name,
                                             struct attn_error *err);

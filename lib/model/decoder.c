@@ -149,8 +149,8 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
     }
 }
 
-/* The logits of the rows of X [n_row, rows of W_U] that are watched, edited, as many at a time as there is
- * room for. */
+/* The logits of the rows of X [n_row, rows of W_U] that are watched, edited, as many at a time as
+ * there is room for. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
     const size_t n_row = f->feed.n_left, n_vocab = f->dims.n_vocab;

@@ -16,7 +16,7 @@
  *     stage, forward*             what there is: buffers, how far to compute, memory; and visits:
  *                                 a tensor is there, so edits are applied and the trace sees it
  *     step, step_attention        one equation: a norm, a linear map, attention, a sum
- *     block, decoder              the equations of a block; of what comes before and after all blocks
+ *     block, decoder              the equations of a block, and of what comes before and after
  *     session*                    what a caller sees: ids in, logits out
  *     backward*                   from the logits back: gradients; its block is this one's mirror
  */

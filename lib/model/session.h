@@ -92,8 +92,8 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
-/* The same, with the types [n] of the tokens, 0 .. n_type-1, which encoders of two texts have; NULL:
- * all are 0. ATTN_INVALID also for another type, and for a model without types. */
+/* The same, with the types [n] of the tokens, 0 .. n_type-1, which encoders of two texts have;
+ * NULL: all are 0. ATTN_INVALID also for another type, and for a model without types. */
 ATTN_API enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
                                                   const int32_t *types, size_t n,
                                                   struct attn_error *err);

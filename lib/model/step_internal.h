@@ -13,8 +13,8 @@
 
 #include "model/forward_internal.h"
 
-/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm or
- * D], which may be the same. No site. */
+/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
+ * else D], which may be the same rows where there is a norm. No site. */
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
@@ -43,8 +43,8 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                          const struct attn_norm_weights *weights, float *x);
 
-/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has no
- * such norm. */
+/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has
+ * no such norm. */
 void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
                         const struct attn_norm_weights *weights, float *x);
 

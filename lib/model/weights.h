@@ -143,8 +143,8 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
 
 /*
  * Looks for a value that is not finite in the tensors that a file names by the number LAYER
- * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the first one, ATTN_OK when there is
- * none.
+ * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the
+ * first one, ATTN_OK when there is none.
  */
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,

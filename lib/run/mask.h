@@ -1,6 +1,6 @@
 /*
- * mask.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>. For the
- * files of this layer and above.
+ * mask.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>. For
+ * the files of this layer and above.
  */
 #ifndef ATTN_RUN_MASK_H
 #define ATTN_RUN_MASK_H
@@ -13,7 +13,7 @@ bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 /* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
-/* The mask token of HOST's tokenizer as a word of a list of positions; where it has none, BERT's. */
+/* The mask token of HOST's tokenizer as a word of a list of positions; without one BERT's. */
 const char *attn_mask_name(const struct attn_host *host);
 
 /* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at

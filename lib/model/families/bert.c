@@ -1,7 +1,7 @@
 /*
  * bert.c - BERT and the encoders after it, as Hugging Face writes them (configuration_bert.py,
- * modeling_bert.py, and likewise roberta, xlm_roberta, distilbert, electra and albert). All have one
- * block; every token sees every token:
+ * modeling_bert.py, and likewise roberta, xlm_roberta, distilbert, electra and albert). All have
+ * one block; every token sees every token:
  *
  *     x    = ln(word[id] + type[t] + position[p]), mapped to d_model where the embedding is narrow
  *     mid  = ln(pre + o(attention(pre)))
@@ -244,8 +244,8 @@ const struct attn_family attn_family_distilbert = {
 
 /* --- ELECTRA ---------------------------------------------------------------------------------- */
 
-/* Traps: the embedding is mapped only where embedding_size is not hidden_size; the activation of the
- * head is gelu whatever that of the blocks is. Discriminators have no such head, and so no logits. */
+/* Traps: the embedding is mapped only where embedding_size is not hidden_size; the head has gelu,
+ * whatever the blocks have. Discriminators have no such head, and so no logits. */
 static enum attn_status read_electra(const struct attn_json *json,
                                      const struct attn_config_form *form,
                                      struct attn_config *config, struct attn_config_layers *layers,
