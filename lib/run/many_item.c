@@ -95,9 +95,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    const bool is_at_masks = attn_model_config(task->host->model)->is_encoder &&
-                             attn_predict_is_asked(&request->predict);
-    bool is_same = !is_at_masks && !request->selection.queries && !request->edits.ablate_mean &&
+    bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
                    attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
                    request->predict.n_next == 0 && !request->predict.answer &&
@@ -639,12 +637,63 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits =
-        attn_predict_is_asked(&run->request.predict) || pack->task->options.has_logits;
+        attn_predict_is_asked(&pack->task->request.predict) || pack->task->options.has_logits;
     options.trace = pack->task->watched ? &pack->trace : NULL;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
     status = attn_session_create(run->model, &options, &pack->session, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Rows of a pack whose logits are found together. */
+struct mask_rows {
+    size_t rows[ATTN_MANY_PACK_ROWS]; /* [n] counted over the pack */
+    size_t positions[ATTN_MANY_PACK_ROWS];
+    struct attn_many_item *items[ATTN_MANY_PACK_ROWS];
+    size_t n;
+    float *logits; /* [n_most_packed, V] owns */
+};
+
+static enum attn_status predict_rows(const struct attn_many_pack *pack,
+                                     const struct attn_prediction_args *args,
+                                     struct mask_rows *masks, struct attn_error *err)
+{
+    if (masks->n > 0)
+        ATTN_TRY(attn_session_logits_of(pack->session, masks->rows, masks->n, masks->logits, err));
+    for (size_t i = 0; i < masks->n; i++)
+        ATTN_TRY(attn_predict_more(args, masks->positions[i], masks->logits + i * args->n_vocab,
+                                   &masks->items[i]->result.predictions, err));
+    masks->n = 0;
+    return ATTN_OK;
+}
+
+/* Answers the question at the masks of each item. */
+static enum attn_status predict_masks(const struct attn_many_pack *pack,
+                                      const struct attn_prediction_args *args,
+                                      struct attn_error *err)
+{
+    const size_t n_most = pack->task->n_most_packed;
+    struct mask_rows masks = {.n = 0};
+    enum attn_status status = ATTN_OK;
+    size_t first = 0;
+
+    masks.logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *masks.logits, err);
+    if (!masks.logits)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row)
+        for (size_t at = 0; status == ATTN_OK && at < pack->items[i]->n_row; at++) {
+            if (!attn_selection_has_query(pack->items[i]->run->masks, at))
+                continue;
+            masks.rows[masks.n] = first + at;
+            masks.positions[masks.n] = at;
+            masks.items[masks.n++] = pack->items[i];
+            if (masks.n == n_most)
+                status = predict_rows(pack, args, &masks, err);
+        }
+    if (status == ATTN_OK)
+        status = predict_rows(pack, args, &masks, err);
+    attn_free(masks.logits);
+    return status;
 }
 
 /* Answers the question after the last position of each item. */
@@ -660,6 +709,8 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
 
     if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
+    if (attn_model_config(run->model)->is_encoder)
+        return predict_masks(pack, &args, err);
     logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
     if (!logits)
         return ATTN_NO_MEMORY;

@@ -214,6 +214,28 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
+enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err)
+{
+    struct attn_predictions one = {0};
+    struct attn_candidate *both;
+
+    ATTN_TRY(attn_predict_last(args, position, logits, &one, err));
+    both = attn_alloc(found->n_top + one.n_top, sizeof *both, err);
+    if (both) {
+        if (found->n_top > 0)
+            memcpy(both, found->top, found->n_top * sizeof *both);
+        memcpy(both + found->n_top, one.top, one.n_top * sizeof *both);
+        attn_free(found->top);
+        found->top = both;
+        found->n_top += one.n_top;
+        found->has_positions = true;
+    }
+    attn_predictions_release(&one);
+    return both ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* --- Continuations --------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,

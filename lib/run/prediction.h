@@ -76,6 +76,12 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
+/* Adds the answer of `top` at POSITION, whose LOGITS these are, to *FOUND: an encoder's, of which
+ * there may be several. *FOUND stays the caller's. Likewise. */
+enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err);
+
 /* As attn_result_tables and attn_result_metric (run/run.h). */
 enum attn_status attn_predictions_metric(const struct attn_predictions *found,
                                          struct attn_table **metric, struct attn_error *err);
