@@ -150,6 +150,7 @@ static void set_labels(struct attn_run *run)
         .model = run->model ? attn_model_name(run->model) : NULL,
         .axes = run->model ? NULL : &run->axes,
         .ids = run->text.ids,
+        .types = run->text.types,
         .tokens = run->text.tokens.bytes,
         .token_sizes = run->text.tokens.sizes,
         .source_tokens = run->source.tokens.bytes,

@@ -277,6 +277,7 @@ static const struct {
     {"    n_option", offsetof(struct attn_labels, n_option)},
     {"    n_front", offsetof(struct attn_labels, n_front)},
     {"    n_back", offsetof(struct attn_labels, n_back)},
+    {"    types", offsetof(struct attn_labels, types)},
     {"attn_candidate", sizeof(struct attn_candidate)},
     {"    position", offsetof(struct attn_candidate, position)},
     {"    id", offsetof(struct attn_candidate, id)},

@@ -1097,6 +1097,7 @@ attn_labels._fields_ = [
     ("n_option", c_size_t),
     ("n_front", c_size_t),
     ("n_back", c_size_t),
+    ("types", POINTER(c_int32)),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
