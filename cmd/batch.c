@@ -85,7 +85,7 @@ static const struct option file_rows[] = {
                 "--top or --next"),
     OPTION_TEXT("measures", "LIST", struct batch_args, measures,
                 "measures of each head, by their names in `attn-cli heads`; default: all but "
-                "punctuation and n_punctuation"),
+                "punctuation, next, separator and the counts of these"),
     OPTION_NAMED("csv", "FILE", struct batch_args, others,
                  "also write the measures as CSV, one line per record and head; with predictions "
                  "in --fields instead one line per continuation of --next, with surprisal one per "

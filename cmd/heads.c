@@ -33,7 +33,7 @@ static const struct option heads_rows[] = {
                   "make N probes with consecutive seeds, and print means and standard deviations"),
     OPTION_TEXT("measures", "LIST", struct heads_args, measures,
                 "print these measures, as in entropy,punctuation, or all; default: all but "
-                "punctuation and n_punctuation"),
+                "punctuation, next, separator and the counts of these"),
     OPTION_TEXT("pattern", "FILE.npy", struct heads_args, pattern,
                 "compare patterns with an array P [T, T] of your own: mul, the share of the "
                 "weight that lies on P, and abs, 1 minus the mean difference of a row from P"),

@@ -41,6 +41,8 @@ const struct option_group special_options = OPTION_GROUP("Input", special_rows);
 
 static const struct option numbers_rows[] = {
     OPTION_TEXT("ids", "LIST", struct prompt_args, ids, "token ids instead of a text: 5,17,3"),
+    OPTION_TEXT("types", "LIST", struct prompt_args, types,
+                "the token types of these ids, 0,0,1,1, of an encoder of two texts; by default 0"),
     OPTION_TEXT("embeds", "FILE.npy", struct prompt_args, embeds,
                 "an array [T, d_model] instead of the embeddings of a text; embeddings of "
                 "positions are still added"),
@@ -83,6 +85,9 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                       args->plain.items[1]);
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
+    if (args->types && !args->ids)
+        return refuse(err, "--ids 5,17,3 --types 0,0,1",
+                      "--types is given without --ids, whose tokens it is about");
     return ATTN_OK;
 }
 
@@ -239,6 +244,9 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
     } else if (prompt->ids) {
         ATTN_TRY(ids_parse(prompt->ids, &input->ids, &request->input.n_id, err));
         request->input.ids = input->ids;
+        if (prompt->types)
+            ATTN_TRY(ids_parse(prompt->types, &input->types, &request->input.n_type, err));
+        request->input.types = input->types;
     } else {
         ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;
@@ -252,5 +260,6 @@ void input_release(struct input *input)
     attn_ndarray_release(&input->embeddings);
     attn_ndarray_release(&input->source);
     free(input->ids);
+    free(input->types);
     text_release(&input->text);
 }

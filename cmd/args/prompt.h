@@ -13,6 +13,7 @@ struct prompt_args {
     const char *text;       /* --prompt, --sentence */
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
+    const char *types;      /* --types: of the tokens of --ids */
     const char *embeds;     /* --embeds: an array instead of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
@@ -65,7 +66,7 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
 /* The numbers and texts that a request borrows. Initialize with = {0}. */
 struct input {
     struct text text;
-    int32_t *ids;
+    int32_t *ids, *types;
     struct attn_ndarray embeddings, source;
 };
 

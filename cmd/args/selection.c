@@ -150,7 +150,7 @@ void ablation_release(struct ablation_args *args)
 
 void sites_print(struct attn_sink *out)
 {
-    print_text(out, "site              shape   name in archives\n");
+    print_text(out, "site                   shape   name in archives\n");
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
@@ -158,16 +158,17 @@ void sites_print(struct attn_sink *out)
 
         if (site >= ATTN_SITE_EMBED_GRAD && site <= ATTN_SITE_LOGITS_GRAD)
             continue; /* each has the name of another */
-        print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
+        print(out, "%-21s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
-    print_text(out,
-               "\n"
-               "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-               "Ev d_value, Do d_out, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
-               "'attention' means pattern, 'context' means z. A model that lacks a part lacks\n"
-               "its sites. rollout, weighted_pattern and value_zeroing are computed from other\n"
-               "sites; globs do not match them. Nor do they match what needs a metric (--target):\n"
-               "pattern_x_grad, relevance, and pattern_grad, the gradient of pattern; so of\n"
-               "others but those with R and the three above. --grad adds it to each.\n");
+    print_text(
+        out,
+        "\n"
+        "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
+        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank; 'blocks.0' is\n"
+        "layer 0. 'attention' means pattern, 'context' means z. A model that lacks a part\n"
+        "lacks its sites. rollout, weighted_pattern and value_zeroing are computed from other\n"
+        "sites; globs do not match them. Nor do they match what needs a metric (--target):\n"
+        "pattern_x_grad, relevance, and pattern_grad, the gradient of pattern; so of\n"
+        "others but those with R and the three above. --grad adds it to each.\n");
 }

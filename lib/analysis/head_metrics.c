@@ -156,6 +156,31 @@ static bool induction_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(induction, ATTN_METRIC_REPETITIONS);
 
+/* The end of the keys that ROW sees. */
+static size_t end_of_keys(const struct attn_metric_row *row)
+{
+    const struct attn_row *cells = &row->cells;
+
+    return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
+}
+
+/* The mean of the weight on marks, over the queries that see some or have some before them. */
+static bool add_marks(const struct attn_metric_row *row, double *terms)
+{
+    const struct attn_metric_places *places = row->places;
+    const struct attn_row *cells = &row->cells;
+    size_t end = end_of_keys(row);
+    double sum = 0;
+    size_t n = 0;
+
+    if (!places || row->is_cross)
+        return false;
+    end = end > row->query ? end : row->query + 1; /* without a mask also those after the query */
+    for (; n < places->n_mark && (size_t)places->marks[n] < end; n++)
+        sum += attn_metric_weight(cells, (size_t)places->marks[n]);
+    return attn_metric_mean_of(sum, n > 0, terms);
+}
+
 /*
  * punctuation: the weight on punctuation, be it the query itself (Clark et al. 2019 find heads that
  * look at commas and full stops), of the queries that have punctuation at or before them. A token
@@ -164,18 +189,27 @@ MEAN_AND_ROWS(induction, ATTN_METRIC_REPETITIONS);
  */
 static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 {
-    const struct attn_metric_places *places = row->places;
-    const struct attn_row *cells = &row->cells;
-    size_t end = !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
-    double sum = 0;
-    size_t n = 0;
-
-    if (!places || row->is_cross)
-        return false;
-    end = end > row->query ? end : row->query + 1; /* without a mask also those after the query */
-    for (; n < places->n_punctuation && (size_t)places->punctuation[n] < end; n++)
-        sum += attn_metric_weight(cells, (size_t)places->punctuation[n]);
-    return attn_metric_mean_of(sum, n > 0, terms);
+    return add_marks(row, terms);
 }
 
 MEAN_AND_ROWS(punctuation, ATTN_METRIC_PUNCTUATION);
+
+/* separator: the weight on [SEP] and </s> (Clark et al. 2019: over half of the attention of BERT's
+ * middle layers). It needs the texts of the tokens. */
+static bool separator_row(const struct attn_metric_row *row, double *terms)
+{
+    return add_marks(row, terms);
+}
+
+MEAN_AND_ROWS(separator, ATTN_METRIC_SEPARATORS);
+
+/* next: the weight on the token after, of the queries that see it. */
+static bool next_row(const struct attn_metric_row *row, double *terms)
+{
+    const bool has_target = !row->is_cross && end_of_keys(row) > row->query + 1;
+
+    return attn_metric_mean_of(has_target ? attn_metric_weight(&row->cells, row->query + 1) : 0,
+                               has_target, terms);
+}
+
+MEAN(next);

@@ -60,7 +60,16 @@
       "not say that the head finds them by their text: it may find them by their distance")        \
     X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, true,                              \
       "the number of rows in punctuation; only when it is named. It does not say more about "      \
-      "them")
+      "them")                                                                                      \
+    X(NEXT, 14, "next", next, 0, NULL, false,                                                      \
+      "A_i,i+1, the weight on the token after, over rows that see it: of encoders; only when it "  \
+      "is named. It does not say what the head reads there")                                       \
+    X(SEPARATOR, 15, "separator", separator, 0, NULL, false,                                       \
+      "the weight on [SEP] and </s>, with which an encoder's texts end, over rows that see such "  \
+      "tokens; only when it is named. Heads look there when nothing else fits: it does not say "   \
+      "that these tokens matter")                                                                  \
+    X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, true,                                    \
+      "the number of rows in separator; only when it is named. It does not say more about them")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),
@@ -73,7 +82,7 @@ enum attn_measure {
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
-/* What tables have when nothing is chosen: all but punctuation. */
+/* What tables have when nothing is chosen: all before punctuation. */
 #define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
 
 /* "entropy"; NULL, as unit and help are, for a number that is no measure's. */

@@ -72,6 +72,13 @@ static bool is_punctuation(const char *text, size_t size)
     return n > 0;
 }
 
+/* Whether TEXT [size] is what ends a text of an encoder. */
+static bool is_separator(const char *text, size_t size)
+{
+    return (size == 5 && memcmp(text, "[SEP]", 5) == 0) ||
+           (size == 4 && memcmp(text, "</s>", 4) == 0);
+}
+
 /* Sorts the places of IDS [n] by id, and then by place: neighbours are places of one token. */
 static enum attn_status find_repetitions(const int32_t *ids, size_t n,
                                          struct attn_metric_places *places, struct attn_error *err)
@@ -111,15 +118,18 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
         m->has_places = true;
         return find_repetitions(settings->ids, n, places, err);
     }
-    if (m->metric->search != ATTN_METRIC_PUNCTUATION || !settings->tokens)
+    if ((m->metric->search != ATTN_METRIC_PUNCTUATION &&
+         m->metric->search != ATTN_METRIC_SEPARATORS) ||
+        !settings->tokens)
         return ATTN_OK;
     m->has_places = true;
-    places->punctuation = attn_alloc(settings->n_token, sizeof *places->punctuation, err);
-    if (!places->punctuation)
+    places->marks = attn_alloc(settings->n_token, sizeof *places->marks, err);
+    if (!places->marks)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < settings->n_token; i++)
-        if (is_punctuation(settings->tokens[i], settings->token_sizes[i]))
-            places->punctuation[places->n_punctuation++] = (int32_t)i;
+        if ((m->metric->search == ATTN_METRIC_PUNCTUATION ? is_punctuation : is_separator)(
+                settings->tokens[i], settings->token_sizes[i]))
+            places->marks[places->n_mark++] = (int32_t)i;
     return ATTN_OK;
 }
 
@@ -164,7 +174,7 @@ void attn_measurement_free(struct attn_measurement *measurement)
         return;
     attn_free(measurement->places.first);
     attn_free(measurement->places.next);
-    attn_free(measurement->places.punctuation);
+    attn_free(measurement->places.marks);
     attn_free(measurement->sums);
     attn_free(measurement->terms);
     attn_free(measurement->is_counted);

@@ -51,14 +51,15 @@ enum attn_metric_search {
     ATTN_METRIC_NO_PLACES,
     ATTN_METRIC_REPETITIONS, /* where tokens stand again; needs ids */
     ATTN_METRIC_PUNCTUATION, /* where punctuation stands; needs tokens */
+    ATTN_METRIC_SEPARATORS,  /* where [SEP] and </s> stand; needs tokens */
 };
 
 /* The places that were looked for. */
 struct attn_metric_places {
-    int32_t *first;       /* [T] the first place of the token that is here */
-    int32_t *next;        /* [T] the next place of the token that is here; T where there is none */
-    int32_t *punctuation; /* [n_punctuation] ascending */
-    size_t n_punctuation;
+    int32_t *first; /* [T] the first place of the token that is here */
+    int32_t *next;  /* [T] the next place of the token that is here; T where there is none */
+    int32_t *marks; /* [n_mark] ascending: of punctuation, or of separators */
+    size_t n_mark;
 };
 
 /* One row of one head. */
@@ -107,7 +108,9 @@ struct attn_metric {
     X(duplicate)                                                                                   \
     X(induction)                                                                                   \
     X(far)                                                                                         \
-    X(punctuation)
+    X(punctuation)                                                                                 \
+    X(next)                                                                                        \
+    X(separator)
 
 #define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)

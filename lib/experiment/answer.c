@@ -78,7 +78,7 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err)
 {
-    const size_t d = attn_model_config(answer->run->model)->d_model;
+    const size_t d = attn_model_config(answer->run->model)->d_embed;
     size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
     enum attn_status status;
 

@@ -538,8 +538,7 @@ static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
     ATTN_TRY(attn_session_create(run->model, &options, session, err));
     if (run->source.n > 0)
         ATTN_TRY(attn_session_set_source(*session, run->source.rows, run->source.n, err));
-    return run->text.rows ? attn_session_feed_embeddings(*session, run->text.rows, run->text.n, err)
-                          : attn_session_feed(*session, run->text.ids, run->text.n, err);
+    return attn_sequence_feed(&run->text, *session, err);
 }
 
 /* Each layer by itself: error and cost. */

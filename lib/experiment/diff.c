@@ -60,7 +60,7 @@ struct diff {
 static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 {
     const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->frame.other->text;
-    const size_t d = attn_model_config(diff->frame.run->model)->d_model;
+    const size_t d = attn_model_config(diff->frame.run->model)->d_embed;
 
     if (x->ids && y->ids)
         return x->ids[a] == y->ids[b];

@@ -143,7 +143,11 @@ static void add_title(struct explaining *e)
 /* Whether attention reads what the block's norm makes of its input. */
 static bool has_norm_before(const struct explaining *e)
 {
-    return e->run->config->norm != ATTN_NORM_NONE && e->run->config->norm_place != ATTN_NORM_POST;
+    const struct attn_config *config = e->run->config;
+    const bool is_bare = config->begins_without_norm && e->row->layer == 0;
+
+    return config->norm != ATTN_NORM_NONE && !is_bare &&
+           (config->norm_place == ATTN_NORM_PRE || config->norm_place == ATTN_NORM_AROUND);
 }
 
 /* "norm(x) W_Q + b_Q" */
@@ -604,7 +608,8 @@ static void add_layer(struct explaining *e)
     const struct attn_config *config = e->run->config;
     const struct attn_explanation *row = e->row;
     const bool is_normed =
-        config && config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE;
+        config && config->norm != ATTN_NORM_NONE &&
+        (config->norm_place == ATTN_NORM_POST || config->norm_place == ATTN_NORM_AROUND);
 
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
@@ -613,8 +618,9 @@ static void add_layer(struct explaining *e)
         config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
         is_normed ? ", normalized" : "");
     if (config->has_residual)
-        say(e, "   Added to x%s it is what the block goes on with.\n",
-            config->has_parallel_residual ? ", with what the MLP makes of x," : "");
+        say(e, "   Added to x%s it is what the block goes on with%s.\n",
+            config->has_parallel_residual ? ", with what the MLP makes of x," : "",
+            config->norm_place == ATTN_NORM_SUM ? ", normalized" : "");
     if (!row->attn_out)
         return;
     say(e, "\n");

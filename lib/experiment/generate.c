@@ -70,6 +70,14 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_trial trial = attn_trial_of(frame->run);
 
     generator->args = frame->args;
+    if (frame->config->is_encoder) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' is an encoder: it predicts tokens at their own positions, and none "
+                       "that follow",
+                       attn_quote_string(attn_model_name(frame->run->model)).text);
+        attn_error_hint(err, "`top` of a run shows what it predicts at a mask");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     ATTN_TRY(attn_layer_attention_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
         attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");

@@ -12,7 +12,9 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
+#include "run/mask.h"
 #include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,9 +94,13 @@ static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
     struct attn_request *request = &lens->frame.request;
-    const attn_site_set allowed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                                  ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                                  ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const struct attn_config *config = lens->frame.config;
+    const bool is_sum = config->norm_place == ATTN_NORM_SUM;
+    const attn_site_set allowed =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        (is_sum ? ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
+                      ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)
+                : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
     lens->args = lens->frame.args;
     lens->is_mean = lens->frame.n_text > 0 || lens->frame.item;
@@ -103,12 +109,14 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_in(ATTN_INVALID, "sites", err);
     if ((lens->sites & ~allowed) != 0)
         return attn_error_set(err, ATTN_INVALID,
-                              "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
+                              is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
+                                       "normalized_resid_post of this model, not '%s'"
+                                     : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    if (!request->selection.queries)
-        request->selection.queries = "-1";
+    if (!request->selection.queries) /* an encoder predicts at the mask, a word of the text */
+        request->selection.queries = config->is_encoder ? attn_mask_name(lens->frame.host) : "-1";
     return ATTN_OK;
 }
 
@@ -120,7 +128,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const struct attn_trial trial = attn_trial_of(frame->run);
     const attn_site_set stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | lens->sites;
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(frame->run->selection))) |
+        lens->sites;
     const size_t n_vocab = config->n_vocab;
     struct attn_answer_args answer;
 
@@ -275,8 +285,11 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
 static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
-                                           ATTN_SITE_RESID_POST};
+                                           ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
+                                           ATTN_SITE_NORMALIZED_RESID_POST};
     const int n_layer = (int)lens->frame.config->n_layer;
+    const enum attn_site output =
+        attn_site_of_output(attn_selection_dims(lens->frame.run->selection));
 
     for (int layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
@@ -284,7 +297,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
             const float *rows = attn_capture_tensor(lens->frame.capture, sites[i], layer);
             const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
                                  (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
-                                 (sites[i] == ATTN_SITE_RESID_POST && layer + 1 == n_layer);
+                                 (sites[i] == output && layer + 1 == n_layer);
 
             if (rows && is_read)
                 ATTN_TRY(read_queries(lens, reading, rows, err));

@@ -75,10 +75,21 @@ enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum
                                       struct attn_error *err)
 {
     static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
-    static const enum attn_site sites[] = {
-        ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT,
-        ATTN_SITE_MLP_OUT,   ATTN_SITE_Q,         ATTN_SITE_K,          ATTN_SITE_V,
-        ATTN_SITE_Z,         ATTN_SITE_PATTERN,   ATTN_SITE_MLP_POST};
+    static const char after[] = ", or where norms come after the sums normalized_resid_mid or "
+                                "normalized_resid_post";
+    static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
+                                           ATTN_SITE_RESID_MID,
+                                           ATTN_SITE_RESID_POST,
+                                           ATTN_SITE_ATTN_OUT,
+                                           ATTN_SITE_MLP_OUT,
+                                           ATTN_SITE_Q,
+                                           ATTN_SITE_K,
+                                           ATTN_SITE_V,
+                                           ATTN_SITE_Z,
+                                           ATTN_SITE_PATTERN,
+                                           ATTN_SITE_NORMALIZED_RESID_MID,
+                                           ATTN_SITE_NORMALIZED_RESID_POST,
+                                           ATTN_SITE_MLP_POST};
     const size_t n = sizeof sites / sizeof *sites - (is_estimated ? 0 : 1);
     const char *name = given ? given : "resid_pre";
 
@@ -91,9 +102,10 @@ enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are too many to patch each: they need "
                               "`estimate`");
-    return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s",
+    return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s%s",
                           attn_quote_string(name).text, list,
-                          is_estimated ? ", pattern or mlp_post" : " or pattern");
+                          is_estimated ? ", pattern or mlp_post" : " or pattern",
+                          is_estimated ? "" : after);
 }
 
 /* "5 tokens: 'The', ' keys'" of RUN. */

@@ -14,6 +14,8 @@
 #include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
+#include "model/session_pack.h"
+#include "run/mask.h"
 #include "run/prediction.h"
 #include "text/words.h"
 
@@ -94,6 +96,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
             return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
+        text->types = request->input.types;
     }
     if (text->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
@@ -177,6 +180,139 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     attn_session_free(session);
     attn_run_free(run);
     return status;
+}
+
+/* --- Encoders --------------------------------------------------------------------------------- */
+
+enum { MASKED_ROWS = 4096 }; /* about so many rows of all copies of a text go through together */
+
+/* Copies of a text, in each of which another token is masked. */
+struct masked_copies {
+    struct attn_session *session;            /* owns; as do the others */
+    int32_t *ids;                            /* [n_most, text.n] */
+    struct attn_session_sequence *sequences; /* [n_most] */
+    size_t *tokens;                          /* [n_most] which token is masked */
+    size_t *positions;                       /* [n_most] where that is, among the rows of all */
+    int32_t *targets;                        /* [n_most] what stands there in the text */
+    struct scored *scored;                   /* [n_most] */
+    size_t n_most, n;
+    int32_t mask;
+};
+
+static enum attn_status make_copies(const struct scoring *scoring, const struct attn_run *run,
+                                    struct masked_copies *copies, struct attn_error *err)
+{
+    struct attn_session_options options = attn_run_session_options(run);
+    const size_t n = scoring->text.n, n_fit = MASKED_ROWS / n > 0 ? MASKED_ROWS / n : 1;
+    const size_t n_most = n_fit < scoring->n_row ? n_fit : scoring->n_row;
+
+    if (!attn_mask_id(scoring->tokenizer, &copies->mask))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an encoder scores each token with a mask in its place, and '%s' has "
+                              "no vocabulary with [MASK] or <mask>",
+                              attn_quote_string(attn_model_name(run->model)).text);
+    copies->n_most = n_most;
+    copies->ids = attn_alloc(n_most * n, sizeof *copies->ids, err);
+    copies->sequences = attn_alloc(n_most, sizeof *copies->sequences, err);
+    copies->tokens = attn_alloc(n_most, sizeof *copies->tokens, err);
+    copies->positions = attn_alloc(n_most, sizeof *copies->positions, err);
+    copies->targets = attn_alloc(n_most, sizeof *copies->targets, err);
+    copies->scored = attn_alloc(n_most, sizeof *copies->scored, err);
+    if (!copies->ids || !copies->sequences || !copies->tokens || !copies->positions ||
+        !copies->targets || !copies->scored)
+        return ATTN_NO_MEMORY;
+    options.n_max = n_most * n;
+    options.n_sequence = n_most;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = true;
+    options.pool = attn_host_pool(run->host, (double)INFINITY);
+    options.edits = run->edits;
+    options.n_edit = run->n_edit;
+    return attn_session_create(run->model, &options, &copies->session, err);
+}
+
+static void release_copies(struct masked_copies *copies)
+{
+    attn_session_free(copies->session);
+    attn_free(copies->ids);
+    attn_free(copies->sequences);
+    attn_free(copies->tokens);
+    attn_free(copies->positions);
+    attn_free(copies->targets);
+    attn_free(copies->scored);
+}
+
+/* Scores the tokens that are masked in the copies so far. */
+static enum attn_status run_copies(struct scoring *scoring, struct masked_copies *copies,
+                                   struct attn_error *err)
+{
+    struct score_work work = {scoring, copies->targets, copies->scored};
+    struct attn_host *host = scoring->frame.host;
+
+    attn_session_reset(copies->session);
+    ATTN_TRY(attn_session_feed_many(copies->session, copies->sequences, copies->n, err));
+    ATTN_TRY(attn_session_logits_of(copies->session, copies->positions, copies->n, scoring->logits,
+                                    err));
+    attn_pool_run(attn_host_pool(host, 10.0 * (double)copies->n * (double)scoring->n_vocab),
+                  copies->n, score_row, &work);
+    for (size_t i = 0; i < copies->n; i++)
+        scoring->scored[copies->tokens[i]] = copies->scored[i];
+    copies->n = 0;
+    return attn_host_check_canceled(host, err);
+}
+
+static enum attn_status score_copies(struct scoring *scoring, const struct attn_run *run,
+                                     struct masked_copies *copies, struct attn_error *err)
+{
+    const struct attn_sequence *text = &scoring->text;
+    const size_t n = text->n;
+
+    ATTN_TRY(make_copies(scoring, run, copies, err));
+    for (size_t i = 0; i < n; i++) {
+        int32_t *ids = copies->ids + copies->n * n;
+
+        if (!attn_tokenizer_is_special(scoring->tokenizer, text->ids[i])) {
+            memcpy(ids, text->ids, n * sizeof *ids);
+            ids[i] = copies->mask;
+            copies->sequences[copies->n] =
+                (struct attn_session_sequence){.ids = ids, .n = n, .types = text->types};
+            copies->tokens[copies->n] = i;
+            copies->positions[copies->n] = copies->n * n + i;
+            copies->targets[copies->n++] = text->ids[i];
+        }
+        if (copies->n == copies->n_most || (i + 1 == n && copies->n > 0)) {
+            ATTN_TRY(run_copies(scoring, copies, err));
+            attn_frame_report(&scoring->frame, i + 1, n);
+        }
+    }
+    return ATTN_OK;
+}
+
+/* The pseudo-log-likelihood (Salazar et al. 1910.14659): each token but the special ones is masked
+ * once, in a copy of the text of its own. */
+static enum attn_status score_masked(struct scoring *scoring, struct attn_error *err)
+{
+    struct attn_frame *frame = &scoring->frame;
+    struct masked_copies copies = {.session = NULL};
+    struct attn_run *run;
+    enum attn_status status;
+
+    if (scoring->args->stride > 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`stride` moves windows that predict next tokens, and '%s' is an encoder",
+                       attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    frame->request.input = (struct attn_input){.ids = scoring->text.ids,
+                                               .n_id = scoring->text.n,
+                                               .types = scoring->text.types,
+                                               .n_type = scoring->text.types ? scoring->text.n : 0};
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    status = score_copies(scoring, run, &copies, err);
+    release_copies(&copies);
+    attn_run_free(run);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
+                         err);
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
@@ -369,7 +505,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (scoring->frame.n_text > 0)
         return ask_texts(scoring, err);
-    for (size_t begin = 0, from = 1, end = 0; end < n; begin += scoring->args->stride) {
+    if (scoring->frame.config->is_encoder)
+        ATTN_TRY(score_masked(scoring, err));
+    for (size_t begin = 0, from = 1, end = 0; end < n && !scoring->frame.config->is_encoder;
+         begin += scoring->args->stride) {
         end = n - begin > n_ctx ? begin + n_ctx : n;
         ATTN_TRY(run_window(scoring, begin, from, end, err));
         attn_frame_report(&scoring->frame, end, n);

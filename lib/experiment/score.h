@@ -15,7 +15,8 @@
  *     rank                1: no token was more probable; of equal ones the first of the vocabulary
  *     top, top_prob       the most probable token there
  *
- * The first token has none of the last five: nothing came before it.
+ * The first token has none of the last five: nothing came before it. An encoder scores each token
+ * with a mask in its place, given all others; special tokens have no score.
  *
  * Over many texts it has one row. Each text counts once, by the mean over its scored tokens:
  *

@@ -725,7 +725,7 @@ static const struct attn_experiment experiment = {
     .makes_runs = true,
     .study = offsetof(struct attn_survey_args, study),
     .counts = ATTN_COLUMN_BIT(OF_N_DUPLICATE) | ATTN_COLUMN_BIT(OF_N_INDUCTION) |
-              ATTN_COLUMN_BIT(OF_N_PUNCTUATION),
+              ATTN_COLUMN_BIT(OF_N_PUNCTUATION) | ATTN_COLUMN_BIT(OF_N_SEPARATOR),
     .derived = ATTN_COLUMN_BIT(TYPE),
     .derive = find_types,
     .prepare = prepare,

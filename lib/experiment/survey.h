@@ -16,7 +16,9 @@
  *     far                                                 the largest weight on any other key
  *     n_duplicate, n_induction                            rows that had such a key
  *     punctuation, n_punctuation                          mean weight on punctuation; with
- *                                                         `measures` only
+ *                                                         `measures` only, as are these:
+ *     next                                                on the token after
+ *     separator, n_separator                              on [SEP] and </s>
  *     type           that of previous, first, self, duplicate, induction whose score is the largest
  *                    and above the threshold; else missing
  *     mul, abs       with a pattern P of one's own: sum A P / sum A, and 1 - sum |A - P| / T

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
+#include "trace/site_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -103,11 +104,14 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
 {
     const struct attn_sequence *text = &trial->run->text;
     const size_t d_model = attn_model_config(trial->run->model)->d_model;
-    const size_t n_most = has_pieces(trial) ? trial->n_feed : text->n;
+    const size_t n_most = trial->n_feed;
 
     if (trial->layer != ATTN_NO_LAYER)
         ATTN_TRY(attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err));
-    for (size_t first = 0; trial->layer == ATTN_NO_LAYER && first < text->n; first += n_most) {
+    else if (!has_pieces(trial))
+        ATTN_TRY(attn_sequence_feed(text, session, err));
+    for (size_t first = 0; trial->layer == ATTN_NO_LAYER && has_pieces(trial) && first < text->n;
+         first += n_most) {
         const size_t rest = text->n - first, n = rest < n_most ? rest : n_most;
 
         ATTN_TRY(text->rows
@@ -188,7 +192,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->n_edit == 0};
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
-    trials->has_z = trials->can_skip && first >= ATTN_SITE_Z;
+    trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
     sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
     trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
     if (!trials->logits)
@@ -369,7 +373,7 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     const size_t n = work->n_waiting, n_together = work->n_together;
     struct attn_session_options options = attn_run_session_options(run);
 
-    worker->kept.rows = attn_alloc_uninitialized(n * config->d_model, sizeof(float), err);
+    worker->kept.rows = attn_alloc_uninitialized(n * config->d_embed, sizeof(float), err);
     worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
     worker->changes = attn_alloc(n, sizeof *worker->changes, err);
     worker->replies = attn_alloc(n, sizeof *worker->replies, err);

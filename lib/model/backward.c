@@ -58,6 +58,9 @@ enum attn_status attn_backward_check(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
                               name.text);
+    if (config->is_encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of decoders, and '%s' is an encoder", name.text);
     if (!config->has_residual)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients need a residual stream, which '%s' does not have",

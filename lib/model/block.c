@@ -1,5 +1,5 @@
 /*
- * block.c - one block of the decoder: its equations in their order, one a line.
+ * block.c - one block of a model: its equations in their order, one a line.
  *
  *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
@@ -9,6 +9,11 @@
  *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
  *     mlp_out      = post_norm2(mlp_post W_out + b_out)
  *     resid_post   = resid_mid + mlp_out
+ *
+ * With norms after the sums it is the stream itself that is normalized:
+ *
+ *     normalized_resid_mid  = mid_norm(resid_mid), which the MLP reads and is added to
+ *     normalized_resid_post = end_norm(resid_post), which the next block reads
  *
  * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out,
  * its line does nothing or copies: a norm without weights, a linear map without weights, a sum
@@ -53,9 +58,11 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
 
     attn_residual_step(f, has_mlp ? ATTN_SITE_RESID_MID : ATTN_SITE_RESID_POST, f->resid, f->out);
     if (has_mlp) {
+        attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_MID, &w->mid_norm, f->resid);
         attn_norm_step(f, &w->ln2, f->resid, f->normed);
         run_mlp(f, w, f->out);
         attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+        attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_POST, &w->end_norm, f->resid);
     }
 }
 

@@ -1,4 +1,4 @@
-/* block.h - one block of the decoder. */
+/* block.h - one block of a model. */
 #ifndef ATTN_MODEL_BLOCK_H
 #define ATTN_MODEL_BLOCK_H
 

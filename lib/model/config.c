@@ -18,9 +18,12 @@ _Static_assert(sizeof(enum attn_norm) == sizeof(int), "words are read and shown 
 static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_LAYERNORM] = "layernorm",
                                     [ATTN_NORM_RMSNORM] = "rmsnorm",
-                                    [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
-static const char *const places[] = {
-    [ATTN_NORM_PRE] = "before", [ATTN_NORM_POST] = "after", [ATTN_NORM_AROUND] = "around"};
+                                    [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one",
+                                    [ATTN_NORM_LAYERNORM_NO_BIAS] = "layernorm_no_bias"};
+static const char *const places[] = {[ATTN_NORM_PRE] = "before",
+                                     [ATTN_NORM_POST] = "after",
+                                     [ATTN_NORM_AROUND] = "around",
+                                     [ATTN_NORM_SUM] = "after_sum"};
 static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
                                        [ATTN_QK_NORM_PER_HEAD] = "per_head",
                                        [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
@@ -34,6 +37,7 @@ static const char *const outputs[] = {
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
 #define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
 #define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
+#define ENCODER_FIELD(of_type, field) FIELD(of_type, field), .is_of_encoder = true
 #define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
 
 const struct attn_config_field attn_config_fields[] = {
@@ -50,9 +54,16 @@ const struct attn_config_field attn_config_fields[] = {
     {SIZE(n_source, ATTN_MAX_CTX), .is_of_source = true},
     {SIZE(n_ctx, ATTN_MAX_CTX)},
     {SIZE(n_vocab, ATTN_MAX_VOCAB)},
+    {ENCODER_FIELD(ATTN_CONFIG_FLAG, is_encoder)},
+    {ENCODER_FIELD(ATTN_CONFIG_SIZE, d_embed)},
+    {ENCODER_FIELD(ATTN_CONFIG_FLAG, has_embed_map)},
+    {ENCODER_FIELD(ATTN_CONFIG_FLAG, has_embed_norm)},
+    {ENCODER_FIELD(ATTN_CONFIG_SIZE, n_type)},
+    {ENCODER_FIELD(ATTN_CONFIG_SIZE, first_position)},
     {WORD(norm, norms), .key = "norm", .n_key_word = 3, .expected = "'none' or 'layernorm'"},
     {FIELD(ATTN_CONFIG_REAL, norm_eps), .key = "eps"},
     {WORD(norm_place, places)},
+    {ENCODER_FIELD(ATTN_CONFIG_FLAG, begins_without_norm)},
     {FLAG(has_single_norm, NULL)},
     {FLAG(has_final_norm, "final_norm")},
     {WORD(qk_norm, qk_norms)},
@@ -70,6 +81,9 @@ const struct attn_config_field attn_config_fields[] = {
     {FLAG(has_mlp_bias, NULL)},
     {FLAG(has_residual, "residual")},
     {FLAG(has_parallel_residual, "parallel_residual")},
+    {ENCODER_FIELD(ATTN_CONFIG_SIZE, n_group)},
+    {ENCODER_FIELD(ATTN_CONFIG_TEXT, head_act_fn)},
+    {ENCODER_FIELD(ATTN_CONFIG_FLAG, has_head_bias)},
     {WORD(output, outputs), .key = "output", .n_key_word = 3,
      .expected = "'none', 'tied' or 'own'"},
     {FLAG(has_output_bias, NULL)},
@@ -105,6 +119,11 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         lacking |= ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
     if (config->has_parallel_residual)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
+    if (config->norm_place != ATTN_NORM_SUM)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
+                   ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST);
+    if (!config->head_act_fn)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_MLM_HEAD);
     if (config->d_mlp == 0)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
                    ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
@@ -123,11 +142,19 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_value = config->d_value,
         .d_mlp = config->d_mlp,
         .d_out = config->d_out,
+        .d_embed = config->d_embed,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
         .is_cross = config->is_cross,
         .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
     };
+}
+
+size_t attn_config_weights_layer(const struct attn_config *config, size_t layer)
+{
+    const double n = config->n_group > 0 ? (double)config->n_layer / (double)config->n_group : 1;
+
+    return (size_t)((double)layer / n);
 }
 
 /* Parts that no family combines, so that the decoder does not either. */
@@ -144,6 +171,8 @@ static enum attn_status check_supported(const struct attn_json *json,
          "a parallel residual without a residual stream"},
         {config->has_parallel_residual && config->norm_place != ATTN_NORM_PRE,
          "norms after a parallel residual"},
+        {config->norm_place == ATTN_NORM_SUM && (config->d_mlp == 0 || !config->has_residual),
+         "norms after sums that it does not have"},
         {config->has_single_norm && !config->has_parallel_residual,
          "one norm for attention and MLP, one after the other"},
         {config->qk_norm != ATTN_QK_NORM_NONE && !is_rotary,
@@ -283,9 +312,9 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     *config = (struct attn_config){0};
 }
 
-enum attn_status attn_config_set_activation(const struct attn_json *json,
-                                            struct attn_config *config, const char *key,
-                                            const char *name, struct attn_error *err)
+enum attn_status attn_config_set_activation(const struct attn_json *json, const char **act_fn,
+                                            const char *key, const char *name,
+                                            struct attn_error *err)
 {
     const enum attn_activation activation = attn_activation_find(name);
 
@@ -295,6 +324,6 @@ enum attn_status attn_config_set_activation(const struct attn_json *json,
                               "tanh, quick_gelu and relu2",
                               key, attn_quote_string(attn_json_name(json)).text,
                               attn_quote_string(name).text);
-    config->act_fn = attn_activation_name(activation);
+    *act_fn = attn_activation_name(activation);
     return ATTN_OK;
 }

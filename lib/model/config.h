@@ -1,8 +1,8 @@
 /*
  * config.h - the architecture of a model, as data.
  *
- * One decoder serves every family; a config says which parts its blocks have. A field that is zero
- * says that the part is not there, or that nothing is added or multiplied.
+ * One forward pass serves every family; a config says which parts its blocks have. A field that is
+ * zero says that the part is not there, or that nothing is added or multiplied.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
@@ -21,6 +21,7 @@ enum attn_norm {
     ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
     ATTN_NORM_RMSNORM = 2,          /* x / sqrt(mean of x^2 + eps) * w */
     ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
+    ATTN_NORM_LAYERNORM_NO_BIAS = 4,
 };
 
 /* Where a block normalizes. */
@@ -28,6 +29,7 @@ enum attn_norm_place {
     ATTN_NORM_PRE = 0,    /* what attention and the MLP read */
     ATTN_NORM_POST = 1,   /* what they add to the stream */
     ATTN_NORM_AROUND = 2, /* both */
+    ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
 };
 
 /* Which rows of q and k are normalized, before they are turned. */
@@ -89,19 +91,28 @@ struct attn_config {
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
-    size_t d_out;         /* width of attn_out: d_model, but where attention is all there is */
-    size_t d_mlp;         /* 0: blocks have no MLP */
-    size_t n_ctx;         /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;       /* rows of the embedding */
-    double embed_scale;   /* embedding rows are multiplied by it, in float32; 0: they are not */
+    size_t d_out;    /* width of attn_out: d_model, but where attention is all there is */
+    size_t d_mlp;    /* 0: blocks have no MLP */
+    size_t n_ctx;    /* longest sequence; SIZE_MAX when nothing limits it */
+    size_t n_vocab;  /* rows of the embedding */
+    bool is_encoder; /* every token sees all others: a sequence goes through in one feed, and what
+                             is predicted are tokens at their own positions */
+    size_t d_embed;  /* width of the embedding and of the output matrix: d_model, or narrow */
+    bool has_embed_map;    /* resid_pre = x W + b of the embedding x, from d_embed to d_model */
+    bool has_embed_norm;   /* after positions and types were added */
+    size_t n_type;         /* token types, whose rows are added to the embedding; 0: none */
+    size_t first_position; /* learned positions count from it. Above 0, tokens first_position - 1,
+                              which pad, have that position and are not counted */
+    double embed_scale;    /* embedding rows are multiplied by it, in float32; 0: they are not */
     const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
     size_t d_source;      /* width of the source that such layers read */
     size_t n_source;      /* longest source; 0: nothing limits it */
     enum attn_positions source_positions; /* none, or learned: added to the rows of a source */
     enum attn_norm norm;
     enum attn_norm_place norm_place;
-    float norm_eps;       /* added to the variance, or to the mean of the squares */
-    bool has_single_norm; /* one norm before both attention and the MLP */
+    float norm_eps;           /* added to the variance, or to the mean of the squares */
+    bool begins_without_norm; /* layer 0 has no norm before attention */
+    bool has_single_norm;     /* one norm before both attention and the MLP */
     bool has_final_norm;
     enum attn_qk_norm qk_norm;
     enum attn_positions positions;
@@ -114,7 +125,11 @@ struct attn_config {
     bool has_out_bias; /* b_O */
     bool has_mlp_bias; /* b_in, b_out, and of a gated MLP b_gate */
     bool has_residual; /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
+    size_t n_group; /* layers of a group, which follow each other, have the same weights; 0: none */
     bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, of one resid_pre */
+    const char *head_act_fn; /* of an MLM head, norm(act(x W + b)), from d_model to d_embed, which
+                                comes before the output matrix; NULL: there is none */
+    bool has_head_bias;      /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* of the output layer, own or tied */
     double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */

@@ -204,8 +204,11 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         windows.width = 0;
     if (!is_on)
         ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
-    ATTN_TRY(
-        attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
+    ATTN_TRY(attn_json_get_size(json, root,
+                                windows.is_centered ? "local_attention" : "sliding_window", 1,
+                                ATTN_MAX_CTX, &windows.width, err));
+    if (windows.is_centered)
+        windows.width = windows.width / 2 + 1; /* to each side, with the query itself */
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
         ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
                                     &windows.first, err));
@@ -214,7 +217,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
     if (windows.rule != ATTN_WINDOWS_IN_ALL && list && !attn_node_is_null(list))
         return read_layer_types(json, list, windows.width, config, layers, err);
     for (size_t i = windows.first; i < config->n_layer && windows.width > 0; i++)
-        if (windows.full_every == 0 || (i + 1) % windows.full_every != 0)
+        if (windows.full_every == 0 || (i + !windows.is_centered) % windows.full_every != 0)
             set_window(&layers->attention[i], windows.width);
     return ATTN_OK;
 }
@@ -237,16 +240,21 @@ static enum attn_status read_common(const struct attn_json *json,
                                     const struct attn_config_form *form, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_attention attention = {
-        .kind = ATTN_ATTENTION_FULL, .mask = ATTN_MASK_CAUSAL, .is_scaled = true, .factor = 1};
+    const struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL,
+                                             .mask = config->is_encoder ? ATTN_MASK_NONE
+                                                                        : ATTN_MASK_CAUSAL,
+                                             .is_scaled = true,
+                                             .factor = 1};
     const struct attn_node *root = attn_json_root(json);
     const char *activation = config->act_fn;
     double eps = (double)config->norm_eps;
     bool is_tied = config->output == ATTN_OUTPUT_TIED;
 
     ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
-    ATTN_TRY(attn_config_set_activation(json, config, form->activation_key, activation, err));
-    ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
+    ATTN_TRY(
+        attn_config_set_activation(json, &config->act_fn, form->activation_key, activation, err));
+    if (form->eps_key)
+        ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
     ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
@@ -305,9 +313,11 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
     ATTN_TRY(read_sizes(json, form, config, err));
     ATTN_TRY(read_common(json, form, config, layers, err));
     ATTN_TRY(read_parts(json, form, config, layers, err));
-    if (windows.has_pattern)
-        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "sliding_window_pattern", 1,
-                                    ATTN_MAX_LAYER, &windows.full_every, err));
+    if (windows.has_pattern || windows.is_centered)
+        ATTN_TRY(attn_json_get_size(json, attn_json_root(json),
+                                    windows.is_centered ? "global_attn_every_n_layers"
+                                                        : "sliding_window_pattern",
+                                    1, ATTN_MAX_LAYER, &windows.full_every, err));
     if (form->has_logits_cap_key)
         ATTN_TRY(read_cap(json, "final_logit_softcapping", &config->logits_cap, err));
     ATTN_TRY(read_windows(json, windows, config, layers, err));

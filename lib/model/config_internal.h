@@ -47,10 +47,14 @@ enum attn_status attn_config_check_divides(const struct attn_json *json, const c
 /* The largest number up to N that divides WHOLE, both above 0. For hints. */
 size_t attn_config_nearest_divisor(size_t whole, size_t n);
 
-/* Stores the known spelling of an activation's NAME; ATTN_UNSUPPORTED names those there are. */
-enum attn_status attn_config_set_activation(const struct attn_json *json,
-                                            struct attn_config *config, const char *key,
-                                            const char *name, struct attn_error *err);
+/* Stores the known spelling of an activation's NAME in *ACT_FN; ATTN_UNSUPPORTED names those there
+ * are. */
+enum attn_status attn_config_set_activation(const struct attn_json *json, const char **act_fn,
+                                            const char *key, const char *name,
+                                            struct attn_error *err);
+
+/* The number by which a file names the weights of LAYER: its own, or its group's. */
+size_t attn_config_weights_layer(const struct attn_config *config, size_t layer);
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
@@ -70,6 +74,7 @@ struct attn_config_field {
     enum attn_config_type type;
     size_t offset;            /* in struct attn_config */
     bool is_of_source;        /* it says nothing where no layer attends to a source */
+    bool is_of_encoder;       /* it says nothing of a decoder */
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */
     int n_key_word;           /* the first of them that the key may be */
@@ -119,6 +124,8 @@ enum attn_window_rule {
 struct attn_windows {
     enum attn_window_rule rule;
     size_t width;      /* tokens that a query sees, with itself */
+    bool is_centered;  /* it sees width / 2 to each side; the config has width as `local_attention`,
+                          full_every as `global_attn_every_n_layers`, beginning with layer 0 */
     size_t first;      /* layers before it have no window, unless the list says so */
     size_t full_every; /* of the others, layer i has none when this divides i + 1; 0: all have it */
     bool has_pattern;  /* the config has full_every as `sliding_window_pattern` */

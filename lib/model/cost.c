@@ -60,9 +60,14 @@ static struct inventory take_inventory(const struct attn_model *model)
     count_tensor(&found.embedding, &weights->embed);
     count_tensor(&found.positions, &weights->positions);
     count_tensor(&found.positions, &weights->source_positions);
+    count_tensor(&found.embedding, &weights->types);
+    count_linear(&found.embedding, &weights->embed_map);
+    count_norm(&found.norms, &weights->ln_embed);
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_block_weights *block = &weights->blocks[layer];
 
+        if (attn_weights_are_shared(&model->config, layer))
+            continue;
         for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
             count_norm(&found.norms, &block->norms[i]);
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
@@ -70,6 +75,8 @@ static struct inventory take_inventory(const struct attn_model *model)
                          &block->linears[i]);
     }
     count_norm(&found.norms, &weights->ln_final);
+    count_norm(&found.norms, &weights->ln_head);
+    count_linear(&found.output, &weights->head);
     if (model->config.output == ATTN_OUTPUT_OWN)
         count_linear(&found.output, &weights->unembed);
     return found;
@@ -140,7 +147,8 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
 static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
-    const uint64_t n = cost->n_position, d = c->d_model;
+    const struct attn_weights *weights = &model->weights;
+    const uint64_t n = cost->n_position, d = c->d_embed;
     uint64_t n_cached = 0, one;
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
@@ -152,6 +160,12 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     cost->output = c->output == ATTN_OUTPUT_NONE
                        ? 0
                        : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
+    if (weights->embed_map.weight.data)
+        cost->projections = attn_saturated_add(
+            cost->projections, attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
+    if (weights->head.weight.data)
+        cost->output = attn_saturated_add(cost->output,
+                                          attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
     one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);

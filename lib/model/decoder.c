@@ -1,5 +1,11 @@
 /*
- * decoder.c - see decoder.h: embedding, positions, blocks, output.
+ * decoder.c - see decoder.h: what comes before and after the blocks.
+ *
+ *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
+ *     logits    = ln_final(resid) W_U + b_U
+ *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads where there is such a head
+ *
+ * Where a config leaves a part out, it is not there.
  *
  * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
  * logits of the last position are computed when attn_session_logits is called. Either way a logit
@@ -78,7 +84,7 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
         .engine = &f->engine,
         .scratch = f->heads.scratch,
         .x = x,
-        .ldx = f->dims.d_model,
+        .ldx = f->model->weights.unembed.weight.n_row,
         .n_row = n_row,
         .compute = f->compute,
         .rounded = f->rounded,
@@ -143,8 +149,8 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
     }
 }
 
-/* The logits of the rows of X [n_row, D] that are watched, edited, as many at a time as there is
- * room for. */
+/* The logits of the rows of X [n_row, rows of W_U] that are watched, edited, as many at a time as
+ * there is room for. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
     const size_t n_row = f->feed.n_left, n_vocab = f->dims.n_vocab;
@@ -157,7 +163,8 @@ static void emit_logits(struct attn_forward *f, const float *x)
                attn_forward_watches_row(f, find_span(f, first + n, 1).position))
             n++;
         if (n > 0)
-            attn_decoder_unembed(f, x + first * f->dims.d_model, n, f->logits);
+            attn_decoder_unembed(f, x + first * f->model->weights.unembed.weight.n_row, n,
+                                 f->logits);
         for (size_t row = 0; row < n;) {
             const struct logit_span span = find_span(f, first + row, n - row);
             const struct attn_trace_event event = {.sequence = span.sequence,
@@ -178,19 +185,26 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* The final norm of the feed's rows, which are kept for later logits, and the logits of those that
- * are watched. */
+/* What the output layer reads of the feed's rows, which is kept for later logits, and the logits of
+ * those that are watched. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;
+    const struct attn_weights *weights = &f->model->weights;
     const float *x = has_norm ? f->normed : f->resid;
-    const size_t d = f->dims.d_model;
+    const size_t d = weights->unembed.weight.n_row;
 
     if (attn_forward_is_over(f))
         return;
     if (has_norm) {
-        attn_norm_step(f, &f->model->weights.ln_final, f->resid, f->normed);
+        attn_norm_step(f, &weights->ln_final, f->resid, f->normed);
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
+    }
+    if (weights->head.weight.data) {
+        attn_map_step(f, &weights->head, &f->head_activation, x, f->out);
+        attn_norm_step(f, &weights->ln_head, f->out, f->out);
+        attn_visit(f, ATTN_SITE_MLM_HEAD, f->out);
+        x = f->out;
     }
     for (size_t i = 0; i < f->feed.n_part && f->has_logits; i++) {
         const struct attn_feed_part *part = &f->parts[i];
@@ -205,18 +219,51 @@ static void run_output(struct attn_forward *f)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* resid[i] = embed[i] + W_pos[row0 + i], for one sequence */
-static void add_positions(struct attn_forward *f, const struct attn_feed_part *part)
+/* resid[i] = resid[i] + TABLE[row], [n, De] */
+static void add_row(struct attn_forward *f, const struct attn_tensor *table, size_t row, size_t i)
 {
-    const struct attn_tensor *table = &f->model->weights.positions;
-    const size_t d = f->dims.d_model, row_bytes = attn_dtype_n_byte(table->dtype, d);
+    const size_t d = f->model->config.d_embed;
+    float *x = f->resid + i * d;
+
+    f->engine.kernels->convert((const char *)table->data + row * attn_dtype_n_byte(table->dtype, d),
+                               table->dtype, d, f->vectors);
+    f->engine.kernels->add(x, f->vectors, d, x);
+}
+
+/* resid[i] = embed[i] + W_type[types[i]] + W_pos[p], for one sequence; p is row0 + i, unless tokens
+ * that pad are not counted. */
+static void add_rows(struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    const size_t first = f->model->config.first_position;
+    size_t next = first + part->row0;
 
     for (size_t i = 0; i < part->n_row; i++) {
-        const char *row = (const char *)table->data + (part->row0 + i) * row_bytes;
-        float *x = f->resid + (part->first + i) * d;
+        const bool is_pad = first > 0 && part->ids && (size_t)part->ids[i] == first - 1;
 
-        f->engine.kernels->convert(row, table->dtype, d, f->vectors);
-        f->engine.kernels->add(x, f->vectors, d, x);
+        if (weights->types.data)
+            add_row(f, &weights->types, part->types ? (size_t)part->types[i] : 0, part->first + i);
+        if (weights->positions.data)
+            add_row(f, &weights->positions, is_pad ? first - 1 : next, part->first + i);
+        next += !is_pad;
+    }
+}
+
+/* From the embedding to the stream into layer 0. */
+static void run_embedding(struct attn_forward *f)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    const size_t d = f->model->config.d_embed;
+
+    attn_visit(f, ATTN_SITE_EMBED, f->resid);
+    for (size_t i = 0; i < f->feed.n_part && (weights->types.data || weights->positions.data); i++)
+        add_rows(f, &f->parts[i]);
+    attn_forward_check_finite(f, f->resid, f->feed.n_row * d);
+    if (weights->ln_embed.w.data)
+        attn_norm_step(f, &weights->ln_embed, f->resid, f->resid);
+    if (weights->embed_map.weight.data && !attn_forward_is_over(f)) {
+        memcpy(f->normed, f->resid, f->feed.n_row * d * sizeof *f->normed);
+        attn_map_step(f, &weights->embed_map, NULL, f->normed, f->resid);
     }
 }
 
@@ -224,13 +271,8 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
 {
     const int n_layer = (int)f->dims.n_layer, first = f->feed.first_layer;
 
-    if (first == ATTN_NO_LAYER) {
-        attn_visit(f, ATTN_SITE_EMBED, f->resid);
-        if (f->model->config.positions == ATTN_POSITIONS_LEARNED)
-            for (size_t i = 0; i < f->feed.n_part; i++)
-                add_positions(f, &f->parts[i]);
-        attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
-    }
+    if (first == ATTN_NO_LAYER)
+        run_embedding(f);
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;
          layer < n_layer && !attn_forward_is_stopped(f); layer++)
         attn_block_run(f, layer);

@@ -149,6 +149,9 @@ static void describe_keys(const struct attn_config *config, size_t layer, char w
     words[0] = '\0';
     if (config->is_cross[layer])
         snprintf(words, WORDS_SIZE, "a query sees the source");
+    else if (attention->kind == ATTN_ATTENTION_WINDOW && attention->mask == ATTN_MASK_NONE)
+        snprintf(words, WORDS_SIZE, "a query sees its own token and %zu to each side",
+                 attention->window - 1);
     else if (attention->kind == ATTN_ATTENTION_WINDOW)
         snprintf(words, WORDS_SIZE, "a query sees its own token and the %zu before it",
                  attention->window - 1);
@@ -188,11 +191,13 @@ static void say_norms(struct difference_list *list)
         [ATTN_NORM_LAYERNORM] = "LayerNorm",
         [ATTN_NORM_RMSNORM] = "RMSNorm: no mean is taken off, nothing is added",
         [ATTN_NORM_RMSNORM_PLUS_ONE] =
-            "RMSNorm, times 1 + weight: no mean is taken off, nothing is added"};
-    static const char *const places[] = {[ATTN_NORM_PRE] = "",
-                                         [ATTN_NORM_POST] =
-                                             "after attention and MLP, not before them",
-                                         [ATTN_NORM_AROUND] = "before and after attention and MLP"};
+            "RMSNorm, times 1 + weight: no mean is taken off, nothing is added",
+        [ATTN_NORM_LAYERNORM_NO_BIAS] = "LayerNorm without a bias"};
+    static const char *const places[] = {
+        [ATTN_NORM_PRE] = "",
+        [ATTN_NORM_POST] = "after attention and MLP, not before them",
+        [ATTN_NORM_AROUND] = "before and after attention and MLP",
+        [ATTN_NORM_SUM] = "after each sum: the stream itself is normalized"};
     const struct attn_config *config = list->config;
 
     if (config->norm != ATTN_NORM_LAYERNORM)
@@ -201,7 +206,10 @@ static void say_norms(struct difference_list *list)
         say(list, "norms", "%s", places[config->norm_place]);
     if (config->has_single_norm)
         say(list, "norms", "one in a block, before both attention and MLP");
-    if (config->norm != ATTN_NORM_NONE && !config->has_final_norm)
+    if (config->begins_without_norm)
+        say(list, "norms", "none before attention in layer 0");
+    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_SUM &&
+        !config->has_final_norm)
         say(list, "norms", "none at the end");
 }
 
@@ -270,6 +278,12 @@ static void say_block(struct difference_list *list)
         say(list, "block", "its input is not added to its output");
     if (config->has_parallel_residual)
         say(list, "block", "attention and MLP read the same input, side by side");
+    if (config->n_group > 0)
+        say(list, "block", "%zu layers share %zu block%s", config->n_layer, config->n_group,
+            config->n_group == 1 ? "" : "s");
+    if (config->head_act_fn)
+        say(list, "output", "reads norm(%s(x W + b)), and predicts tokens at their own positions",
+            config->head_act_fn);
     if (config->output == ATTN_OUTPUT_NONE)
         say(list, "output", "none: no logits");
     if (config->output == ATTN_OUTPUT_OWN)
@@ -288,8 +302,17 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
 
     if (config->embed_scale > 0)
         say(&list, "embedding", "rows times %.6g", config->embed_scale);
+    if (config->has_embed_norm)
+        say(&list, "embedding", "normalized, after positions%s were added",
+            config->n_type > 0 ? " and token types" : "");
+    if (config->has_embed_map)
+        say(&list, "embedding", "%zu wide; a linear map makes it %zu wide", config->d_embed,
+            config->d_model);
     if (config->positions == ATTN_POSITIONS_NONE)
         say(&list, "positions", "none");
+    if (config->first_position > 0)
+        say(&list, "positions", "from %zu on; tokens %zu, which pad, are not counted",
+            config->first_position, config->first_position - 1);
     if (config->positions == ATTN_POSITIONS_ROTARY)
         say_of_layers(&list, "positions", describe_rope);
     if (config->source_positions == ATTN_POSITIONS_LEARNED)

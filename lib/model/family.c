@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TYPES_SIZE = 300 };
+enum { TYPES_SIZE = 400 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
@@ -99,38 +99,80 @@ enum attn_status attn_family_parse_config(const struct attn_file *file, struct a
     return attn_json_parse_named(file, names, json, err);
 }
 
-/* Whether models of TYPE read a whole text, or a picture, at once: they expect no next token. */
-static bool is_encoder(const char *type)
+/* What models of TYPE have that is not read here, or NULL. */
+static const char *missing_part(const char *type)
 {
-    static const char *const types[] = {
-        "albert",      "beit",       "bert",       "big_bird",   "camembert",   "clip",
-        "convbert",    "deberta",    "deberta-v2", "deit",       "dinov2",      "distilbert",
-        "electra",     "ernie",      "esm",        "funnel",     "hubert",      "layoutlm",
-        "longformer",  "modernbert", "mpnet",      "nomic_bert", "roberta",     "siglip",
-        "squeezebert", "vit",        "vit_mae",    "wav2vec2",   "xlm-roberta", "xlm-roberta-xl",
+    static const struct {
+        const char *type, *what;
+    } types[] = {
+        {"t5", "two stacks are not read yet"},
+        {"mt5", "two stacks are not read yet"},
+        {"bart", "two stacks are not read yet"},
+        {"mbart", "two stacks are not read yet"},
+        {"marian", "two stacks are not read yet"},
+        {"m2m_100", "two stacks are not read yet"},
+        {"pegasus", "two stacks are not read yet"},
+        {"whisper", "two stacks are not read yet"},
+        {"longt5", "it has two stacks, with a table of biases in each layer"},
+        {"umt5", "it has two stacks, with a table of biases in each layer"},
+        {"switch_transformers", "it has two stacks and experts"},
+        {"led", "it has two stacks, and attention of its own"},
+        {"encoder-decoder", "it is made of two models"},
+        {"vision-encoder-decoder", "it is made of two models"},
+        {"deberta", "its scores have terms of positions"},
+        {"deberta-v2", "its scores have terms of positions"},
+        {"mpnet", "its scores have a bias of positions"},
+        {"xlnet", "its scores have terms of positions"},
+        {"xlm", "its blocks are not read"},
+        {"longformer", "it has attention of its own"},
+        {"big_bird", "it has attention of its own"},
+        {"reformer", "it has attention of its own"},
+        {"funnel", "it has attention of its own"},
+        {"convbert", "it has attention of its own"},
+        {"roberta-prelayernorm", "its norms stand before attention and MLP"},
+        {"xlm-roberta-xl", "its norms stand before attention and MLP"},
+        {"nomic_bert", "its blocks are not read"},
+        {"esm", "its blocks are not read"},
+        {"squeezebert", "its blocks are not read"},
+        {"layoutlm", "it has positions on a page"},
+        {"vit", "encoders of pictures are not read yet"},
+        {"dinov2", "encoders of pictures are not read yet"},
+        {"dinov2_with_registers", "encoders of pictures are not read yet"},
+        {"clip", "encoders of pictures are not read yet"},
+        {"clip_vision_model", "encoders of pictures are not read yet"},
+        {"clip_text_model", "encoders of pictures are not read yet"},
+        {"deit", "encoders of pictures are not read yet"},
+        {"vit_mae", "encoders of pictures are not read yet"},
+        {"siglip", "encoders of pictures are not read yet"},
+        {"dinov3_vit", "it turns positions of patches"},
+        {"swin", "its scores have a bias of positions"},
+        {"beit", "its scores have a bias of positions"},
+        {"hubert", "encoders of sound are not read"},
+        {"wav2vec2", "encoders of sound are not read"},
     };
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], type) == 0)
-            return true;
-    return false;
+        if (strcmp(types[i].type, type) == 0)
+            return types[i].what;
+    return NULL;
 }
 
 enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_family *family;
-    const char *type = NULL;
+    const char *type = NULL, *missing;
     char types[TYPES_SIZE];
 
     ATTN_TRY(find_type(json, &type, err));
     family = attn_family_find(type);
     if (!family) {
+        missing = missing_part(type);
         list_types(" and ", types);
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', %s %s",
-            attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text,
-            is_encoder(type) ? "an encoder; decoders are read:" : "this version reads", types);
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s'%s%s%s %s",
+                              attn_quote_string(attn_json_name(json)).text,
+                              attn_quote_string(type).text, missing ? ": " : ", this version reads",
+                              missing ? missing : "", missing ? "; this version reads" : "", types);
     }
     *config = family->form.defaults;
     config->model_type = family->model_type;
@@ -139,5 +181,7 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     attn_family_read_end_ids(json, config);
     if (config->d_out == 0)
         config->d_out = config->d_model;
+    if (config->d_embed == 0)
+        config->d_embed = config->d_model;
     return attn_config_check(json, config, err);
 }

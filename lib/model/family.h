@@ -24,8 +24,11 @@
     X(EMBEDDING, EMBED, PART, true)        /* or a tied output matrix */                           \
     X(POSITIONS, POS, PART, has_positions) /* learned ones */                                      \
     X(SOURCE_POSITIONS, POS, PART, has_source_positions)                                           \
-    X(NORM, NONE, PART, is_pre)       /* before attention, or the single one of a block */         \
-    X(POST_NORM, NONE, PART, is_post) /* after attention */                                        \
+    X(TYPES, POS, PART, config->n_type > 0)                                                        \
+    X(EMBED_NORM, NONE, PART, config->has_embed_norm)                                              \
+    X(EMBED_MAP, MLP, PART, config->has_embed_map)                                                 \
+    X(NORM, NONE, PART, is_pre && !is_bare) /* before attention, or the single one of a block */   \
+    X(POST_NORM, NONE, PART, is_post)       /* after attention */                                  \
     X(PROJECTIONS, QKV, PART, config->has_projections)                                             \
     X(QKV_BIAS, QKV, BIAS, config->has_qkv_bias)                                                   \
     X(QK_NORM, NONE, PART, config->qk_norm != ATTN_QK_NORM_NONE)                                   \
@@ -38,17 +41,24 @@
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
+    X(MID_NORM, NONE, PART, is_sum) /* after the sums */                                           \
+    X(END_NORM, NONE, PART, is_sum)                                                                \
     X(FINAL_NORM, NONE, PART, config->has_final_norm)                                              \
+    X(HEAD, MLP, PART, has_head) /* of an MLM head; files without it have no logits */             \
+    X(HEAD_BIAS, MLP, BIAS, has_head && config->has_head_bias)                                     \
+    X(HEAD_NORM, NONE, PART, has_head)                                                             \
     X(OUTPUT, UNEMBED, PART, has_own)         /* an output matrix of its own */                    \
     X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, also where the config says tied */      \
     X(OUTPUT_BIAS, UNEMBED, BIAS, has_output && config->has_output_bias)                           \
     X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, has_own)                                                  \
     X(NORM_BIAS, NONE, BIAS,                                                                       \
-      is_pre &&is_layer_norm) /* of norms, where files have names for all */                       \
+      is_pre && !is_bare && is_layer_norm) /* of norms, where files have names for all */          \
     X(POST_NORM_BIAS, NONE, BIAS, is_post &&is_layer_norm)                                         \
     X(MLP_NORM_BIAS, NONE, BIAS, is_mlp_pre &&is_layer_norm)                                       \
     X(MLP_POST_NORM_BIAS, NONE, BIAS, is_mlp_post &&is_layer_norm)                                 \
     X(FINAL_NORM_BIAS, NONE, BIAS, config->has_final_norm &&is_layer_norm)                         \
+    X(EMBED_NORM_BIAS, NONE, BIAS, config->has_embed_norm &&is_layer_norm)                         \
+    X(HEAD_NORM_BIAS, NONE, BIAS, has_head &&is_layer_norm)                                        \
     X(IGNORED, NONE, PART, false) /* buffers that are no weights */
 
 enum attn_weight_part {
@@ -69,12 +79,15 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QKV_HEADS,  /* the weights, [out, in]: q, k and v of the first head, of the second,
                                ...; as many key/value heads as heads */
     ATTN_WEIGHT_QKV_HEADS_VECTOR, /* their biases in that order */
-    ATTN_WEIGHT_QKV_ROWS          /* the weights, [out, in]: all of q, all of k, all of v */
+    ATTN_WEIGHT_QKV_ROWS,         /* the weights, [out, in]: all of q, all of k, all of v */
+    ATTN_WEIGHT_GATED_ROWS,       /* the weights [out, in] of the gate, then of mlp_in */
+    ATTN_WEIGHT_GATED_VECTOR      /* their biases */
 };
 
 /*
  * One tensor of a family. In a name # stands for the layer's number; /name never has the
- * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
+ * prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, P n_ctx
+ * and the positions before the first, U d_value, S d_model or
  * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
  */
 struct attn_weight_rule {
@@ -119,6 +132,13 @@ struct attn_family {
     X(gemma2)                                                                                      \
     X(gemma3_text)                                                                                 \
     X(phi)                                                                                         \
+    X(bert)                                                                                        \
+    X(roberta)                                                                                     \
+    X(xlm_roberta)                                                                                 \
+    X(distilbert)                                                                                  \
+    X(electra)                                                                                     \
+    X(albert)                                                                                      \
+    X(modernbert)                                                                                  \
     X(attn)
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;

@@ -86,7 +86,8 @@ struct attn_step_place attn_forward_place(const struct attn_forward *f, enum att
 
 int attn_place_compare(struct attn_step_place a, struct attn_step_place b)
 {
-    return a.layer != b.layer ? a.layer - b.layer : (int)a.site - (int)b.site;
+    return a.layer != b.layer ? a.layer - b.layer
+                              : attn_site_place(a.site) - attn_site_place(b.site);
 }
 
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
@@ -103,7 +104,8 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
         (site == ATTN_SITE_Q ||
          site == ATTN_SITE_K)) /* normalized together: each needs the others */
         return true;
-    if (layer != f->end.layer || f->end.site > ATTN_SITE_Z || layout == ATTN_LAYOUT_VECTOR)
+    if (layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
+        layout == ATTN_LAYOUT_VECTOR)
         return true;
     if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
         return false;
@@ -199,7 +201,11 @@ void attn_forward_report_non_finite(struct attn_forward *f)
 
     if (feed->status != ATTN_OK)
         return;
-    feed->status = attn_weights_find_non_finite(model->naming, model->st, layer, feed->err);
+    feed->status = attn_weights_find_non_finite(
+        model->naming, model->st,
+        layer == ATTN_NO_LAYER ? layer
+                               : (int)attn_config_weights_layer(&model->config, (size_t)layer),
+        feed->err);
     if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
         feed->status =
             attn_weights_find_non_finite(model->naming, model->st, ATTN_NO_LAYER, feed->err);

@@ -16,7 +16,7 @@
  *     stage, forward*             what there is: buffers, how far to compute, memory; and visits:
  *                                 a tensor is there, so edits are applied and the trace sees it
  *     step, step_attention        one equation: a norm, a linear map, attention, a sum
- *     block, decoder              the equations of a block, of the whole and its output
+ *     block, decoder              the equations of a block, and of what comes before and after
  *     session*                    what a caller sees: ids in, logits out
  *     backward*                   from the logits back: gradients; its block is this one's mirror
  */
@@ -46,6 +46,8 @@ struct attn_feed_part {
     size_t n_dropped; /* the first of these positions, in the last layer: nothing needs what is made
                            of them any more */
     size_t left;      /* the first of the others, among the rows of the feed that are left */
+    const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
+    const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -96,7 +98,8 @@ struct attn_forward {
     int n_worker;
 
     enum attn_compute compute;
-    enum attn_activation activation; /* config.act_fn */
+    enum attn_activation activation;      /* config.act_fn */
+    enum attn_activation head_activation; /* config.head_act_fn, if it has one */
     struct attn_gemm_engine engine;
     struct attn_head_shape shape;
     struct attn_engines engines; /* kernels for n_engine_row positions of a sequence */
@@ -121,12 +124,12 @@ struct attn_forward {
     size_t n_sequence;            /* at most, of a feed */
     size_t n_feed_row;            /* likewise */
     float *source;                /* [dims.n_source, d_source] */
-    float *resid;                 /* [n_feed_row, D] */
-    float *normed;                /* [n_feed_row, D] */
+    float *resid;                 /* [n_feed_row, D]; before the layers the embedding, [, De] */
+    float *normed;                /* [n_feed_row, D or De] */
     float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
     float *mlp;           /* [n_feed_row, F], where q, k, v and z were */
     float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
-    float *out;           /* [n_feed_row, D or d_out]: attn_out, later mlp_out */
+    float *out;           /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */
     uint16_t *rounded;    /* [rows, inputs of the widest map] for products in bfloat16 */
     float *vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row
                              of positions */
@@ -134,7 +137,7 @@ struct attn_forward {
     size_t n_rotary;
     float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
-    float *final;       /* [n_position, D], for logits: what the output layer reads */
+    float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads */
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
     struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */

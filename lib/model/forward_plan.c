@@ -80,8 +80,9 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
             include_linear(&needs, f, &weights->blocks[layer].linears[i]);
-    if (f->end.site == ATTN_SITE_LOGITS || f->keeps_layer)
-        include_linear(&needs, f, &weights->unembed);
+    for (size_t i = f->end.site == ATTN_SITE_LOGITS || f->keeps_layer ? 0 : 1;
+         i < ATTN_MODEL_N_LINEAR; i++) /* unembed is the first */
+        include_linear(&needs, f, &weights->linears[i]);
     return needs;
 }
 
@@ -139,7 +140,7 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 static size_t widest_row(const struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
-    size_t widest = f->dims.d_model;
+    size_t widest = max_size(f->dims.d_model, f->dims.d_embed);
 
     if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
         widest = max_size(widest, f->model->config.d_source);
@@ -180,7 +181,8 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
     const size_t n = f->n_feed_row,
-                 n_run = (size_t)(f->end.layer + 1); /* layers that run, or more */
+                 n_run = (size_t)(f->end.layer + 1);          /* layers that run, or more */
+    const size_t d_stream = max_size(c->d_model, c->d_embed); /* the embedding lies there first */
     size_t n_state = 0; /* floats of the largest state of linear attention */
     bool has_dropout = false;
 
@@ -191,10 +193,10 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
     f->dropouts = has_dropout ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
     f->source = take(arena, f->dims.n_source, f->model->config.d_source);
-    f->resid = take(arena, n, c->d_model);
-    f->normed = take(arena, n, c->d_model);
+    f->resid = take(arena, n, d_stream);
+    f->normed = take(arena, n, d_stream);
     plan_shared(f, arena);
-    f->out = take(arena, n, max_size(c->d_model, c->d_out));
+    f->out = take(arena, n, max_size(d_stream, c->d_out));
     f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));
@@ -206,7 +208,8 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
         f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
     }
     f->logits = take(arena, f->n_logit_row, c->n_vocab);
-    f->final = take(arena, f->has_logits ? c->n_position : 0, c->d_model);
+    f->final =
+        take(arena, f->has_logits ? c->n_position : 0, f->model->weights.unembed.weight.n_row);
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
     f->stage.capacity =
         attn_stage_size(&f->stage, f->model, n_run < c->n_layer ? n_run : c->n_layer,

@@ -133,7 +133,8 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
         const bool is_n_source = field->offset == offsetof(struct attn_config, n_source);
         const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
-        if ((field->is_of_source && !has_cross) || (is_n_source && config->n_source == 0) ||
+        if ((field->is_of_source && !has_cross) || (field->is_of_encoder && !config->is_encoder) ||
+            (is_n_source && config->n_source == 0) ||
             (is_d_out && config->d_out == config->d_model))
             continue;
         add_field(&record, config, field);

@@ -254,11 +254,28 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
     return ATTN_OK;
 }
 
+enum attn_status attn_model_check_types(const struct attn_model *model, const int32_t *types,
+                                        size_t n, struct attn_error *err)
+{
+    const size_t n_type = model->config.n_type;
+
+    if (n_type == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no token types",
+                              attn_quote_string(model->name).text);
+    for (size_t i = 0; i < n; i++)
+        if (types[i] < 0 || (size_t)types[i] >= n_type)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "token type %d at position %zu is out of range, expected 0 to %zu", types[i], i,
+                n_type - 1);
+    return ATTN_OK;
+}
+
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x)
 {
     const struct attn_tensor *table = &model->weights.embed;
-    const size_t d = model->config.d_model, row_bytes = attn_dtype_n_byte(table->dtype, d);
+    const size_t d = model->config.d_embed, row_bytes = attn_dtype_n_byte(table->dtype, d);
     const float scale = (float)model->config.embed_scale;
 
     for (size_t i = 0; i < n; i++) {

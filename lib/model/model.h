@@ -58,7 +58,7 @@ ATTN_API const struct attn_config *attn_model_config(const struct attn_model *mo
 ATTN_API const char *attn_model_name(const struct attn_model *model);
 
 /*
- * Rows IDS [n] of the embedding as float32, without positions: X [n, d_model]. What cross-attention
+ * Rows IDS [n] of the embedding as float32, without positions: X [n, d_embed]. What cross-attention
  * makes of a text (attn_session_set_source), or attn_session_feed_embeddings of changed tokens.
  * ATTN_INVALID for an id outside 0..n_vocab-1.
  */

@@ -33,7 +33,11 @@ void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err);
 
-/* Rows IDS [n] of the embedding as float32, times its scale: X [n, D]. */
+/* Whether TYPES [n] are types of tokens of the model. */
+enum attn_status attn_model_check_types(const struct attn_model *model, const int32_t *types,
+                                        size_t n, struct attn_error *err);
+
+/* Rows IDS [n] of the embedding as float32, times its scale: X [n, De]. */
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x);
 

@@ -111,8 +111,9 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->n_kv_head != dims->n_kv_head || wanted->d_model != dims->d_model ||
         wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
         wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
-        wanted->d_out != dims->d_out || wanted->n_rank < dims->n_rank ||
-        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
+        wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
+        (sites & ~dims->sites & ~attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for another model than '%s'",
                               attn_quote_string(model->name).text);
@@ -190,11 +191,14 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .n_worker = options->pool ? attn_pool_n_thread(options->pool) : 1,
         .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
         .activation = attn_activation_find(config->act_fn),
+        .head_activation =
+            attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
         .stage = {.st = is_staged ? model->st : NULL},
         .feed = {.layer = ATTN_NO_LAYER},
         .embeddings_name = options->embeddings_name,
         .source_name = options->source_name,
-        .n_cache_layer = options->cache == ATTN_CACHE_ALL_LAYERS ? config->n_layer : 1,
+        .n_cache_layer =
+            options->cache == ATTN_CACHE_ALL_LAYERS && !config->is_encoder ? config->n_layer : 1,
     };
 
     f.dims.n_source = options->n_source;
@@ -423,6 +427,11 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
+    if (config->is_encoder && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' takes its whole sequence in one feed: every token sees those "
+                              "after it, and %zu were fed without these; reset the session first",
+                              attn_quote_string(f->model->name).text, n_position);
     if (is_whole && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");
@@ -504,13 +513,23 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
 enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
                                    struct attn_error *err)
 {
+    return attn_session_feed_types(session, ids, NULL, n, err);
+}
+
+enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
+                                         const int32_t *types, size_t n, struct attn_error *err)
+{
     if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(ids, "ids", err)))
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
 
     ATTN_TRY(attn_session_check_feed(session, 0, n, err));
     ATTN_TRY(attn_model_check_ids(f->model, ids, n, session->n_position, err));
+    if (types)
+        ATTN_TRY(attn_model_check_types(f->model, types, n, err));
     begin_feed(session, n, err);
+    f->parts[0].ids = ids;
+    f->parts[0].types = types;
     attn_session_gather(f, ids, n, f->resid);
     return attn_session_run_feed(session);
 }
@@ -521,12 +540,13 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
     if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
-    const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
+    const size_t d = f->model->config.d_embed;
+    const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, d};
 
     ATTN_TRY(attn_session_check_feed(session, 0, n, err));
     ATTN_TRY(check_numbers(f, &rows, err));
     begin_feed(session, n, err);
-    memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
+    memcpy(f->resid, x, n * d * sizeof(float));
     return attn_session_run_feed(session);
 }
 
@@ -597,6 +617,11 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
     if (n > session->n_position || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
                               session->is_broken ? (size_t)0 : session->n_position);
+    if (n > 0 && n < session->n_position && session->forward.model->config.is_encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an encoder cannot go back to %zu positions of %zu: every token saw "
+                              "those after it",
+                              n, session->n_position);
     if (n > 0 && !session->forward.is_rewindable)
         return attn_error_set(err, ATTN_INVALID,
                               "a session that keeps one layer can only be reset");
@@ -628,7 +653,7 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
 {
     f->feed.status = ATTN_OK;
     f->feed.err = err;
-    attn_decoder_unembed(f, f->final + first * f->dims.d_model, n, logits);
+    attn_decoder_unembed(f, f->final + first * f->model->weights.unembed.weight.n_row, n, logits);
     attn_decoder_unembed_edit(f, first, n, logits);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
     return f->feed.status;
@@ -644,8 +669,8 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     if (row >= session->n_position)
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
                               row, session->n_position);
-    if (!f->is_rewindable && position + 1 != part->row0 + part->n_row &&
-        !attn_forward_watches_row(f, position))
+    if (!f->is_rewindable && !f->model->config.is_encoder &&
+        position + 1 != part->row0 + part->n_row && !attn_forward_watches_row(f, position))
         return attn_error_set(err, ATTN_INVALID,
                               "position %zu was not computed to its end: nothing watches it", row);
     return ATTN_OK;

@@ -83,7 +83,8 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
                                                   size_t n, struct attn_error *err);
 
 /*
- * Appends N tokens (N >= 1) and runs the model over them. ATTN_INVALID for an id outside
+ * Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
+ * ATTN_INVALID for an id outside
  * 0..n_vocab-1 or too many positions: nothing has changed then. ATTN_FORMAT when a weight turns out
  * not to be finite, or a value that is computed from them (a trace gets finite ones only);
  * ATTN_CANCELED; or what the trace returned: the session must be reset then.
@@ -91,7 +92,13 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
-/* The same from embeddings x [n, d_model] instead of tokens; learned positions are still added.
+/* The same, with the types [n] of the tokens, 0 .. n_type-1, which encoders of two texts have;
+ * NULL: all are 0. ATTN_INVALID also for another type, and for a model without types. */
+ATTN_API enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
+                                                  const int32_t *types, size_t n,
+                                                  struct attn_error *err);
+
+/* The same from embeddings x [n, d_embed] instead of tokens; learned positions are still added.
  * ATTN_INVALID also for rows that are not finite, and instead of ATTN_FORMAT when the weights are
  * finite and options.embeddings_name or options.source_name can be named. */
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,

@@ -101,7 +101,7 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
                                         struct attn_error *err);
 
 /* What the output layer reads after N of the positions, counted as for attn_session_logits_at and
- * with its errors, into ROWS [n, d_model], which outlive the feed. */
+ * with its errors, into ROWS [n, d_embed], which outlive the feed. */
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err);
 

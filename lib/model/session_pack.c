@@ -69,6 +69,8 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
 
         f->parts[i] =
             (struct attn_feed_part){.n_row = sequences[i].n,
+                                    .ids = sequences[i].ids,
+                                    .types = sequences[i].types,
                                     .edits = has_own ? sequences[i].edits : session->edits,
                                     .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
         for (size_t k = 0; !has_own && k < session->n_edit; k++)
@@ -90,9 +92,11 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
 
     ATTN_TRY(check_many(session, 0, sequences, n, err));
     for (size_t i = 0; i < n; i++) {
-        const enum attn_status status =
+        enum attn_status status =
             attn_model_check_ids(f->model, sequences[i].ids, sequences[i].n, 0, err);
 
+        if (status == ATTN_OK && sequences[i].types)
+            status = attn_model_check_types(f->model, sequences[i].types, sequences[i].n, err);
         if (status != ATTN_OK && n > 1)
             attn_error_hint(err, "it is in sequence %zu of %zu", i, n);
         ATTN_TRY(status);
@@ -100,7 +104,7 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
     begin_many(session, sequences, n, err);
     for (size_t i = 0; i < n; i++)
         attn_session_gather(f, sequences[i].ids, sequences[i].n,
-                            f->resid + f->parts[i].first * f->dims.d_model);
+                            f->resid + f->parts[i].first * f->model->config.d_embed);
     return attn_session_run_feed(session);
 }
 
@@ -148,7 +152,7 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
 /* Copies row ROW of all that was fed, which the output layer reads, to X as number I. */
 static void pick_row(const struct attn_forward *f, size_t row, size_t i, float *x)
 {
-    const size_t d = f->dims.d_model;
+    const size_t d = f->model->weights.unembed.weight.n_row;
 
     memcpy(x + i * d, f->final + row * d, d * sizeof *x);
 }

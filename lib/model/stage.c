@@ -58,8 +58,11 @@ size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *
 
     if (!stage->st)
         return 0;
-    if (has_logits)
-        largest = stage_bytes(stage->st, &weights->unembed.weight);
+    for (size_t i = has_logits ? 0 : 1; i < ATTN_MODEL_N_LINEAR; i++) { /* unembed is the first */
+        const size_t size = stage_bytes(stage->st, &weights->linears[i].weight);
+
+        largest = size > largest ? size : largest;
+    }
     for (size_t layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
             const size_t size = stage_bytes(stage->st, &weights->blocks[layer].linears[i].weight);

@@ -157,6 +157,7 @@ struct row_work {
     const struct attn_rotary *rotary;
 };
 
+/* A norm without a bias adds 0. */
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights)
 {
     const struct attn_kernels *kernels = f->engine.kernels;
@@ -167,6 +168,8 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
         f->vectors[i] += 1;
     if (weights->b.data)
         kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
+    else
+        memset(f->vectors + n, 0, n * sizeof *f->vectors);
 }
 
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)
@@ -174,7 +177,8 @@ void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float
     const struct attn_kernels *kernels = f->engine.kernels;
     const float *w = f->vectors, eps = f->model->config.norm_eps;
 
-    if (f->model->config.norm == ATTN_NORM_LAYERNORM)
+    if (f->model->config.norm == ATTN_NORM_LAYERNORM ||
+        f->model->config.norm == ATTN_NORM_LAYERNORM_NO_BIAS)
         kernels->layer_norm(x, w, w + n, n, eps, y);
     else
         kernels->rms_norm(x, w, n, eps, y);
@@ -331,7 +335,8 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     size_t n_left = 0;
 
     attn_step_finish(f);
-    if (attn_forward_is_over(f) || !attn_forward_takes_steps(f, (size_t)f->feed.layer))
+    if (attn_forward_is_over(f) || f->model->config.is_encoder ||
+        !attn_forward_takes_steps(f, (size_t)f->feed.layer))
         return x;
     for (size_t i = 0; i < f->feed.n_part; i++) { /* what is left of each sequence */
         struct attn_feed_part *part = &f->parts[i];
@@ -360,17 +365,48 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y)
 {
-    const size_t d = f->model->config.d_model;
-
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
     if (!weights->w.data) {
-        memcpy(y, x, f->feed.n_left * d * sizeof(float));
+        memcpy(y, x, f->feed.n_left * f->model->config.d_model * sizeof(float));
         return;
     }
     attn_norm_read(f, weights);
-    run_rows(f, NORMALIZE_ROWS, x, y, d);
+    run_rows(f, NORMALIZE_ROWS, x, y, weights->w.n);
+}
+
+void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
+                        const struct attn_norm_weights *weights, float *x)
+{
+    if (!weights->w.data)
+        return;
+    attn_norm_step(f, weights, x, x);
+    attn_visit(f, site, x);
+}
+
+void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
+                   const enum attn_activation *activation, const float *x, float *y)
+{
+    const struct attn_linear_args map = {.linear = linear,
+                                         .engine = &f->engine,
+                                         .scratch = f->heads.scratch,
+                                         .x = x,
+                                         .ldx = linear->weight.n_row,
+                                         .n_row = f->feed.n_left,
+                                         .compute = f->compute,
+                                         .rounded = f->rounded,
+                                         .y = y,
+                                         .ldy = linear->weight.n_col,
+                                         .last_col = linear->weight.n_col,
+                                         .activation = activation ? *activation : f->activation,
+                                         .has_activation = activation};
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,

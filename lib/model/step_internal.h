@@ -13,7 +13,8 @@
 
 #include "model/forward_internal.h"
 
-/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, D]. No site. */
+/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
+ * else D], which may be the same rows where there is a norm. No site. */
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
@@ -41,6 +42,15 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
  * happens where the model has no such norm. */
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                          const struct attn_norm_weights *weights, float *x);
+
+/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has
+ * no such norm. */
+void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
+                        const struct attn_norm_weights *weights, float *x);
+
+/* y = x W + b outside of the layers, where nothing waits; with ACTIVATION act(x W + b). No site. */
+void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
+                   const enum attn_activation *activation, const float *x, float *y);
 
 /* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned
  * by their positions. Nothing happens where positions are not rotary. */

@@ -67,6 +67,12 @@ static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, con
                  size - before - 1, pattern + before + 1);
 }
 
+bool attn_weights_are_shared(const struct attn_config *config, size_t layer)
+{
+    return layer > 0 &&
+           attn_config_weights_layer(config, layer) == attn_config_weights_layer(config, layer - 1);
+}
+
 /* The size that LETTER stands for in a shape of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
@@ -79,7 +85,10 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'V', config->n_vocab},
         {'D', config->d_model},
         {'O', config->d_out},
-        {'P', config->n_ctx},
+        {'P', config->first_position + config->n_ctx},
+        {'B', config->d_embed},
+        {'T', config->n_type},
+        {'J', 2 * config->d_mlp},
         {'H', config->n_head},
         {'G', config->n_kv_head},
         {'E', config->d_head},
@@ -103,13 +112,16 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
 
 enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
 
-static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
+static enum need find_need(enum attn_weight_part part, const struct attn_config *config, int layer)
 {
     const bool has_positions = config->positions == ATTN_POSITIONS_LEARNED;
     const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
     const bool has_norm = config->norm != ATTN_NORM_NONE;
-    const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST;
-    const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE;
+    const bool is_sum = has_norm && config->norm_place == ATTN_NORM_SUM;
+    const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST && !is_sum;
+    const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE && !is_sum;
+    const bool is_bare = layer == 0 && config->begins_without_norm;
+    const bool has_head = config->head_act_fn;
     const bool has_mlp = config->d_mlp > 0, has_gate = has_mlp && config->has_gated_mlp;
     const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
     const bool is_mlp_post = is_post && has_mlp;
@@ -122,6 +134,8 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
                                          [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
                                          [OUTPUT] = {USED_IF_FOUND, NEEDED}};
 
+    if (config->is_encoder && !has_head && part == ATTN_PART_OUTPUT_FOUND)
+        return NOT_NEEDED; /* nothing is made of it without the head */
     switch (part) {
 #define PART_NEED(id, group, need, is_so)                                                          \
     case ATTN_PART_##id:                                                                           \
@@ -249,6 +263,23 @@ static void store_qkv(struct attn_block_weights *block, const struct attn_config
     }
 }
 
+/* The gate and mlp_in one after the other in a matrix [2F, D] or a vector [2F]. */
+static void store_gated(struct attn_block_weights *block, const struct attn_tensor *tensor)
+{
+    struct attn_linear *const maps[] = {&block->mlp_gate, &block->mlp_in};
+    const size_t n = tensor->shape[0] / 2;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (tensor->rank == 1) {
+            maps[i]->bias = vector_of(tensor, i * n, n);
+            continue;
+        }
+        maps[i]->weight = matrix_of(tensor, ATTN_WEIGHT_OUT_IN);
+        maps[i]->weight.data = vector_of(tensor, i * n * tensor->shape[1], n).data;
+        maps[i]->weight.n_col = maps[i]->weight.group = n;
+    }
+}
+
 static void store(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
                   const struct attn_tensor *tensor)
 {
@@ -277,6 +308,10 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     case ATTN_WEIGHT_QKV_ROWS:
         store_qkv(block, binder->config, rule->kind, tensor);
         break;
+    case ATTN_WEIGHT_GATED_ROWS:
+    case ATTN_WEIGHT_GATED_VECTOR:
+        store_gated(block, tensor);
+        break;
     }
 }
 
@@ -286,6 +321,7 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
 {
     const char *spelling = rule->name;
 
+    layer = (int)attn_config_weights_layer(binder->config, (size_t)layer);
     do {
         write_name(name, binder->prefix, spelling, layer);
         if (attn_tensor_files_find(binder->st, name, entry))
@@ -318,7 +354,7 @@ static bool is_of_all(enum attn_weight_kind kind)
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
                                   int layer, struct attn_error *err)
 {
-    const enum need need = find_need(rule->part, binder->config);
+    const enum need need = find_need(rule->part, binder->config, layer);
     struct attn_tensor_entry entry;
     const enum attn_weight_part part = rule->part;
     bool is_found;
@@ -364,12 +400,13 @@ static bool describe(const struct attn_config *config, bool with_biases,
     const char *prefix = family_of(config->model_type)->prefix;
     const bool is_bias =
         rule->part == ATTN_PART_MLP_BIAS_FOUND || rule->part == ATTN_PART_OUTPUT_BIAS_FOUND;
-    const enum need need = find_need(rule->part, config);
+    const enum need need = find_need(rule->part, config, layer);
 
     if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && with_biases))
         return false;
     *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(rule->shape)};
-    write_name(spec->name, prefix ? prefix : "", rule->name, layer);
+    write_name(spec->name, prefix ? prefix : "", rule->name,
+               (int)attn_config_weights_layer(config, (size_t)layer));
     for (int i = 0; i < spec->rank; i++)
         spec->shape[i] = dimension(rule->shape[i], config, layer);
     return true;
@@ -396,7 +433,8 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
     for (const struct attn_weight_rule *rule = rules; rule < first; rule++)
         *n += describe(config, with_biases, rule, 0, &list[*n]);
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (const struct attn_weight_rule *rule = first; rule < last; rule++)
+        for (const struct attn_weight_rule *rule = first;
+             rule < last && !attn_weights_are_shared(config, layer); rule++)
             *n += describe(config, with_biases, rule, (int)layer, &list[*n]);
     for (const struct attn_weight_rule *rule = last; rule < end; rule++)
         if (!is_in_layer(rule)) /* after them only buffers that are ignored */
@@ -410,7 +448,8 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 static bool has_tensor(const struct attn_family *family, const struct attn_weight_rule *rule,
                        const char *prefix, const struct attn_tensor_files *st)
 {
-    const struct binder binder = {.st = st, .family = family, .prefix = prefix};
+    struct attn_config config = {.n_layer = 1};
+    const struct binder binder = {.config = &config, .st = st, .family = family, .prefix = prefix};
     char name[ATTN_WEIGHT_NAME_SIZE];
 
     return find_tensor(&binder, rule, 0, name, NULL);
@@ -489,6 +528,14 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
         !has_output)
         config->output = ATTN_OUTPUT_NONE;
+    /* Nor has an encoder logits whose file lacks the head before it. */
+    for (size_t i = 0; i < family->n_rule; i++)
+        if (family->rules[i].part == ATTN_PART_HEAD && config->head_act_fn &&
+            !has_tensor(family, &family->rules[i], "", st)) {
+            config->head_act_fn = NULL;
+            config->output = ATTN_OUTPUT_NONE;
+            config->has_output_bias = false;
+        }
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
         return ATTN_NO_MEMORY;
@@ -508,16 +555,17 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
 /* --- packed copies ---------------------------------------------------------------------------- */
 
-/* Calls VISIT for every map. */
+/* Calls VISIT for every map, once for those that layers share. */
 static void visit_linears(struct attn_weights *weights, const struct attn_config *config,
                           void (*visit)(struct attn_linear *linear, void *context), void *context)
 {
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR && !attn_weights_are_shared(config, layer); i++)
             if (weights->blocks[layer].linears[i].weight.data)
                 visit(&weights->blocks[layer].linears[i], context);
-    if (weights->unembed.weight.data)
-        visit(&weights->unembed, context);
+    for (size_t i = 0; i < ATTN_MODEL_N_LINEAR; i++)
+        if (weights->linears[i].weight.data)
+            visit(&weights->linears[i], context);
 }
 
 static bool is_of_blocks(const struct attn_linear *linear)
@@ -584,9 +632,12 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     visit_linears(weights, config, plan_linear, &plan);
     /* The largest one first: while it is packed, its pages are in memory, too, but little else
      * is. */
-    pack_linears(&weights->unembed, 1, st, packing->pool);
+    pack_linears(weights->linears, ATTN_MODEL_N_LINEAR, st, packing->pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->pool);
+        if (attn_weights_are_shared(config, layer))
+            weights->blocks[layer] = weights->blocks[layer - 1];
+        else
+            pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->pool);
     weights->is_reused = true;
     return ATTN_OK;
 }
@@ -670,7 +721,7 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
         const struct attn_weight_rule *rule = find_rule(naming, entry.name, &layer);
         bool is_expected =
             rule && (layer == ATTN_NO_LAYER || (size_t)layer < config->n_layer) &&
-            (rule->part == ATTN_PART_IGNORED || find_need(rule->part, config) != NOT_NEEDED);
+            (rule->part == ATTN_PART_IGNORED || find_need(rule->part, config, layer) != NOT_NEEDED);
 
         if (rule && (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS))
             is_expected = is_expected && is_of_all(rule->kind) == is_fused;

@@ -20,7 +20,9 @@ struct attn_norm_weights {
     struct attn_vector w, b; /* [D]; of q and k [E], or [H*E] and [G*E] */
 };
 
-enum { ATTN_BLOCK_N_NORM = 6, ATTN_BLOCK_N_LINEAR = 7 };
+enum { ATTN_BLOCK_N_NORM = 8, ATTN_BLOCK_N_LINEAR = 7 };
+
+enum { ATTN_MODEL_N_LINEAR = 3 };
 
 /* Linear maps that a config lacks have no data. Both lists are for what is done to each alike. */
 struct attn_block_weights {
@@ -28,6 +30,7 @@ struct attn_block_weights {
         struct {
             struct attn_norm_weights ln1, ln2;           /* before attention, before the MLP */
             struct attn_norm_weights ln1_post, ln2_post; /* of what they add to the stream */
+            struct attn_norm_weights mid_norm, end_norm; /* of the stream, after each sum */
             struct attn_norm_weights q_norm, k_norm;
         };
         struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
@@ -59,14 +62,22 @@ static inline bool attn_block_linear_is_mlp(size_t linear)
 }
 
 struct attn_weights {
-    struct attn_tensor embed;            /* [V, D] */
-    struct attn_tensor positions;        /* [n_ctx, D]; data NULL: none */
+    struct attn_tensor embed;            /* [V, De] */
+    struct attn_tensor positions;        /* [first_position + n_ctx, De]; data NULL: none */
+    struct attn_tensor types;            /* [n_type, De]; data NULL: none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data NULL: none */
     struct attn_block_weights *blocks;   /* owns; [n_layer] */
-    struct attn_norm_weights ln_final;
-    struct attn_linear unembed; /* [D, V] */
-    struct attn_arena packed;   /* owns what attn_weights_pack made */
-    bool is_reused;             /* it was called, whatever it packed */
+    struct attn_norm_weights ln_embed, ln_final, ln_head;
+    union {
+        struct {
+            struct attn_linear unembed;   /* [De, V] */
+            struct attn_linear embed_map; /* [De, D] */
+            struct attn_linear head;      /* [D, De]: of an MLM head */
+        };
+        struct attn_linear linears[ATTN_MODEL_N_LINEAR]; /* of no block; the largest first */
+    };
+    struct attn_arena packed; /* owns what attn_weights_pack made */
+    bool is_reused;           /* it was called, whatever it packed */
 };
 
 enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
@@ -90,7 +101,8 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 /*
  * Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, which is its own or that of
  * GGUF, checks types and shapes, and fills WEIGHTS, which borrows ST. An own output matrix in the
- * file makes config->output ATTN_OUTPUT_OWN. Release it also after a failure.
+ * file makes config->output ATTN_OUTPUT_OWN; a file without the MLM head makes it ATTN_OUTPUT_NONE.
+ * Release it also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_family *family,
@@ -114,6 +126,9 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
 
 void attn_weights_release(struct attn_weights *weights);
 
+/* Whether LAYER has the weights of the layer before it. */
+bool attn_weights_are_shared(const struct attn_config *config, size_t layer);
+
 /* Whether NAMING has a rule for a tensor NAME, of any layer. */
 bool attn_weights_know(const struct attn_family *naming, const char *name);
 
@@ -127,9 +142,9 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            struct attn_error *err);
 
 /*
- * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the
- * layers), after a result was not finite: ATTN_FORMAT naming the first one, ATTN_OK when there is
- * none.
+ * Looks for a value that is not finite in the tensors that a file names by the number LAYER
+ * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the
+ * first one, ATTN_OK when there is none.
  */
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,

@@ -195,6 +195,16 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return add(arrays, array, sizeof(float), err);
 }
 
+/* Whether some token has another type than 0. */
+static bool has_types(const struct attn_labels *labels, size_t n)
+{
+    size_t p = 0;
+
+    while (labels->types && p < n && labels->types[p] == 0)
+        p++;
+    return labels->types && p < n;
+}
+
 /* TEXTS are for the caller to release. */
 static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
                                 struct attn_token_texts texts[2], struct attn_error *err)
@@ -211,6 +221,13 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
             return ATTN_NO_MEMORY;
         for (size_t p = 0; p < writer->n_position; p++)
             integers[p] = labels->ids[p];
+    }
+    if (has_types(labels, writer->n_position)) {
+        integers = add_integers(arrays, "types", writer->n_position, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t p = 0; p < writer->n_position; p++)
+            integers[p] = labels->types[p];
     }
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));

@@ -45,6 +45,7 @@ struct attn_labels {
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
+    const int32_t *types;   /* [n_position] token types, or NULL: all are 0 */
 };
 
 /* What a model expects after the prompt. */

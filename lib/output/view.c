@@ -191,7 +191,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     attn_buffer_release(&layers);
     ATTN_TRY(status);
     view->labels.selection = view->selection;
-    view->labels.ids = NULL;
+    view->labels.ids = view->labels.types = NULL;
     view->labels.tokens = view->positions.texts;
     view->labels.token_sizes = view->positions.sizes;
     view->labels.words = view->labels.source_words = NULL;

@@ -5,6 +5,7 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
+#include "run/mask.h"
 #include "run/position.h"
 #include "run/run_internal.h"
 
@@ -146,6 +147,11 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
         return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
+    if (answer->metric == ATTN_ANSWER_CE && attn_model_config(run->model)->is_encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' is of next tokens, and '%s' is an encoder, which "
+                              "predicts none",
+                              attn_quote_string(attn_model_name(run->model)).text);
     if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
         return attn_error_set(err, ATTN_INVALID,
                               "metric 'ce' needs tokens, and embeddings have none");
@@ -173,6 +179,19 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
     }
 }
 
+/* Whether a run itself answers at each of its queries. */
+static bool is_at_queries(const struct attn_run *run, const struct attn_answer_args *args)
+{
+    return run->request.predict.answer == args && run->request.selection.queries;
+}
+
+/* An encoder answers at its mask. */
+static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
+{
+    answer->has_place = true;
+    return attn_mask_find(answer->run, &answer->position, err);
+}
+
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
                              struct attn_answer *answer, struct attn_error *err)
 {
@@ -188,6 +207,8 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
         ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
+    else if (attn_model_config(run->model)->is_encoder && !is_at_queries(run, args))
+        ATTN_TRY(find_mask(answer, err));
     look_for_spaces(args, answer);
     return ATTN_OK;
 }

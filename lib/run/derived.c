@@ -277,14 +277,14 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_derivation *derivation = user;
-    const size_t n = attn_selection_dims(derivation->watched)->n_position;
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
 
     if (event->site == ATTN_SITE_RESID_PRE)
         ATTN_TRY(keep_resid(derivation, event, err));
     if (is_wanted(derivation, event->site, event->layer) &&
         wants_head(derivation->asked_by->selection, event))
         ATTN_TRY(attn_derivation_emit(derivation, event, err));
-    if (event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
+    if (event->site == attn_site_of_output(dims) && event->row0 + event->n_row == dims->n_position)
         ATTN_TRY(finish_layer(derivation, event->layer, err));
     return ATTN_OK;
 }
@@ -292,9 +292,9 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* Beside what was asked for, the ends of the layers, with all their rows. */
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
-    const attn_site_set ends =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_selection *asked = derivation->asked_by->selection;
+    const attn_site_set ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                               ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(asked)));
     char spec[32];
     int last;
 

@@ -24,6 +24,7 @@
 struct zeroing {
     const struct attn_derivation *derivation;
     int layer;
+    enum attn_site output;        /* of the layer */
     size_t n_row, n_key, d_model; /* n_row: rows up to the last query that is wanted */
     const float *base;            /* [T, D] resid_post, of the capture */
     float *values;                /* [G, n_key, d_value] owns; v, but for the key in hand */
@@ -76,11 +77,11 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* The layer as it is: v and resid_post. */
+/* The layer as it is: v and its output. */
 static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
-    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     const struct attn_derivation *derivation = zeroing->derivation;
+    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(zeroing->output);
     struct attn_again again = {.layer = zeroing->layer};
 
     ATTN_TRY(attn_derivation_select(derivation, sites, zeroing->layer, &zeroing->selection, err));
@@ -91,7 +92,7 @@ static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *e
         attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0, zeroing->n_row, err));
     attn_session_free(zeroing->session);
     zeroing->session = NULL;
-    zeroing->base = attn_capture_tensor(zeroing->kept, ATTN_SITE_RESID_POST, zeroing->layer);
+    zeroing->base = attn_capture_tensor(zeroing->kept, zeroing->output, zeroing->layer);
     return ATTN_OK;
 }
 
@@ -160,8 +161,7 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
     const struct attn_again again = {&trace, zeroing->layer, zeroing->edits,
                                      attn_selection_dims(zeroing->selection)->n_kv_head};
 
-    ATTN_TRY(
-        attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_POST), err));
+    ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(zeroing->output), err));
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
     if (has_steps) /* so that there is something to go back to */
         ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,
@@ -224,6 +224,7 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                               .layer = layer,
                               .n_row = attn_derivation_n_row(derivation, layer),
                               .n_key = attn_site_n_key(dims, layer),
+                              .output = attn_site_of_output(dims),
                               .d_model = dims->d_model};
     const enum attn_status status = zero_keys(&zeroing, err);
 

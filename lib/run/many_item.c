@@ -12,6 +12,7 @@
 #include "model/session_pack.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/mask.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
@@ -46,6 +47,13 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
 {
     const bool is_wanted = task->options.has_surprisal || task->options.has_logits;
 
+    if (task->options.has_surprisal && attn_model_config(task->host->model)->is_encoder) {
+        attn_error_set(err, ATTN_INVALID,
+                       "surprisal is that of next tokens, and '%s' is an encoder, which predicts "
+                       "none",
+                       attn_quote_string(attn_model_name(task->host->model)).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     if (!is_wanted || attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
@@ -122,6 +130,8 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         request.edits.n_steering = 0;
     request.predict.n_next = 0;
     request.predict.answer = NULL;
+    if (attn_model_config(task->host->model)->is_encoder)
+        request.predict.top = 0; /* each text has its own masks */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
@@ -307,6 +317,9 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
         return failure;
     item->position = item->run->text.n - 1;
+    if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
+        attn_mask_find(item->run, &item->position, err) != ATTN_OK)
+        return ATTN_RECORD_FAILURE_NO_FIT;
     if (!item->record.at ||
         attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)
         return ATTN_RECORD_FAILURE_NONE;
@@ -624,12 +637,63 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits =
-        attn_predict_is_asked(&run->request.predict) || pack->task->options.has_logits;
+        attn_predict_is_asked(&pack->task->request.predict) || pack->task->options.has_logits;
     options.trace = pack->task->watched ? &pack->trace : NULL;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
     status = attn_session_create(run->model, &options, &pack->session, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Rows of a pack whose logits are found together. */
+struct mask_rows {
+    size_t rows[ATTN_MANY_PACK_ROWS]; /* [n] counted over the pack */
+    size_t positions[ATTN_MANY_PACK_ROWS];
+    struct attn_many_item *items[ATTN_MANY_PACK_ROWS];
+    size_t n;
+    float *logits; /* [n_most_packed, V] owns */
+};
+
+static enum attn_status predict_rows(const struct attn_many_pack *pack,
+                                     const struct attn_prediction_args *args,
+                                     struct mask_rows *masks, struct attn_error *err)
+{
+    if (masks->n > 0)
+        ATTN_TRY(attn_session_logits_of(pack->session, masks->rows, masks->n, masks->logits, err));
+    for (size_t i = 0; i < masks->n; i++)
+        ATTN_TRY(attn_predict_more(args, masks->positions[i], masks->logits + i * args->n_vocab,
+                                   &masks->items[i]->result.predictions, err));
+    masks->n = 0;
+    return ATTN_OK;
+}
+
+/* Answers the question at the masks of each item. */
+static enum attn_status predict_masks(const struct attn_many_pack *pack,
+                                      const struct attn_prediction_args *args,
+                                      struct attn_error *err)
+{
+    const size_t n_most = pack->task->n_most_packed;
+    struct mask_rows masks = {.n = 0};
+    enum attn_status status = ATTN_OK;
+    size_t first = 0;
+
+    masks.logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *masks.logits, err);
+    if (!masks.logits)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row)
+        for (size_t at = 0; status == ATTN_OK && at < pack->items[i]->n_row; at++) {
+            if (!attn_selection_has_query(pack->items[i]->run->masks, at))
+                continue;
+            masks.rows[masks.n] = first + at;
+            masks.positions[masks.n] = at;
+            masks.items[masks.n++] = pack->items[i];
+            if (masks.n == n_most)
+                status = predict_rows(pack, args, &masks, err);
+        }
+    if (status == ATTN_OK)
+        status = predict_rows(pack, args, &masks, err);
+    attn_free(masks.logits);
+    return status;
 }
 
 /* Answers the question after the last position of each item. */
@@ -645,6 +709,8 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
 
     if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
+    if (attn_model_config(run->model)->is_encoder)
+        return predict_masks(pack, &args, err);
     logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
     if (!logits)
         return ATTN_NO_MEMORY;
@@ -687,6 +753,7 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
 
     for (size_t i = 0; i < pack->n; i++) {
         sequences[i].ids = pack->items[i]->run->text.ids;
+        sequences[i].types = pack->items[i]->run->text.types;
         sequences[i].n = pack->items[i]->n_row;
     }
     attn_session_reset(pack->session);

@@ -214,6 +214,28 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
+enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err)
+{
+    struct attn_predictions one = {0};
+    struct attn_candidate *both;
+
+    ATTN_TRY(attn_predict_last(args, position, logits, &one, err));
+    both = attn_alloc(found->n_top + one.n_top, sizeof *both, err);
+    if (both) {
+        if (found->n_top > 0)
+            memcpy(both, found->top, found->n_top * sizeof *both);
+        memcpy(both + found->n_top, one.top, one.n_top * sizeof *both);
+        attn_free(found->top);
+        found->top = both;
+        found->n_top += one.n_top;
+        found->has_positions = true;
+    }
+    attn_predictions_release(&one);
+    return both ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* --- Continuations --------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,
@@ -234,6 +256,33 @@ static enum attn_status log_probability(struct attn_session *session,
     return attn_session_rewind(session, n_text, err);
 }
 
+/* An encoder's: ln p of each, a token, at the chosen positions. */
+static enum attn_status find_at_positions(struct attn_session *session,
+                                          const struct attn_prediction_args *args,
+                                          struct attn_predictions *found, struct attn_error *err)
+{
+    const struct attn_continuations *continuations = args->continuations;
+    const size_t n_position = attn_session_n_position(session);
+    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
+    struct attn_continuation *next = found->next;
+    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t position = 0; status == ATTN_OK && position < n_position; position++) {
+        if (!attn_selection_has_query(args->positions, position))
+            continue;
+        status = attn_session_logits_at(session, position, 1, logits, err);
+        for (size_t i = 0; status == ATTN_OK && i < continuations->n; i++, next++) {
+            const int32_t id = continuations->encodings[i].ids[0];
+
+            next->position = position;
+            next->text = args->question->next[i];
+            next->log_probability = -attn_logits_surprisal(logits, args->n_vocab, id);
+        }
+    }
+    attn_free(logits);
+    return status;
+}
+
 /* Chosen positions come from the last to the first: each forgets what follows it. */
 static enum attn_status find_next(struct attn_session *session,
                                   const struct attn_prediction_args *args,
@@ -247,6 +296,8 @@ static enum attn_status find_next(struct attn_session *session,
     found->next = attn_alloc(found->n_next, sizeof *found->next, err);
     if (!found->next)
         return ATTN_NO_MEMORY;
+    if (args->is_encoder)
+        return find_at_positions(session, args, found, err);
     attn_session_end_trace(session);
     for (size_t end = attn_session_n_position(session); n_left > 0; end--) {
         if (args->positions && !attn_selection_has_query(args->positions, end - 1))

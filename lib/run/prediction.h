@@ -60,6 +60,7 @@ struct attn_prediction_args {
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
+    bool is_encoder; /* tokens are those at the positions, not after them; some are chosen */
     size_t n_vocab;
 };
 
@@ -72,6 +73,12 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
 /* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there is nothing else asked.
  * Likewise. */
 enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err);
+
+/* Adds the answer of `top` at POSITION, whose LOGITS these are, to *FOUND: an encoder's, of which
+ * there may be several. *FOUND stays the caller's. Likewise. */
+enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 

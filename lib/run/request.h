@@ -31,7 +31,9 @@ struct attn_input {
     const struct attn_ndarray *q, *k, *v;  /* [T, E], [H, T, E] or [B, H, T, E] each; the number of
                                               heads of k and v may divide that of q */
     const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
-    const void *later[4];                  /* here and below NULL: room for later fields */
+    const int32_t *types; /* [n_type] of the tokens, one for each of `ids`; NULL: 0 */
+    size_t n_type;
+    const void *later[2]; /* here and below NULL: room for later fields */
 };
 
 /* Parts of an attention. */

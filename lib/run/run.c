@@ -17,6 +17,7 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/intervention_internal.h"
+#include "run/mask.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/selection_internal.h"
@@ -149,6 +150,7 @@ static void set_labels(struct attn_run *run)
         .model = run->model ? attn_model_name(run->model) : NULL,
         .axes = run->model ? NULL : &run->axes,
         .ids = run->text.ids,
+        .types = run->text.types,
         .tokens = run->text.tokens.bytes,
         .token_sizes = run->text.tokens.sizes,
         .source_tokens = run->source.tokens.bytes,
@@ -183,6 +185,43 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .tokens = run->text.tokens.bytes,
                                          .token_sizes = run->text.tokens.sizes,
                                          .n_token = run->text.n};
+}
+
+/* Whether next tokens are asked for after chosen positions, which may be all. */
+static bool has_chosen_positions(const struct attn_run *run)
+{
+    return attn_predict_is_asked(&run->request.predict) &&
+           (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
+}
+
+/* Where an encoder predicts: at chosen positions, or at the masks; a continuation is one token at
+ * one of them. */
+static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_predict *predict = &run->request.predict;
+    const bool is_asked = predict->top > 0 || predict->n_next > 0;
+    size_t n;
+
+    if (!attn_model_config(run->model)->is_encoder || !is_asked)
+        return ATTN_OK;
+    if (!has_chosen_positions(run))
+        ATTN_TRY(attn_masks_select(run, &run->masks, err));
+    n = attn_selection_n_query(run->masks ? run->masks : run->selection);
+    for (size_t i = 0; i < run->continuations.n; i++)
+        if (run->continuations.encodings[i].n != 1) {
+            attn_error_set(err, ATTN_INVALID,
+                           "`next` '%s' is %zu tokens, an encoder predicts one at a position",
+                           attn_quote_string(predict->next[i]).text,
+                           run->continuations.encodings[i].n);
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        }
+    if (predict->n_next == 0 || n == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`next` is asked at %zu positions, an encoder answers at one: a mask, or "
+                   "`queries`",
+                   n);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* The metric that is asked for: of one run, after one position. */
@@ -231,7 +270,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(read_input(run, err));
     ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
                                        &run->attention, err));
-    if (run->continuations.n_more > 0)
+    if (run->continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
     ATTN_TRY(number_queries(run, err));
     dims = attn_config_dims(config, run->text.n);
@@ -241,6 +280,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_gradient_prepare(run, err));
     dims.sites |= attn_gradient_sites_of(run, dims.sites);
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
+    ATTN_TRY(find_masks(run, err));
     ATTN_TRY(attn_gradient_find_goal(run, err));
     ATTN_TRY(find_answer(run, err));
     look_for_spaces(run);
@@ -342,8 +382,8 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_is_known(request->input.later, "input", err) &&
-                   attn_is_known(request->source.later, "source", err) &&
+    return attn_rest_is_known(request->input.later, 2, "input", err) &&
+                   attn_rest_is_known(request->source.later, 2, "source", err) &&
                    attn_is_known(request->reading.later, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
@@ -452,6 +492,7 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->edit_links);
     attn_free(run->means);
     attn_selection_free(run->chosen);
+    attn_selection_free(run->masks);
     attn_layer_attention_release(&run->attention);
     attn_continuations_release(&run->continuations);
     attn_sequence_release(&run->text);
@@ -516,13 +557,6 @@ static double count_multiply_adds(const struct attn_run *run)
     return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
 }
 
-/* Whether next tokens are asked for after chosen positions, which may be all. */
-static bool has_chosen_positions(const struct attn_run *run)
-{
-    return attn_predict_is_asked(&run->request.predict) &&
-           (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
-}
-
 struct attn_session_options attn_run_session_options(const struct attn_run *run)
 {
     const struct attn_host_options *host = &run->host->options;
@@ -568,9 +602,7 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
 static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
                              struct attn_error *err)
 {
-    enum attn_status status =
-        run->text.rows ? attn_session_feed_embeddings(session, run->text.rows, run->text.n, err)
-                       : attn_session_feed(session, run->text.ids, run->text.n, err);
+    enum attn_status status = attn_sequence_feed(&run->text, session, err);
 
     if (status == ATTN_OK) /* after the last time that the session looked */
         status = attn_host_check_canceled(run->host, err);
@@ -602,7 +634,8 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .continuations = &run->continuations,
         .answer = run->request.predict.answer ? &run->answer : NULL,
         .tokenizer = run->tokenizer,
-        .positions = has_chosen_positions(run) ? run->selection : NULL,
+        .positions = has_chosen_positions(run) ? run->selection : run->masks,
+        .is_encoder = attn_model_config(run->model)->is_encoder,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))

@@ -58,6 +58,7 @@ struct attn_run {
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
+    struct attn_selection *masks;           /* owns; where an encoder predicts by itself; or NULL */
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
     size_t n_edit;

@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
+#include "model/model_internal.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
@@ -107,6 +108,20 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
     return ATTN_OK;
 }
 
+/* The types of the tokens of INPUT, which has ids. */
+static enum attn_status take_types(const struct attn_input *input, const struct attn_model *model,
+                                   struct attn_sequence *sequence, struct attn_error *err)
+{
+    if (!input->types)
+        return ATTN_OK;
+    if (!input->ids || input->n_type != input->n_id)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` has %zu items, expected one for each of %zu `ids`",
+                              input->n_type, input->ids ? input->n_id : (size_t)0);
+    sequence->types = input->types;
+    return attn_model_check_types(model, input->types, input->n_type, err);
+}
+
 static enum attn_status read_sequence(const struct attn_request *request,
                                       const struct attn_model *model,
                                       const struct attn_tokenizer *tokenizer,
@@ -116,7 +131,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
 
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
-        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
+        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,
                              model, "", err));
         sequence->rows = input->embeddings->data;
         sequence->name = input->embeddings->name;
@@ -127,6 +142,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
     } else {
         ATTN_TRY(encode(request, input, tokenizer, sequence, err));
     }
+    ATTN_TRY(take_types(input, model, sequence, err));
     ATTN_TRY(check_length(request, sequence->n, model, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
@@ -141,6 +157,14 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
 {
     return attn_error_at(read_sequence(request, model, tokenizer, sequence, err), ATTN_STAGE_INPUT,
                          err);
+}
+
+enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
+                                    struct attn_session *session, struct attn_error *err)
+{
+    return sequence->rows
+               ? attn_session_feed_embeddings(session, sequence->rows, sequence->n, err)
+               : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
 }
 
 enum attn_status attn_sequence_encode(const struct attn_request *request,

@@ -5,6 +5,7 @@
 #ifndef ATTN_RUN_SEQUENCE_H
 #define ATTN_RUN_SEQUENCE_H
 
+#include "model/session.h"
 #include "run/host.h"
 #include "run/request.h"
 
@@ -24,6 +25,7 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 struct attn_sequence {
     size_t n;                      /* tokens or rows; 0: there is none */
     const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
+    const int32_t *types;          /* [n], of ids; NULL: all are 0 */
     const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
@@ -45,6 +47,10 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                                     const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
+
+/* Feeds SEQUENCE to a session that was fed nothing. */
+enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
+                                    struct attn_session *session, struct attn_error *err);
 
 /* The tokens of REQUEST's text, however many. Stage ATTN_STAGE_INPUT. */
 enum attn_status attn_sequence_encode(const struct attn_request *request,

@@ -34,6 +34,18 @@ const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #undef SITE_PLACE
 };
 
+enum place {
+#define SITE_PLACE_NUMBER(id, ...) PLACE_##id,
+    ATTN_SITE_MAP(SITE_PLACE_NUMBER)
+#undef SITE_PLACE_NUMBER
+};
+
+static const unsigned char places[ATTN_N_SITE] = {
+#define SITE_ITS_PLACE(id, ...) [ATTN_SITE_##id] = PLACE_##id,
+    ATTN_SITE_MAP(SITE_ITS_PLACE)
+#undef SITE_ITS_PLACE
+};
+
 static const struct {
     enum attn_site site, gradient;
 } gradients[] = {
@@ -47,13 +59,14 @@ static const struct {
     enum attn_site site;
 } aliases[] = {{"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}};
 
+int attn_site_place(enum attn_site site)
+{
+    return places[site];
+}
+
 bool attn_site_is_before(enum attn_site a, enum attn_site b)
 {
-    int place = 0;
-
-    while (attn_site_order[place] != a && attn_site_order[place] != b)
-        place++;
-    return a != b && attn_site_order[place] == a;
+    return places[a] < places[b];
 }
 
 const char *attn_site_name(enum attn_site site)
@@ -145,7 +158,9 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     case 'E':
         return last[1] == 'v' ? dims->d_value : dims->d_head;
     case 'D':
-        return last[1] == 'o' && dims->d_out > 0 ? dims->d_out : dims->d_model;
+        if (last[1] == 'o' && dims->d_out > 0)
+            return dims->d_out;
+        return last[1] == 'e' && dims->d_embed > 0 ? dims->d_embed : dims->d_model;
     case 'F':
         return dims->d_mlp;
     case 'V':
@@ -162,6 +177,13 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
     if (layout == ATTN_LAYOUT_QUERY)
         return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
     return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
+}
+
+enum attn_site attn_site_of_output(const struct attn_dims *dims)
+{
+    return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)) != 0
+               ? ATTN_SITE_NORMALIZED_RESID_POST
+               : ATTN_SITE_RESID_POST;
 }
 
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)

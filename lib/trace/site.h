@@ -5,6 +5,7 @@
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  *             Do  d_out, the width of attn_out, which is d_model but in a model of one map
+ *             De  d_embed, the width of the embedding, which is d_model but where it is narrow
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
@@ -42,12 +43,16 @@ enum attn_site_layout {
  * output projection, and the norm after it, make of z. mlp_pre and mlp_post stand before and after
  * the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
  *
+ * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
+ * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
+ * what the output matrix of an encoder reads.
+ *
  * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
  * session has none of them, and nothing can be edited there. So are gradients, which come when all
  * layers have been (run/gradient.h), from the last layer to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
-    X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T D")                                       \
+    X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
     X(RESID_PRE, 1, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                           \
     X(Q, 2, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                             \
     X(K, 3, "k", "attn.hook_k", LAYER, KEY, "S G E")                                               \
@@ -62,11 +67,15 @@ enum attn_site_layout {
     X(Z, 12, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                           \
     X(ATTN_OUT, 13, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                            \
     X(RESID_MID, 14, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                          \
+    X(NORMALIZED_RESID_MID, 47, "normalized_resid_mid", "hook_normalized_resid_mid", LAYER,        \
+      VECTOR, "T D")                                                                               \
     X(MLP_PRE, 15, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                \
     X(MLP_PRE_LINEAR, 16, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")           \
     X(MLP_POST, 17, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                             \
     X(MLP_OUT, 18, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                \
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
+    X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \
+      VECTOR, "T D")                                                                               \
     X(ROLLOUT, 20, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                               \
     X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \
@@ -74,6 +83,7 @@ enum attn_site_layout {
     X(PATTERN_X_GRAD, 25, "pattern_x_grad", "attn.hook_pattern_x_grad", DERIVED, MATRIX, "H T S")  \
     X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
     X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
+    X(MLM_HEAD, 49, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")                 \
     X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
     ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
@@ -98,10 +108,11 @@ typedef uint64_t attn_site_set;
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
-    size_t d_out;         /* width of attn_out; 0: d_model */
-    size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
-    size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
-    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
+    size_t d_out;      /* width of attn_out; 0: d_model */
+    size_t d_embed;    /* width of the embedding, and of what the output matrix reads; 0: d_model */
+    size_t n_position; /* positions of the run, T = S in layers that attend to themselves */
+    size_t n_rank;     /* R, projected keys of low-rank attention; 0: there is none */
+    size_t n_source;   /* rows of the source, S in layers that attend to it; 0: there is none */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };

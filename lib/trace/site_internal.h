@@ -8,7 +8,8 @@
  * numbers are. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
-/* Whether A comes before B in it. */
+/* The place of SITE in it, and whether A comes before B. */
+int attn_site_place(enum attn_site site);
 bool attn_site_is_before(enum attn_site a, enum attn_site b);
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
@@ -31,6 +32,9 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 /* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where
  * positions are rotary, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
+
+/* The output of a block, which the next one reads: resid_post, or that normalized. */
+enum attn_site attn_site_of_output(const struct attn_dims *dims);
 
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);

@@ -172,22 +172,47 @@ static void assert_complete(const struct attn_recording *recording)
     }
 }
 
+/* A session with OPTIONS for RECORDING, which holds nothing. */
+static enum attn_status start(struct attn_recording *recording, const struct attn_model *model,
+                              const struct attn_session_options *options,
+                              struct attn_session **session, struct attn_error *err)
+{
+    struct attn_session_options own = *options;
+
+    own.n_max = recording->dims.n_position;
+    own.trace = &recording->trace;
+    for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
+        fill(&recording->records[i], (enum attn_site)(i % ATTN_N_SITE));
+    }
+    return attn_session_create(model, &own, session, err);
+}
+
+enum attn_status attn_recording_run_types(struct attn_recording *recording,
+                                          const struct attn_model *model,
+                                          const struct attn_session_options *options,
+                                          const int32_t *ids, const int32_t *types,
+                                          struct attn_error *err)
+{
+    struct attn_session *session = NULL;
+    enum attn_status status = start(recording, model, options, &session, err);
+
+    if (status == ATTN_OK)
+        status = attn_session_feed_types(session, ids, types, recording->dims.n_position, err);
+    attn_session_free(session);
+    if (status == ATTN_OK)
+        assert_complete(recording);
+    return status;
+}
+
 enum attn_status attn_recording_run(struct attn_recording *recording,
                                     const struct attn_model *model,
                                     const struct attn_session_options *options, const int32_t *ids,
                                     size_t step, struct attn_error *err)
 {
-    struct attn_session_options own = *options;
     struct attn_session *session;
     size_t n = recording->dims.n_position;
-    enum attn_status status;
+    enum attn_status status = start(recording, model, options, &session, err);
 
-    own.n_max = n;
-    own.trace = &recording->trace;
-    for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
-        fill(&recording->records[i], (enum attn_site)(i % ATTN_N_SITE));
-    }
-    status = attn_session_create(model, &own, &session, err);
     if (status != ATTN_OK)
         return status;
     for (size_t i = 0; i < n && status == ATTN_OK; i += step)

@@ -62,6 +62,13 @@ enum attn_status attn_recording_run(struct attn_recording *recording,
                                     const struct attn_session_options *options, const int32_t *ids,
                                     size_t step, struct attn_error *err);
 
+/* The same in one feed, of tokens of TYPES; NULL: all are 0. */
+enum attn_status attn_recording_run_types(struct attn_recording *recording,
+                                          const struct attn_model *model,
+                                          const struct attn_session_options *options,
+                                          const int32_t *ids, const int32_t *types,
+                                          struct attn_error *err);
+
 /* Fails the current test unless both hold the same bits in every site; WHAT names the comparison.
  */
 void attn_assert_same_recording(const char *what, const struct attn_recording *actual,

@@ -1,10 +1,11 @@
 /*
  * test_family_fixtures.c - every tensor of the small models in tests/fixtures/family-*, one or more
- * a family, against float64.
+ * a family, and of the encoders in encoders.tar, against float64.
  *
  * Each prompt has its own bounds: 4 times what transformers' float32 is off, and 1e-6 of the
  * largest value. The table at the end shows the largest differences as shares of their bounds.
  */
+#include "tests/support/encoders.h"
 #include "tests/support/expected.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
@@ -51,6 +52,8 @@ static enum bound bound_of(enum attn_site site)
     case ATTN_SITE_RESID_PRE:
     case ATTN_SITE_RESID_MID:
     case ATTN_SITE_RESID_POST:
+    case ATTN_SITE_NORMALIZED_RESID_MID:
+    case ATTN_SITE_NORMALIZED_RESID_POST:
         return RESIDUAL;
     case ATTN_SITE_LN_FINAL:
         return FINAL;
@@ -126,7 +129,7 @@ static size_t count_sites(const struct attn_dims *dims)
 static void compare(const char *folder, const struct attn_recording *recording,
                     struct outcome *outcome)
 {
-    char path[256];
+    char path[ATTN_ENCODER_PATH_SIZE + 64];
     struct attn_npy bounds;
     size_t n_site;
 
@@ -143,49 +146,49 @@ static void compare(const char *folder, const struct attn_recording *recording,
         "'%s' has %zu sites, the model %zu", folder, n_site, count_sites(&recording->dims));
 }
 
+static bool has_file(const char *path)
+{
+    struct attn_npy file;
+
+    if (!attn_npy_read(path, &file))
+        return false;
+    attn_npy_release(&file);
+    return true;
+}
+
 static void run_prompt(const struct attn_model *model, const char *folder, struct outcome *outcome)
 {
     struct attn_error err = {0};
     struct attn_recording recording;
-    char path[256];
+    char path[ATTN_ENCODER_PATH_SIZE + 64];
     size_t n;
-    int32_t *ids;
+    int32_t *ids, *types;
 
+    snprintf(path, sizeof path, "%s/types.npy", folder);
+    types = has_file(path) ? attn_npy_read_ids(path, &n) : NULL;
     snprintf(path, sizeof path, "%s/ids.npy", folder);
     ids = attn_npy_read_ids(path, &n);
     attn_recording_init(&recording, attn_model_config(model), n);
-    if (attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n, &err) ==
-        ATTN_OK)
+    if (attn_recording_run_types(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, types,
+                                 &err) == ATTN_OK)
         compare(folder, &recording, outcome);
     else
         snprintf(outcome->first, sizeof outcome->first, "%.190s", err.message);
     outcome->has_failed = outcome->has_failed || err.status != ATTN_OK;
     attn_recording_release(&recording);
+    free(types);
     free(ids);
 }
 
-static bool has_prompt(const char *folder)
-{
-    struct attn_npy ids;
-    char path[256];
-
-    snprintf(path, sizeof path, "%s/ids.npy", folder);
-    if (!attn_npy_read(path, &ids))
-        return false;
-    attn_npy_release(&ids);
-    return true;
-}
-
 /* One line a prompt; returns how many were wrong. */
-static int run_model(const char *name)
+static int run_model(const char *name, const char *directory)
 {
-    char directory[128], folder[160];
+    char folder[ATTN_ENCODER_PATH_SIZE + 32], path[ATTN_ENCODER_PATH_SIZE + 64];
     const struct attn_source source = {.directory = directory};
     struct attn_model *model = NULL;
     struct attn_error err = {0};
     int n_failed = 0;
 
-    snprintf(directory, sizeof directory, "tests/fixtures/family-%s", name);
     if (attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) != ATTN_OK) {
         printf("%-22s %s\n", name, err.message);
         return 1;
@@ -194,7 +197,8 @@ static int run_model(const char *name)
         struct outcome outcome = {0};
 
         snprintf(folder, sizeof folder, "%s/expected.npz/%d", directory, k);
-        if (!has_prompt(folder))
+        snprintf(path, sizeof path, "%s/ids.npy", folder);
+        if (!has_file(path))
             break;
         run_prompt(model, folder, &outcome);
         printf("%-22s %6d %8.2f %8.2f %8.2f %8.2f %8.2f  %s\n", name, k, outcome.worst[PATTERN],
@@ -208,13 +212,23 @@ static int run_model(const char *name)
 
 START_TEST(every_tensor_is_that_of_float64)
 {
+    static const char *const encoders[ATTN_N_ENCODER] = {ATTN_ENCODERS};
+    char directory[ATTN_ENCODER_PATH_SIZE];
     int n_failed = 0;
 
     printf("largest differences from float64 as shares of what is allowed\n"
            "%-22s %6s %8s %8s %8s %8s %8s\n",
            "fixture", "prompt", "pattern", "residual", "final", "logits", "other");
-    for (int i = 0; i < N_NAME; i++)
-        n_failed += run_model(names[i]);
+    for (int i = 0; i < N_NAME; i++) {
+        snprintf(directory, sizeof directory, "tests/fixtures/family-%s", names[i]);
+        n_failed += run_model(names[i], directory);
+    }
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        attn_encoder_path(encoders[i], directory);
+        n_failed += run_model(encoders[i], directory);
+    }
+    attn_encoders_remove();
     fflush(stdout);
     ck_assert_msg(n_failed == 0, "%d prompts differ, see the table", n_failed);
 }

@@ -102,7 +102,7 @@ START_TEST(holds_every_tensor_in_a_file_of_its_own)
                 ck_assert_site(site, attn_site_is_in_layer(site) ? layer : ATTN_NO_LAYER);
         ck_assert_int_eq(access("d/ids.npy", R_OK), 0);
         ck_assert_int_eq(access("d/tokens.npy", R_OK), 0);
-        ck_assert_int_eq(remove_files(), 2 + 6 + 2 * (ATTN_N_SITE - 6));
+        ck_assert_int_eq(remove_files(), 2 + 7 + 2 * (ATTN_N_SITE - 7));
     }
     tear_down();
 }

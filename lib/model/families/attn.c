@@ -85,7 +85,7 @@ static enum attn_status read_some_sizes(const struct attn_json *json, struct att
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
         size_t *size, before;
 
-        if (field->type != ATTN_CONFIG_SIZE)
+        if (field->type != ATTN_CONFIG_SIZE || !field->key)
             continue;
         size = (void *)((char *)config + field->offset);
         before = *size;
@@ -225,7 +225,7 @@ static enum attn_status read_config(const struct attn_json *json,
     ATTN_TRY(read_switches(json, config, &attention, err));
     ATTN_TRY(refuse_parts(json, config, err));
     ATTN_TRY(attn_json_get_string(json, root, "act_fn", &activation, err));
-    ATTN_TRY(attn_config_set_activation(json, config, "act_fn", activation, err));
+    ATTN_TRY(attn_config_set_activation(json, &config->act_fn, "act_fn", activation, err));
     ATTN_TRY(attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err));
     config->norm_eps = (float)norm_eps;
     ATTN_TRY(attn_config_allocate_layers(config, layers, &attention, err));

@@ -81,17 +81,20 @@ ATTN_SITE_PATTERN_LOWRANK = 11
 ATTN_SITE_Z = 12
 ATTN_SITE_ATTN_OUT = 13
 ATTN_SITE_RESID_MID = 14
+ATTN_SITE_NORMALIZED_RESID_MID = 47
 ATTN_SITE_MLP_PRE = 15
 ATTN_SITE_MLP_PRE_LINEAR = 16
 ATTN_SITE_MLP_POST = 17
 ATTN_SITE_MLP_OUT = 18
 ATTN_SITE_RESID_POST = 19
+ATTN_SITE_NORMALIZED_RESID_POST = 48
 ATTN_SITE_ROLLOUT = 20
 ATTN_SITE_WEIGHTED_PATTERN = 21
 ATTN_SITE_VALUE_ZEROING = 22
 ATTN_SITE_PATTERN_X_GRAD = 25
 ATTN_SITE_RELEVANCE = 26
 ATTN_SITE_LN_FINAL = 23
+ATTN_SITE_MLM_HEAD = 49
 ATTN_SITE_LOGITS = 24
 ATTN_SITE_EMBED_GRAD = 27
 ATTN_SITE_RESID_PRE_GRAD = 28
@@ -113,7 +116,7 @@ ATTN_SITE_MLP_OUT_GRAD = 43
 ATTN_SITE_RESID_POST_GRAD = 44
 ATTN_SITE_LN_FINAL_GRAD = 45
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 47
+ATTN_N_SITE = 50
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -136,9 +139,11 @@ ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
 ATTN_NORM_RMSNORM_PLUS_ONE = 3
+ATTN_NORM_LAYERNORM_NO_BIAS = 4
 ATTN_NORM_PRE = 0
 ATTN_NORM_POST = 1
 ATTN_NORM_AROUND = 2
+ATTN_NORM_SUM = 3
 ATTN_QK_NORM_NONE = 0
 ATTN_QK_NORM_PER_HEAD = 1
 ATTN_QK_NORM_ALL_HEADS = 2
@@ -271,7 +276,10 @@ ATTN_MEASURE_N_DUPLICATE = 10
 ATTN_MEASURE_N_INDUCTION = 11
 ATTN_MEASURE_PUNCTUATION = 12
 ATTN_MEASURE_N_PUNCTUATION = 13
-ATTN_N_MEASURE = 14
+ATTN_MEASURE_NEXT = 14
+ATTN_MEASURE_SEPARATOR = 15
+ATTN_MEASURE_N_SEPARATOR = 16
+ATTN_N_MEASURE = 17
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_ABLATE_HEADS = 0
@@ -877,6 +885,7 @@ attn_dims._fields_ = [
     ("d_mlp", c_size_t),
     ("n_vocab", c_size_t),
     ("d_out", c_size_t),
+    ("d_embed", c_size_t),
     ("n_position", c_size_t),
     ("n_rank", c_size_t),
     ("n_source", c_size_t),
@@ -937,6 +946,12 @@ attn_config._fields_ = [
     ("d_mlp", c_size_t),
     ("n_ctx", c_size_t),
     ("n_vocab", c_size_t),
+    ("is_encoder", c_bool),
+    ("d_embed", c_size_t),
+    ("has_embed_map", c_bool),
+    ("has_embed_norm", c_bool),
+    ("n_type", c_size_t),
+    ("first_position", c_size_t),
     ("embed_scale", c_double),
     ("is_cross", POINTER(c_bool)),
     ("d_source", c_size_t),
@@ -945,6 +960,7 @@ attn_config._fields_ = [
     ("norm", c_int),
     ("norm_place", c_int),
     ("norm_eps", c_float),
+    ("begins_without_norm", c_bool),
     ("has_single_norm", c_bool),
     ("has_final_norm", c_bool),
     ("qk_norm", c_int),
@@ -958,7 +974,10 @@ attn_config._fields_ = [
     ("has_out_bias", c_bool),
     ("has_mlp_bias", c_bool),
     ("has_residual", c_bool),
+    ("n_group", c_size_t),
     ("has_parallel_residual", c_bool),
+    ("head_act_fn", c_char_p),
+    ("has_head_bias", c_bool),
     ("output", c_int),
     ("has_output_bias", c_bool),
     ("logits_cap", c_double),
@@ -1112,6 +1131,7 @@ attn_labels._fields_ = [
     ("n_option", c_size_t),
     ("n_front", c_size_t),
     ("n_back", c_size_t),
+    ("types", POINTER(c_int32)),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1173,7 +1193,9 @@ attn_input._fields_ = [
     ("k", POINTER(attn_ndarray)),
     ("v", POINTER(attn_ndarray)),
     ("scores", POINTER(attn_ndarray)),
-    ("later", c_void_p * 4),
+    ("types", POINTER(c_int32)),
+    ("n_type", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1874,6 +1896,7 @@ attn_session_sequence._fields_ = [
     ("n", c_size_t),
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
+    ("types", POINTER(c_int32)),
 ]
 attn_edge._fields_ = [
     ("key", c_int32),
@@ -2165,6 +2188,7 @@ FUNCTIONS = {
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),

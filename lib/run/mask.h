@@ -1,0 +1,28 @@
+/*
+ * mask.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>. For
+ * the files of this layer and above.
+ */
+#ifndef ATTN_RUN_MASK_H
+#define ATTN_RUN_MASK_H
+
+#include "run/run_internal.h"
+
+/* Whether ID is the mask token: a special token that is called so. TOKENIZER may be NULL: no. */
+bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
+bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
+
+/* The mask token of HOST's tokenizer as a word of a list of positions; without one BERT's. */
+const char *attn_mask_name(const struct attn_host *host);
+
+/* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at
+ * the stage of options, when there are none. */
+enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
+                                   struct attn_error *err);
+
+/* The position of the only mask token. Likewise when there is none, or more than one. */
+enum attn_status attn_mask_find(const struct attn_run *run, size_t *position,
+                                struct attn_error *err);
+
+#endif

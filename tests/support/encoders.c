@@ -1,0 +1,48 @@
+/* encoders.c - see encoders.h. */
+#include "tests/support/encoders.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[4096];
+
+void attn_encoders_unpack(void)
+{
+    const char *base = getenv("TMPDIR");
+    char command[ATTN_ENCODER_PATH_SIZE];
+
+    snprintf(folder, sizeof folder - 64, "%s/attn-test-XXXXXX", base ? base : P_tmpdir);
+    ck_assert_msg(mkdtemp(folder) != NULL, "%s: %s", folder, strerror(errno));
+    snprintf(command, sizeof command, "tar -xf tests/fixtures/encoders.tar -C '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+void attn_encoders_remove(void)
+{
+    char command[ATTN_ENCODER_PATH_SIZE];
+
+    snprintf(command, sizeof command, "rm -rf -- '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+void attn_encoder_path(const char *member, char path[ATTN_ENCODER_PATH_SIZE])
+{
+    snprintf(path, ATTN_ENCODER_PATH_SIZE, "%s/%s", folder, member);
+}
+
+struct attn_model *attn_encoder_open(const char *name)
+{
+    char directory[ATTN_ENCODER_PATH_SIZE];
+    const struct attn_source source = {.directory = directory};
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+
+    attn_encoder_path(name, directory);
+    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
+                  "%s", err.message);
+    return model;
+}

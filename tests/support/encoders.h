@@ -1,0 +1,27 @@
+/*
+ * encoders.h - the encoders of tests/fixtures/encoders.tar, in a folder of their own.
+ *
+ *     attn_encoders_unpack();
+ *     model = attn_encoder_open("bert"); // with bert/config.json, bert/model.safetensors
+ *     attn_encoder_path("bert/expected.npz/0/ids.npy", path);
+ *     attn_encoders_remove();
+ */
+#ifndef ATTN_TESTS_ENCODERS_H
+#define ATTN_TESTS_ENCODERS_H
+
+#include "attn.h"
+
+#define ATTN_ENCODERS                                                                              \
+    "bert", "bert-old", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert"
+
+enum { ATTN_N_ENCODER = 8, ATTN_ENCODER_PATH_SIZE = 4300 };
+
+void attn_encoders_unpack(void);
+void attn_encoders_remove(void);
+
+void attn_encoder_path(const char *member, char path[ATTN_ENCODER_PATH_SIZE]);
+
+/* Fails the current test when it cannot be opened. */
+struct attn_model *attn_encoder_open(const char *name);
+
+#endif

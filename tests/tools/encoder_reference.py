@@ -1,0 +1,187 @@
+"""Every tensor of an encoder's forward pass in float64, from its config.json and model.safetensors.
+
+Written from the equations, not from the tool: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, ModernBERT. Names of
+tensors are those of transformers, with gamma and beta, with or without the prefix. Angles of rotary positions
+are float32, as transformers makes them.
+"""
+
+import json
+import math
+import pathlib
+
+import numpy as np
+from safetensors.numpy import load_file
+
+DEFAULTS = {"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+            "hidden_act": "gelu", "layer_norm_eps": 1e-12, "type_vocab_size": 2}
+HEADS = {"bert": ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
+                  "cls.predictions.decoder", "cls.predictions.bias"),
+         "roberta": ("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias"),
+         "distilbert": ("vocab_transform", "vocab_layer_norm", "vocab_projector", None),
+         "electra": ("generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head", None),
+         "albert": ("predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias"),
+         "modernbert": ("head.dense", "head.norm", "decoder", None)}
+ERF = np.vectorize(math.erf, otypes=[float])
+
+
+def act(name, x):
+    return {"gelu": lambda: 0.5 * x * (1 + ERF(x / math.sqrt(2))),
+            "gelu_new": lambda: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+            "relu": lambda: np.maximum(x, 0), "silu": lambda: x / (1 + np.exp(-x))}[name]()
+
+
+class Weights:
+    def __init__(self, path, prefix):
+        self.all = {name: x.astype(np.float64) for name, x in load_file(path).items()}
+        self.prefix = prefix if any(name.startswith(prefix) for name in self.all) else ""
+
+    def find(self, name):
+        for spelling in (name, name.replace(".weight", ".gamma").replace(".bias", ".beta")):
+            for full in (self.prefix + spelling, spelling):
+                if full in self.all:
+                    return self.all[full]
+        return None
+
+    def linear(self, name, x):
+        bias = self.find(name + ".bias")
+        y = x @ self.find(name + ".weight").T
+        return y if bias is None else y + bias
+
+    def norm(self, name, x, eps):
+        centred = x - x.mean(-1, keepdims=True)
+        bias = self.find(name + ".bias")
+        y = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps) * self.find(name + ".weight")
+        return y if bias is None else y + bias
+
+
+def attend(sites, at, q, k, v, allowed):
+    """z [T, D] of q, k, v [T, H, E], where ALLOWED [T, T]; keeps what is made on the way."""
+    qk = np.einsum("thd,shd->hts", q, k)
+    scores = np.where(allowed, qk / math.sqrt(q.shape[-1]), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    pattern = weights / weights.sum(-1, keepdims=True)
+    z = np.einsum("hts,shd->thd", pattern, v)
+    sites |= {at + "hook_qk": qk, at + "hook_attn_scores": scores, at + "hook_pattern": pattern, at + "hook_z": z}
+    return z.reshape(len(z), -1)
+
+
+def head(sites, w, config, family, x, eps, activation):
+    dense, norm, matrix, bias = HEADS[family]
+    if w.find(dense + ".weight") is None:
+        return sites
+    sites["mlm_head.hook_normalized"] = y = w.norm(norm, act(activation, w.linear(dense, x)), eps)
+    own = w.find(matrix + ".weight")
+    embed = w.find("embeddings.tok_embeddings.weight" if family == "modernbert" else "embeddings.word_embeddings.weight")
+    logits = y @ (embed if own is None else own).T
+    b = w.find(matrix + ".bias")
+    b = w.find(bias) if b is None and bias else b
+    sites["logits"] = logits if b is None else logits + b
+    return sites
+
+
+def bert(config, w, family, ids, types):
+    sites, T = {}, len(ids)
+    n_head, n_layer = config["num_attention_heads"], config["num_hidden_layers"]
+    eps, activation = config["layer_norm_eps"], config["hidden_act"]
+    positions = np.arange(T)
+    if family == "roberta":
+        pad = config.get("pad_token_id", 1)
+        positions = np.where(ids != pad, pad + np.cumsum(ids != pad), pad)
+    sites["hook_embed"] = x = w.find("embeddings.word_embeddings.weight")[ids]
+    if family != "distilbert":
+        x = x + w.find("embeddings.token_type_embeddings.weight")[types]
+    x = w.norm("embeddings.LayerNorm", x + w.find("embeddings.position_embeddings.weight")[positions], eps)
+    for name in ("embeddings_project", "encoder.embedding_hidden_mapping_in"):
+        if w.find(name + ".weight") is not None:
+            x = w.linear(name, x)
+    for layer in range(n_layer):
+        group = int(layer / (n_layer / config.get("num_hidden_groups", 1)))
+        block = {"distilbert": f"transformer.layer.{layer}.",
+                 "albert": f"encoder.albert_layer_groups.{group}.albert_layers.0."}.get(
+                     family, f"encoder.layer.{layer}.")
+        names = {"distilbert": ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin",
+                                "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"],
+                 "albert": ["attention.query", "attention.key", "attention.value", "attention.dense",
+                            "attention.LayerNorm", "ffn", "ffn_output", "full_layer_layer_norm"]}.get(
+                     family, ["attention.self.query", "attention.self.key", "attention.self.value",
+                              "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",
+                              "output.dense", "output.LayerNorm"])
+        wq, wk, wv, wo, ln1, w_in, w_out, ln2 = [block + name for name in names]
+        at = f"blocks.{layer}."
+        sites[at + "hook_resid_pre"] = x
+        q, k, v = [w.linear(name, x).reshape(T, n_head, -1) for name in (wq, wk, wv)]
+        sites |= {at + "attn.hook_q": q, at + "attn.hook_k": k, at + "attn.hook_v": v}
+        out = w.linear(wo, attend(sites, at + "attn.", q, k, v, np.ones((T, T), bool)))
+        mid = x + out
+        n = w.norm(ln1, mid, eps)
+        pre = w.linear(w_in, n)
+        post = act(activation, pre)
+        mlp = w.linear(w_out, post)
+        x = w.norm(ln2, n + mlp, eps)
+        sites |= {at + "hook_attn_out": out, at + "hook_resid_mid": mid, at + "hook_normalized_resid_mid": n,
+                  at + "mlp.hook_pre": pre, at + "mlp.hook_post": post, at + "hook_mlp_out": mlp,
+                  at + "hook_resid_post": n + mlp, at + "hook_normalized_resid_post": x}
+    fixed = family in ("roberta", "electra")
+    return head(sites, w, config, family, x, eps, "gelu" if fixed else activation)
+
+
+def turned(x, theta):
+    half = x.shape[-1] // 2
+    exponents = np.arange(0, 2 * half, 2, dtype=np.float32) / np.float32(2 * half)
+    frequencies = np.float32(1) / np.power(np.float32(theta), exponents, dtype=np.float32)
+    angles = (np.arange(len(x), dtype=np.float32)[:, None] * frequencies).astype(np.float64)[:, None]
+    a, b = x[..., :half], x[..., half:]
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def modernbert(config, w, ids):
+    sites, T = {}, len(ids)
+    n_head, eps = config.get("num_attention_heads", 12), config.get("norm_eps", 1e-5)
+    every, width = config.get("global_attn_every_n_layers", 3), config.get("local_attention", 128) // 2
+    ropes = config.get("rope_parameters") or {}
+    distance = np.abs(np.subtract.outer(np.arange(T), np.arange(T)))
+    sites["hook_embed"] = x = w.find("embeddings.tok_embeddings.weight")[ids]
+    x = w.norm("embeddings.norm", x, eps)
+    for layer in range(config["num_hidden_layers"]):
+        types = config.get("layer_types")
+        is_local = types[layer] == "sliding_attention" if types else layer % every != 0
+        key, old, default = (("sliding_attention", "local_rope_theta", 10000.0) if is_local
+                             else ("full_attention", "global_rope_theta", 160000.0))
+        theta = ropes.get(key, {}).get("rope_theta", config.get(old, default))
+        at, block = f"blocks.{layer}.", f"layers.{layer}."
+        sites[at + "hook_resid_pre"] = x
+        n = x if layer == 0 else w.norm(block + "attn_norm", x, eps)
+        q, k, v = [part.reshape(T, n_head, -1) for part in np.split(w.linear(block + "attn.Wqkv", n), 3, -1)]
+        rot_q, rot_k = turned(q, theta), turned(k, theta)
+        sites |= {at + "attn.hook_q": q, at + "attn.hook_k": k, at + "attn.hook_v": v,
+                  at + "attn.hook_rot_q": rot_q, at + "attn.hook_rot_k": rot_k}
+        z = attend(sites, at + "attn.", rot_q, rot_k, v, distance <= (width if is_local else T))
+        out = w.linear(block + "attn.Wo", z)
+        mid = x + out
+        u, g = np.split(w.linear(block + "mlp.Wi", w.norm(block + "mlp_norm", mid, eps)), 2, -1)
+        post = act(config.get("hidden_activation", "gelu"), u) * g
+        mlp = w.linear(block + "mlp.Wo", post)
+        x = mid + mlp
+        sites |= {at + "hook_attn_out": out, at + "hook_resid_mid": mid, at + "mlp.hook_pre": u,
+                  at + "mlp.hook_pre_linear": g, at + "mlp.hook_post": post, at + "hook_mlp_out": mlp,
+                  at + "hook_resid_post": x}
+    sites["ln_final.hook_normalized"] = x = w.norm("final_norm", x, eps)
+    return head(sites, w, config, "modernbert", x, eps, config.get("classifier_activation", "gelu"))
+
+
+def forward(directory, ids, types=None):
+    """All tensors by their names in archives; TYPES None: all 0."""
+    directory = pathlib.Path(directory)
+    config = json.loads((directory / "config.json").read_text())
+    family = {"xlm-roberta": "roberta"}.get(config["model_type"], config["model_type"])
+    ids = np.asarray(ids)
+    types = np.zeros(len(ids), int) if types is None else np.asarray(types)
+    if family == "modernbert":
+        return modernbert(config, Weights(directory / "model.safetensors", "model."), ids)
+    if family == "distilbert":
+        config |= {"hidden_size": config["dim"], "num_hidden_layers": config["n_layers"],
+                   "num_attention_heads": config["n_heads"], "hidden_act": config.get("activation", "gelu")}
+    if family == "albert":
+        config.setdefault("hidden_act", "gelu_new")
+    return bert(DEFAULTS | config, Weights(directory / "model.safetensors", family + "."), family, ids, types)

@@ -1,0 +1,261 @@
+/*
+ * test_encoders.c - sessions of encoders: a sequence goes through in one feed, with the same bits
+ * whatever runs beside it; token types; files without a head. Their tensors are compared with
+ * float64 in test_family_fixtures.c.
+ */
+#include "attn.h"
+#include "model/config.h"
+#include "model/session_pack.h"
+#include "tests/support/encoders.h"
+#include "tests/support/near.h"
+#include "tests/support/recording.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[ATTN_N_ENCODER] = {ATTN_ENCODERS};
+static const int32_t ids[] = {2, 19, 24, 4, 28, 20, 26, 17, 3, 1, 31, 8, 39, 12, 1, 7, 30};
+static const int32_t types[] = {0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0, 1, 0, 1};
+enum { N = sizeof ids / sizeof *ids };
+
+/* The types of the tokens, where MODEL has any but one. */
+static const int32_t *types_of(const struct attn_model *model)
+{
+    return attn_model_config(model)->n_type > 1 ? types : NULL;
+}
+
+static void record(struct attn_recording *recording, const struct attn_model *model,
+                   const struct attn_session_options *options)
+{
+    struct attn_error err = {0};
+
+    attn_recording_init(recording, attn_model_config(model), N);
+    ck_assert_msg(attn_recording_run_types(recording, model, options, ids, types_of(model), &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+}
+
+START_TEST(bits_depend_on_nothing_beside_the_text)
+{
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i]);
+        struct attn_recording expected, other;
+        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        struct attn_error err = {0};
+        struct attn_pool *pool;
+
+        record(&expected, model, &options);
+        ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
+        options.pool = pool;
+        options.reads_once = true;
+        options.cache = ATTN_CACHE_ONE_LAYER;
+        record(&other, model, &options);
+        attn_assert_same_recording("3 threads", &other, &expected);
+        attn_recording_release(&other);
+        for (int isa = 0; isa < ATTN_ISA_BEST; isa++) {
+            options = ATTN_SESSION_OPTIONS_DEFAULT;
+            options.isa = (enum attn_isa)isa;
+            options.gemm = ATTN_GEMM_PORTABLE;
+            record(&other, model, &options);
+            attn_assert_same_recording("another instruction set", &other, &expected);
+            attn_recording_release(&other);
+        }
+        attn_recording_release(&expected);
+        attn_pool_free(pool);
+        attn_model_free(model);
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
+/* Keeps the values of one site of one layer. */
+struct kept {
+    float values[N * 64];
+    size_t n;
+};
+
+static enum attn_status keep(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    struct kept *kept = user;
+
+    (void)err;
+    for (size_t i = 0; i < event->n_row; i++, kept->n += event->n_col)
+        memcpy(kept->values + kept->n, event->data + i * event->ld, event->n_col * sizeof(float));
+    return ATTN_OK;
+}
+
+START_TEST(each_site_alone_has_the_bits_of_all_together)
+{
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i]);
+        const struct attn_dims dims = attn_config_dims(attn_model_config(model), N);
+        struct attn_recording expected;
+
+        record(&expected, model, &ATTN_SESSION_OPTIONS_DEFAULT);
+        for (int site = 0; site < ATTN_N_SITE; site++) {
+            const int layer =
+                attn_site_is_in_layer((enum attn_site)site) ? (int)dims.n_layer - 1 : ATTN_NO_LAYER;
+            const struct attn_recorded *all = attn_recording_find(&expected, site, layer);
+            struct attn_selection *selection;
+            struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+            struct attn_session *session;
+            struct kept kept = {.n = 0};
+            struct attn_trace trace = {.on_event = keep, .user = &kept};
+            struct attn_error err = {0};
+
+            if ((dims.sites & ATTN_SITE_BIT(site)) == 0 ||
+                attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
+                continue;
+            ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+            ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+            if (layer != ATTN_NO_LAYER)
+                ck_assert(attn_selection_set_layers(selection, "-1", &err) == ATTN_OK);
+            trace.selection = selection;
+            options.n_max = N;
+            options.trace = &trace;
+            ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+            ck_assert(attn_session_feed_types(session, ids, types_of(model), N, &err) == ATTN_OK);
+            ck_assert_uint_eq(kept.n, all->n);
+            attn_assert_same_bits(attn_site_name((enum attn_site)site), kept.values, all->data,
+                                  all->n);
+            attn_session_free(session);
+            attn_selection_free(selection);
+        }
+        attn_recording_release(&expected);
+        attn_model_free(model);
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
+START_TEST(a_pack_has_the_bits_of_single_texts)
+{
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i]);
+        const size_t n_vocab = attn_model_config(model)->n_vocab;
+        const struct attn_session_sequence sequences[] = {
+            {.ids = ids, .n = 5},
+            {.ids = ids + 3, .n = N - 3, .types = types_of(model)},
+            {.ids = ids + 9, .n = 1}};
+        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        struct attn_session *session;
+        struct attn_error err = {0};
+        float together[64], alone[64];
+        size_t first = 0;
+
+        ck_assert_uint_le(n_vocab, 64);
+        options.n_max = 32, options.n_sequence = 3, options.cache = ATTN_CACHE_ONE_LAYER;
+        options.has_logits = true;
+        ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+        ck_assert_msg(attn_session_feed_many(session, sequences, 3, &err) == ATTN_OK, "%s",
+                      err.message);
+        for (size_t s = 0; s < 3; first += sequences[s++].n) {
+            const size_t position = first + sequences[s].n / 2; /* not the last */
+            struct attn_session *single;
+
+            options.n_max = sequences[s].n, options.n_sequence = 0;
+            ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
+            ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types,
+                                              sequences[s].n, &err) == ATTN_OK);
+            ck_assert(attn_session_logits_of(session, &position, 1, together, &err) == ATTN_OK);
+            ck_assert(attn_session_logits_at(single, sequences[s].n / 2, 1, alone, &err) ==
+                      ATTN_OK);
+            attn_assert_same_bits(names[i], together, alone, n_vocab);
+            attn_session_free(single);
+        }
+        attn_session_free(session);
+        attn_model_free(model);
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
+/* ERR is empty afterwards: the first failure stays in one. */
+static void assert_refused(enum attn_status status, struct attn_error *err, const char *message)
+{
+    ck_assert_int_eq(status, ATTN_INVALID);
+    ck_assert_msg(strstr(err->message, message) != NULL, "%s", err->message);
+    *err = (struct attn_error){0};
+}
+
+START_TEST(a_sequence_is_fed_at_once)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    struct attn_model *model;
+
+    attn_encoders_unpack();
+    model = attn_encoder_open("bert");
+    options.n_max = 9;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, 5, &err) == ATTN_OK);
+    assert_refused(attn_session_feed(session, ids, 1, &err), &err,
+                   "takes its whole sequence in one feed: every token sees those after it, and 5 "
+                   "were fed without these");
+    assert_refused(attn_session_rewind(session, 3, &err), &err, "an encoder cannot go back");
+    ck_assert(attn_session_rewind(session, 0, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, 9, &err) == ATTN_OK);
+    attn_session_free(session);
+    attn_model_free(model);
+    attn_encoders_remove();
+}
+END_TEST
+
+START_TEST(types_are_those_of_the_model)
+{
+    static const int32_t large[] = {0, 2, 0}, negative[] = {-1, 0, 0};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    struct attn_model *model;
+
+    attn_encoders_unpack();
+    options.n_max = 3;
+    model = attn_encoder_open("bert");
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    assert_refused(attn_session_feed_types(session, ids, large, 3, &err), &err,
+                   "token type 2 at position 1 is out of range, expected 0 to 1");
+    assert_refused(attn_session_feed_types(session, ids, negative, 3, &err), &err,
+                   "token type -1 at position 0");
+    attn_session_free(session);
+    attn_model_free(model);
+    model = attn_encoder_open("distilbert");
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    assert_refused(attn_session_feed_types(session, ids, types, 3, &err), &err,
+                   "has no token types");
+    attn_session_free(session);
+    attn_model_free(model);
+    attn_encoders_remove();
+}
+END_TEST
+
+/* RoBERTa's table of 24 positions begins at 2. */
+START_TEST(positions_end_before_the_table_does)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    struct attn_model *model;
+
+    attn_encoders_unpack();
+    model = attn_encoder_open("roberta");
+    ck_assert_uint_eq(attn_model_config(model)->n_ctx, 22);
+    options.n_max = 23;
+    assert_refused(attn_session_create(model, &options, &session, &err), &err,
+                   "23 positions do not fit");
+    attn_model_free(model);
+    attn_encoders_remove();
+}
+END_TEST
+
+ATTN_SUITE("encoders", bits_depend_on_nothing_beside_the_text,
+           each_site_alone_has_the_bits_of_all_together, a_pack_has_the_bits_of_single_texts,
+           a_sequence_is_fed_at_once, types_are_those_of_the_model,
+           positions_end_before_the_table_does)
