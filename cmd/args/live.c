@@ -82,8 +82,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     if (!args->is_live)
         return ATTN_OK;
     ATTN_TRY(model_source_find(model, &quiet, &source, err));
-    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
-                      attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err), err));
+    ATTN_TRY(attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err));
     live.source = &source.source;
     live.module = module;
     status = attn_live_open(&live, attn_host_model(served->host), files, err);

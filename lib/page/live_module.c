@@ -84,7 +84,7 @@ enum attn_status attn_live_module_find(const char *given, char **path, struct at
             return take(given, path, err);
         attn_error_set(err, ATTN_IO, "'%s' is no file, expected the WebAssembly module 'attn.wasm'",
                        attn_quote_string(given).text);
-        return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
+        return attn_error_at(ATTN_IO, ATTN_STAGE_OPTIONS, err);
     }
     if (attn_path_of_code(code, sizeof code))
         return attn_live_module_find_near(code, path, err);

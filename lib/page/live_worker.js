@@ -31,7 +31,7 @@ let module, files;
 
 async function start(asked) {
   const [code, ...contents] = await Promise.all([unpack(asked.module), ...asked.files.map(([, packed]) => bytesOf(packed))]);
-  module = await WebAssembly.compile(code);
+  module = await wasiCompile(code);
   files = Object.fromEntries(asked.files.map(([path], i) => [path, contents[i]]));
 }
 

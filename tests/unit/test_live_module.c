@@ -106,6 +106,7 @@ START_TEST(a_given_path_is_taken_or_refused)
     ck_assert_int_eq(attn_live_module_find("mine.wasm", &path, &err), ATTN_IO);
     ck_assert_str_eq(err.message,
                      "'mine.wasm' is no file, expected the WebAssembly module 'attn.wasm'");
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
     ck_assert_ptr_null(path);
     attn_folder_write("mine.wasm", "", 0);
     ck_assert_int_eq(attn_live_module_find("mine.wasm", &path, NULL), ATTN_OK);
