@@ -116,27 +116,14 @@ static bool is_hidden(uint32_t code_point)
     return false;
 }
 
-/* Hebrew to Arabic, and their presentation forms. */
-static bool is_right_to_left(uint32_t code_point)
-{
-    return (code_point >= 0x590 && code_point <= 0x8ff) ||
-           (code_point >= 0xfb1d && code_point <= 0xfefc) ||
-           (code_point >= 0x10800 && code_point <= 0x1efff);
-}
-
-/* U+200E before a blank is a table's own, which keeps the numbers after such letters in order. */
 void attn_assert_printable(const char *what, const char *text, size_t size)
 {
     uint32_t code_point = 0;
-    bool is_reversed = false; /* the line has such letters */
 
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(text + at, size - at, &code_point);
         if (length == 0) /* no assertion for each: Check notes them all in a file */
             ck_abort_msg("%.100s: not UTF-8 at byte %zu of\n%.2000s", what, at, text);
-        is_reversed = code_point != '\n' && (is_reversed || is_right_to_left(code_point));
-        if (code_point == 0x200e && is_reversed && at + 3 < size && text[at + 3] == ' ')
-            continue;
         if (code_point != '\n' && is_hidden(code_point))
             ck_abort_msg("%.100s: U+%04X at byte %zu of\n%.2000s", what, (unsigned)code_point, at,
                          text);
