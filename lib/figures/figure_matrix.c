@@ -94,9 +94,7 @@ static struct axis_labels plan_labels(struct attn_figure_axis axis, double side,
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.has_positions = labels.has_labels && !axis.is_named;
-    labels.size = labels.has_labels
-                      ? fmin(fmax(ATTN_FIGURE_TEXT, axis.has_own_texts ? 0 : side / 2), side * 0.95)
-                      : ATTN_FIGURE_SMALL;
+    labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
     width = attn_figure_text_width(labels.has_labels || labels.is_by_group || axis.n_main > 0
                                        ? axis.most_columns
                                        : axis.n_digit,
