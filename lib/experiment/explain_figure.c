@@ -208,13 +208,14 @@ static void add_input(struct sheet *sheet)
     const struct attn_explanation *row = sheet->row;
     const double y = sheet->top - 56, middle = y + STRIP / 2.0, to = sheet->k - 6;
     const double room = sheet->k - sheet->label - BETWEEN;
-    const double most = largest_of(row->x, row->d_model, 0);
     const double cell = row->d_model > 0 ? floor(room / (double)row->d_model) : 0;
     const double width = fmin(cell, WIDEST_CELL) * (double)row->d_model;
     char name[NAME_SIZE];
+    double most;
 
     if (sheet->labels->axes || width == 0 || sheet->k_cell == 0)
         return;
+    most = largest_of(row->x, row->d_model, 0);
     add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
                                     most, 1});
     snprintf(name, sizeof name, "x, from %.3g to %.3g", -most, most);

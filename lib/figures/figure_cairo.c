@@ -282,7 +282,7 @@ static void draw_line(const struct drawing *drawing, const struct attn_shape_lin
 static enum attn_status draw_cells(const struct drawing *drawing,
                                    const struct attn_shape_cluster *cluster, struct attn_error *err)
 {
-    enum { SMALL = 12 }; /* units; runs of larger cells overlap enough */
+    enum { SMALL = 12, MOST_UNITS = 1 << 24 }; /* runs of larger cells overlap enough */
     const struct attn_shape_cells *first = &cluster->shapes[0].cells;
     const double at[2] = {cluster->x, cluster->y};
     struct attn_shape_cluster below = *cluster;
@@ -294,7 +294,7 @@ static enum attn_status draw_cells(const struct drawing *drawing,
     /* Viewers blend the edges of cells with what lies below: let it be the same picture, as paper
      * would shine through as seams. */
     below.scale = 1;
-    if (fmin(first->width, first->height) < SMALL)
+    if (fmin(first->width, first->height) < SMALL && cluster->width * cluster->height < MOST_UNITS)
         ATTN_TRY(draw_image(drawing, &below, err));
     return draw_paths(drawing, cluster, err);
 }

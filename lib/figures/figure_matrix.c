@@ -94,9 +94,7 @@ static struct axis_labels plan_labels(struct attn_figure_axis axis, double side,
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.has_positions = labels.has_labels && !axis.is_named;
-    labels.size = labels.has_labels
-                      ? fmin(fmax(ATTN_FIGURE_TEXT, axis.has_own_texts ? 0 : side / 2), side * 0.95)
-                      : ATTN_FIGURE_SMALL;
+    labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
     width = attn_figure_text_width(labels.has_labels || labels.is_by_group || axis.n_main > 0
                                        ? axis.most_columns
                                        : axis.n_digit,
@@ -105,7 +103,7 @@ static struct axis_labels plan_labels(struct attn_figure_axis axis, double side,
     if (axis.n_main > 0) /* numbers are not turned */
         labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
     room = labels.has_labels    ? side
-           : labels.is_by_group ? side * (double)(axis.n / n_group(&axis))
+           : labels.is_by_group ? side * (double)axis.n / (double)n_group(&axis)
                                 : side * (double)labels.step;
     labels.is_turned = is_above && width > room - 3;
     labels.depth = ATTN_FIGURE_GAP + (is_above && !labels.is_turned ? labels.size * 0.8 : width);
