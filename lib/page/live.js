@@ -744,6 +744,7 @@ viewer.isReady.then(() => {
   if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);
   else writeControls();
+  if (engine) plainRun(asked.text).catch(() => {}); // so that the first answer is as fast as others
   onDrawn();
 });
 })();
