@@ -17,6 +17,13 @@
 
 struct attn_derivative;
 
+/* A selection of SITES, among them gradients, of all that RUN has. The caller's. */
+enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
+                                        struct attn_selection **selection, struct attn_error *err);
+
+/* The embeddings of the text of RUN into X [T, D]: where a derivative is asked for first. */
+void attn_derivative_embed(const struct attn_run *run, float *x);
+
 /* Of ANSWER, found in a prepared run of a model, whose length and attention the passes have; both
  * and TRACE are borrowed. ATTN_INVALID, at the stage of options, where there is no way back. */
 enum attn_status attn_derivative_create(const struct attn_answer *answer,
