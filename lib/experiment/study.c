@@ -710,27 +710,31 @@ static enum attn_status count_workers(const struct attn_study *study, size_t n_t
     return ATTN_OK;
 }
 
+/* Answers all items. Release ASKING also after a failure. */
+static enum attn_status answer_all(struct asking *asking, struct attn_error *err)
+{
+    struct attn_pool *pool = asking->host->pool;
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    size_t n_worker;
+
+    asking->n_slot = WINDOW * n_thread;
+    ATTN_TRY(attn_monitor_create(N_CONDITION, &asking->monitor, err));
+    asking->slots = attn_alloc(asking->n_slot, sizeof *asking->slots, err);
+    if (!asking->slots)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(count_workers(asking->study, n_thread, &n_worker, err));
+    attn_pool_run(pool, n_worker, work, asking); /* one leaves the pool to its runs */
+    if (asking->status != ATTN_OK || asking->read_status != ATTN_OK)
+        attn_error_copy(err, asking->status != ATTN_OK ? &asking->failure : &asking->read_failure);
+    return asking->status != ATTN_OK ? asking->status : asking->read_status;
+}
+
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
-    const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
-    size_t n_worker = 1;
-    struct asking asking = {
-        .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
-    enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
+    struct asking asking = {.study = study, .host = host, .ask = ask, .user = user};
+    const enum attn_status status = answer_all(&asking, err);
 
-    if (status == ATTN_OK) {
-        asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
-        status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    if (status == ATTN_OK)
-        status = count_workers(study, n_thread, &n_worker, err);
-    if (status == ATTN_OK) {
-        attn_pool_run(host->pool, n_worker, work, &asking); /* one leaves the pool to its runs */
-        status = asking.status != ATTN_OK ? asking.status : asking.read_status;
-        if (status != ATTN_OK)
-            attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);
-    }
     for (size_t i = 0; asking.slots && i < asking.n_slot; i++)
         empty_slot(&asking.slots[i]);
     attn_free(asking.slots);
