@@ -125,11 +125,12 @@ static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err
         return ATTN_NO_MEMORY;
     a = strchr(fold->pair, '=');
     b = a ? strchr(a + 1, ':') : NULL;
-    if (!b || a == fold->pair || b == a + 1 || b[1] == '\0' || strcmp(a + 1, b + 1) == 0)
+    if (b)
+        *a++ = *b++ = '\0';
+    if (!b || *fold->pair == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
                               attn_quote_string(pair).text);
-    *a++ = *b++ = '\0';
     fold->sides[0] = a;
     fold->sides[1] = b;
     for (size_t i = 0; i < fold->n_label; i++)

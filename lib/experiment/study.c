@@ -425,9 +425,33 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     return ATTN_OK;
 }
 
+/* Whether items can have the labels that groups and pairs are made by. */
+static enum attn_status check_labels(const struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_items *items = study->args->items;
+    struct attn_item any = {.n_label = 0}; /* with all labels of the header */
+    const struct attn_fold_entry entry = {.item = &any};
+    struct attn_item_label *labels;
+    enum attn_status status;
+    const char *const *names;
+
+    if (!attn_items_have_header(items))
+        return ATTN_OK;
+    names = attn_items_labels(items, &any.n_label);
+    any.labels = labels = attn_alloc(any.n_label, sizeof *labels, err);
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < any.n_label; i++)
+        labels[i].name = names[i];
+    status = attn_fold_check(study->fold, &entry, err);
+    attn_free(labels);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
 {
     study->hidden = hidden;
+    ATTN_TRY(check_labels(study, err));
     return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
                              : ATTN_OK;
 }
@@ -537,6 +561,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
     if (sum->n_failed > MOST_NAMED)
         note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+    if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
+        note(study, "no item is on a side of `paired`");
     if (n_single > 0)
         note(study, "%zu item%s no partner of the same id", n_single,
              n_single == 1 ? " has" : "s have");
