@@ -189,9 +189,8 @@ static const char *asked(const struct attn_ablate_args *how)
 /* What the work owns. */
 struct taken {
     struct references references;
-    struct attn_ablate_set *sets; /* [n_set] */
-    size_t n_set;
-    char **names; /* [n_set] before "=", or NULL */
+    struct named_values named;    /* of --set */
+    struct attn_ablate_set *sets; /* [named.n] */
     struct steering_args steering;
     char **steering_files; /* [steering.steers.n] owns; of those that name one */
     const char **files;    /* [n_file] these, --reference, --mask */
@@ -228,23 +227,13 @@ static enum attn_status list_files(const struct ablate_args *args, struct taken 
 static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
                                   struct attn_error *err)
 {
-    taken->sets = calloc(list->n + 1, sizeof *taken->sets);
-    taken->names = calloc(list->n + 1, sizeof *taken->names);
-    if (!taken->sets || !taken->names)
+    ATTN_TRY(named_values_read(list, "set", "[NAME=]HEADS", &taken->named, err));
+    taken->sets = calloc(taken->named.n + 1, sizeof *taken->sets);
+    if (!taken->sets)
         return attn_error_no_memory(err);
-    for (; taken->n_set < list->n; taken->n_set++) {
-        const char *value = list->items[taken->n_set], *equals = strchr(value, '=');
-        struct attn_ablate_set *set = &taken->sets[taken->n_set];
-
-        set->heads = equals ? equals + 1 : value;
-        if (equals == value || *set->heads == '\0')
-            return refuse(err, NULL, "'--set' is '%s', expected HEADS or NAME=HEADS", value);
-        if (!equals)
-            continue;
-        set->name = taken->names[taken->n_set] = strndup(value, (size_t)(equals - value));
-        if (!set->name)
-            return attn_error_no_memory(err);
-    }
+    for (size_t i = 0; i < taken->named.n; i++)
+        taken->sets[i] = (struct attn_ablate_set){.heads = taken->named.items[i].value,
+                                                  .name = taken->named.items[i].name};
     return ATTN_OK;
 }
 
@@ -252,9 +241,7 @@ static void release(struct taken *taken)
 {
     text_release(&taken->references.text);
     free(taken->references.items);
-    for (size_t i = 0; taken->names && i < taken->n_set; i++)
-        free(taken->names[i]);
-    free(taken->names);
+    named_values_release(&taken->named);
     free(taken->sets);
     for (size_t i = 0; taken->steering_files && taken->steering_files[i]; i++)
         free(taken->steering_files[i]);
@@ -275,7 +262,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(read_how(args, &how, err));
     ATTN_TRY(read_sets(&args->sets, taken, err));
     how.sets = taken->sets;
-    how.n_set = taken->n_set;
+    how.n_set = taken->named.n;
     if (how.parts != ATTN_ABLATE_NEURONS && how.n_set == 0)
         question->grid = (struct attn_table_grid){
             .rows = "layer",

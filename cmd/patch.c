@@ -179,30 +179,21 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 struct taken {
     int32_t *ids[2];
     struct attn_ndarray source;      /* of the corrupted text */
-    struct attn_patch_place *places; /* [n_place] */
-    char **names;                    /* [n_place] */
-    size_t n_place;
+    struct named_values named;       /* of --positions */
+    struct attn_patch_place *places; /* [named.n] */
 };
 
 /* Reads the values of --positions. */
 static enum attn_status read_places(const struct text_list *list, struct taken *taken,
                                     struct attn_error *err)
 {
-    taken->places = calloc(list->n + 1, sizeof *taken->places);
-    taken->names = calloc(list->n + 1, sizeof *taken->names);
-    if (!taken->places || !taken->names)
+    ATTN_TRY(named_values_read(list, "positions", "NAME=SPEC", &taken->named, err));
+    taken->places = calloc(taken->named.n + 1, sizeof *taken->places);
+    if (!taken->places)
         return attn_error_no_memory(err);
-    for (; taken->n_place < list->n; taken->n_place++) {
-        const char *value = list->items[taken->n_place], *equals = strchr(value, '=');
-        struct attn_patch_place *place = &taken->places[taken->n_place];
-
-        if (!equals || equals == value || equals[1] == '\0')
-            return refuse(err, NULL, "'--positions' is '%s', expected NAME=SPEC", value);
-        place->spec = equals + 1;
-        place->name = taken->names[taken->n_place] = strndup(value, (size_t)(equals - value));
-        if (!place->name)
-            return attn_error_no_memory(err);
-    }
+    for (size_t i = 0; i < taken->named.n; i++)
+        taken->places[i] =
+            (struct attn_patch_place){taken->named.items[i].name, taken->named.items[i].value};
     return ATTN_OK;
 }
 
@@ -267,7 +258,7 @@ static enum attn_status patch_each(struct question *question, struct attn_error 
     ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
-    how.n_place = taken->n_place;
+    how.n_place = taken->named.n;
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .values = "effect",
                                               .positions = "position",
@@ -439,9 +430,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);
-    for (size_t i = 0; taken.names && i < taken.n_place; i++)
-        free(taken.names[i]);
-    free(taken.names);
+    named_values_release(&taken.named);
     free(taken.places);
     return status;
 }

@@ -9,8 +9,6 @@
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 #include "experiment/frame.h"
-#include "kernels/kernels.h"
-#include "model/model_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
@@ -174,20 +172,10 @@ static enum attn_status on_matrix(void *user, const struct attn_trace_event *eve
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status choose(struct attribution *a, struct attn_error *err)
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
     const attn_site_set sites =
         ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD);
-    struct attn_dims dims = *attn_selection_dims(a->frame.run->selection);
-
-    dims.sites |= sites;
-    ATTN_TRY(attn_selection_create(&dims, &a->wanted, err));
-    a->trace = (struct attn_trace){a->wanted, on_matrix, a};
-    return attn_selection_set_sites(a->wanted, sites, err);
-}
-
-static enum attn_status prepare(void *state, struct attn_error *err)
-{
     struct attribution *a = state;
     const struct attn_derivative_options options = {.trace = &a->trace};
 
@@ -195,7 +183,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->n_most = a->args->n_most > 0 ? a->args->n_most : DEFAULT_MOST;
     ATTN_TRY(attn_frame_find_answer(&a->frame, &a->args->answer, &a->answer, err));
     ATTN_TRY(attn_error_at(attn_answer_check_goal(&a->answer, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
+    ATTN_TRY(attn_error_at(attn_derivative_select(a->frame.run, sites, &a->wanted, err),
+                           ATTN_STAGE_MODEL, err));
+    a->trace = (struct attn_trace){a->wanted, on_matrix, a};
     return attn_derivative_create(&a->answer, &options, &a->derivative, err);
 }
 
@@ -219,17 +209,12 @@ static enum attn_status append(struct attribution *a, const struct found_cell *c
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
-    const struct attn_sequence *text = &a->frame.run->text;
-    const size_t d = a->frame.config->d_model;
-    float *x = attn_frame_alloc(&a->frame, text->n, d * sizeof *x);
+    const size_t n = a->frame.run->text.n;
+    float *x = attn_frame_alloc(&a->frame, n, a->frame.config->d_model * sizeof *x);
     double value;
 
     ATTN_TRY(attn_frame_memory(&a->frame, err));
-    if (text->rows)
-        memcpy(x, text->rows, text->n * d * sizeof *x);
-    else
-        attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), text->ids, text->n,
-                          x);
+    attn_derivative_embed(a->frame.run, x);
     ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
     ATTN_TRY(attn_derivative_go_back(a->derivative, err));
     if (a->n_cell > 0)

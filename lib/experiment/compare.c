@@ -640,7 +640,19 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 
 /* --- Of a request ----------------------------------------------------------------------------- */
 
-/* Makes *COMPARISON, the caller's also after a failure. OUTPUTS may be NULL. */
+/* Makes *COMPARISON, the caller's also after a failure. */
+static enum attn_status work(struct comparing *comparing, struct attn_comparison **comparison,
+                             struct attn_error *err)
+{
+    ATTN_TRY(prepare(comparing, err));
+    ATTN_TRY(attn_comparison_create(comparing->run->selection, comparison, err));
+    ATTN_TRY(comparing->run->model ? compare_run(comparing, *comparison, err)
+                                   : compare_arrays(comparing, *comparison, err));
+    find_differences(comparing, *comparison);
+    return ATTN_OK;
+}
+
+/* The same with OUTPUTS, which may be NULL. */
 static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
                                 struct attn_outputs *outputs, struct attn_comparison **comparison,
                                 struct attn_error *err)
@@ -659,14 +671,7 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
     } else {
         comparing.dims = attn_attend_dims(&run->arrays);
     }
-    status = prepare(&comparing, err);
-    if (status == ATTN_OK)
-        status = attn_comparison_create(run->selection, comparison, err);
-    if (status == ATTN_OK)
-        status = run->model ? compare_run(&comparing, *comparison, err)
-                            : compare_arrays(&comparing, *comparison, err);
-    if (status == ATTN_OK)
-        find_differences(&comparing, *comparison);
+    status = work(&comparing, comparison, err);
     attn_session_free(comparing.chosen_run);
     attn_session_free(comparing.exact_run);
     attn_capture_free(comparing.capture);

@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
 #include "run/host_internal.h"
 #include "trace/selection_internal.h"
 
@@ -25,6 +27,34 @@ struct attn_derivative {
     float *logits;        /* [V] */
     const float **layers; /* [n_layer + 1] in the rows */
 };
+
+enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
+                                        struct attn_selection **selection, struct attn_error *err)
+{
+    struct attn_dims dims = *attn_selection_dims(run->selection);
+    struct attn_selection *made;
+    enum attn_status status;
+
+    dims.sites |= sites;
+    ATTN_TRY(attn_selection_create(&dims, &made, err));
+    status = attn_selection_set_sites(made, sites, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}
+
+void attn_derivative_embed(const struct attn_run *run, float *x)
+{
+    const struct attn_sequence *text = &run->text;
+    const size_t d = attn_model_config(run->model)->d_model;
+
+    if (text->rows)
+        memcpy(x, text->rows, text->n * d * sizeof *x);
+    else
+        attn_model_gather(run->model, attn_kernels_find(ATTN_ISA_BEST), text->ids, text->n, x);
+}
 
 /* Keeps the stream into every layer and after the last. */
 static void keep_stream(const struct attn_derivative *made, const struct attn_trace_event *event)

@@ -18,6 +18,13 @@
 
 struct attn_derivative;
 
+/* A selection of SITES, among them gradients, of all that RUN has. The caller's. */
+enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
+                                        struct attn_selection **selection, struct attn_error *err);
+
+/* The embeddings of the text of RUN into X [T, D]: where a derivative is asked for first. */
+void attn_derivative_embed(const struct attn_run *run, float *x);
+
 /* Borrowed but for the struct itself. */
 struct attn_derivative_options {
     enum attn_backward_rule rule;

@@ -125,11 +125,12 @@ static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err
         return ATTN_NO_MEMORY;
     a = strchr(fold->pair, '=');
     b = a ? strchr(a + 1, ':') : NULL;
-    if (!b || a == fold->pair || b == a + 1 || b[1] == '\0' || strcmp(a + 1, b + 1) == 0)
+    if (b)
+        *a++ = *b++ = '\0';
+    if (!b || *fold->pair == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
                               attn_quote_string(pair).text);
-    *a++ = *b++ = '\0';
     fold->sides[0] = a;
     fold->sides[1] = b;
     for (size_t i = 0; i < fold->n_label; i++)
@@ -596,13 +597,26 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
     return ATTN_OK;
 }
 
+/* Adds A, or the difference B - A, to the group of LABELS, which become NULL when it is new. */
+static enum attn_status add(struct attn_fold *fold, struct label **labels,
+                            const struct attn_fold_entry *a, const struct attn_fold_entry *b,
+                            struct attn_error *err)
+{
+    struct group *group;
+
+    ATTN_TRY(find_group(fold, labels, &group, err));
+    ATTN_TRY(add_rows(fold, group, a->table, b ? b->table : NULL, err));
+    add_more(fold, group, a->more, b ? b->more : NULL);
+    return ATTN_OK;
+}
+
 /* Adds the differences of ENTRY, of side IS_B, and its partner, or lets it wait. */
 static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  bool is_b, struct attn_error *err)
 {
     struct label *labels = copy_labels(fold, entry->item, err);
+    struct attn_fold_entry other = {.item = NULL};
     struct waiting *partner;
-    struct group *group;
     enum attn_status status;
 
     if (!labels)
@@ -615,13 +629,10 @@ static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_
     }
     fold->n_single--;
     fold->n_pair++;
-    status = find_group(fold, is_b ? &partner->labels : &labels, &group, err); /* that of A */
-    if (status == ATTN_OK)
-        status = add_rows(fold, group, is_b ? partner->table : entry->table,
-                          is_b ? entry->table : partner->table, err);
-    if (status == ATTN_OK)
-        add_more(fold, group, is_b ? partner->more : entry->more,
-                 is_b ? entry->more : partner->more);
+    other.table = partner->table;
+    other.more = partner->more;
+    status = is_b ? add(fold, &partner->labels, &other, entry, err)
+                  : add(fold, &labels, entry, &other, err);
     free_waiting(partner, fold->n_label);
     free_labels(labels, fold->n_label);
     return status;
@@ -632,7 +643,6 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
 {
     const int side = fold->pair ? attn_fold_side(fold, entry->item) : 0;
     struct label *labels;
-    struct group *group;
     enum attn_status status;
 
     if (side < 0)
@@ -645,11 +655,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     labels = copy_labels(fold, entry->item, err);
     if (!labels)
         return ATTN_NO_MEMORY;
-    status = find_group(fold, &labels, &group, err);
-    if (status == ATTN_OK)
-        status = add_rows(fold, group, entry->table, NULL, err);
-    if (status == ATTN_OK)
-        add_more(fold, group, entry->more, NULL);
+    status = add(fold, &labels, entry, NULL, err);
     free_labels(labels, fold->n_label);
     return status;
 }

@@ -425,9 +425,33 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     return ATTN_OK;
 }
 
+/* Whether items can have the labels that groups and pairs are made by. */
+static enum attn_status check_labels(const struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_items *items = study->args->items;
+    struct attn_item any = {.n_label = 0}; /* with all labels of the header */
+    const struct attn_fold_entry entry = {.item = &any};
+    struct attn_item_label *labels;
+    enum attn_status status;
+    const char *const *names;
+
+    if (!attn_items_have_header(items))
+        return ATTN_OK;
+    names = attn_items_labels(items, &any.n_label);
+    any.labels = labels = attn_alloc(any.n_label, sizeof *labels, err);
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < any.n_label; i++)
+        labels[i].name = names[i];
+    status = attn_fold_check(study->fold, &entry, err);
+    attn_free(labels);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
 {
     study->hidden = hidden;
+    ATTN_TRY(check_labels(study, err));
     return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
                              : ATTN_OK;
 }
@@ -537,6 +561,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
     if (sum->n_failed > MOST_NAMED)
         note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+    if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
+        note(study, "no item is on a side of `paired`");
     if (n_single > 0)
         note(study, "%zu item%s no partner of the same id", n_single,
              n_single == 1 ? " has" : "s have");
@@ -710,27 +736,31 @@ static enum attn_status count_workers(const struct attn_study *study, size_t n_t
     return ATTN_OK;
 }
 
+/* Answers all items. Release ASKING also after a failure. */
+static enum attn_status answer_all(struct asking *asking, struct attn_error *err)
+{
+    struct attn_pool *pool = asking->host->pool;
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    size_t n_worker;
+
+    asking->n_slot = WINDOW * n_thread;
+    ATTN_TRY(attn_monitor_create(N_CONDITION, &asking->monitor, err));
+    asking->slots = attn_alloc(asking->n_slot, sizeof *asking->slots, err);
+    if (!asking->slots)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(count_workers(asking->study, n_thread, &n_worker, err));
+    attn_pool_run(pool, n_worker, work, asking); /* one leaves the pool to its runs */
+    if (asking->status != ATTN_OK || asking->read_status != ATTN_OK)
+        attn_error_copy(err, asking->status != ATTN_OK ? &asking->failure : &asking->read_failure);
+    return asking->status != ATTN_OK ? asking->status : asking->read_status;
+}
+
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
-    const size_t n_thread = (size_t)attn_pool_n_thread(host->pool);
-    size_t n_worker = 1;
-    struct asking asking = {
-        .study = study, .host = host, .ask = ask, .user = user, .n_slot = WINDOW * n_thread};
-    enum attn_status status = attn_monitor_create(N_CONDITION, &asking.monitor, err);
+    struct asking asking = {.study = study, .host = host, .ask = ask, .user = user};
+    const enum attn_status status = answer_all(&asking, err);
 
-    if (status == ATTN_OK) {
-        asking.slots = attn_alloc(asking.n_slot, sizeof *asking.slots, err);
-        status = asking.slots ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    if (status == ATTN_OK)
-        status = count_workers(study, n_thread, &n_worker, err);
-    if (status == ATTN_OK) {
-        attn_pool_run(host->pool, n_worker, work, &asking); /* one leaves the pool to its runs */
-        status = asking.status != ATTN_OK ? asking.status : asking.read_status;
-        if (status != ATTN_OK)
-            attn_error_copy(err, asking.status != ATTN_OK ? &asking.failure : &asking.read_failure);
-    }
     for (size_t i = 0; asking.slots && i < asking.n_slot; i++)
         empty_slot(&asking.slots[i]);
     attn_free(asking.slots);

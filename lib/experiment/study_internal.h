@@ -66,7 +66,8 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
                                  struct attn_error *err);
 
 /* Says which columns of the form the tables of items have: all but those that are HIDDEN. Fails
- * where the whole cannot be sorted as the arguments say. Before the first item is asked about. */
+ * where the whole cannot be sorted, grouped or paired as the arguments say. Before the first item
+ * is asked about. */
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
 
 /* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is

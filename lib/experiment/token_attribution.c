@@ -72,20 +72,16 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     const bool is_relevance = a->args->method == ATTN_TOKEN_METHOD_RELEVANCE;
     const enum attn_site kept = is_relevance ? ATTN_SITE_RELEVANCE : ATTN_SITE_EMBED_GRAD;
     const enum attn_site wanted = is_relevance ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
-    struct attn_dims dims = *attn_selection_dims(a->frame.run->selection);
     struct attn_frame *frame = &a->frame;
 
-    dims.sites |= ATTN_SITE_BIT(kept) | ATTN_SITE_BIT(wanted);
-    ATTN_TRY(attn_selection_create(&dims, &frame->selection, err));
-    ATTN_TRY(attn_selection_set_sites(frame->selection, ATTN_SITE_BIT(kept), err));
+    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(kept), &frame->selection, err));
     if (is_relevance) {
         ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
         ATTN_TRY(attn_selection_keep_queries(frame->selection, a->answer.position, 1, err));
         ATTN_TRY(attn_relevance_create(frame->selection, attn_host_pool(frame->host, 1e9),
                                        &a->relevance, err));
     }
-    ATTN_TRY(attn_selection_create(&dims, &a->wanted, err));
-    ATTN_TRY(attn_selection_set_sites(a->wanted, ATTN_SITE_BIT(wanted), err));
+    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(wanted), &a->wanted, err));
     a->trace = (struct attn_trace){a->wanted, on_gradient, a};
     return attn_capture_create(frame->selection, &frame->capture, err);
 }
@@ -350,10 +346,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    if (run->text.rows)
-        memcpy(a->e, run->text.rows, a->n * a->d * sizeof *a->e);
-    else
-        gather(a, run->text.ids, a->n, a->e);
+    attn_derivative_embed(run, a->e);
     options.rule =
         a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
     return attn_derivative_create(&a->answer, &options, &a->derivative, err);

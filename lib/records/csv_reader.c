@@ -238,8 +238,9 @@ enum attn_status attn_csv_reader_append(struct attn_csv_reader *csv, const char 
     }
     attn_buffer_append_string(out, *between == '{' ? "{}" : "}");
     if (record.n_field != csv->n_column)
-        return attn_error_set(err, ATTN_FORMAT, "it has %zu fields, expected the %zu of the header",
-                              record.n_field, csv->n_column);
+        return attn_error_set(err, ATTN_FORMAT,
+                              "it has %zu field%s, expected the %zu of the header", record.n_field,
+                              record.n_field == 1 ? "" : "s", csv->n_column);
     return attn_buffer_check(out, err);
 }
 

@@ -529,6 +529,11 @@ const char *const *attn_items_labels(const struct attn_items *items, size_t *n)
     return items && items->n_label > 0 ? (const char *const *)items->labels : NULL;
 }
 
+bool attn_items_have_header(const struct attn_items *items)
+{
+    return items->csv.separator != 0;
+}
+
 /* --- Reading ---------------------------------------------------------------------------------- */
 
 /* Reads the next line that is not blank; *line is its number. */

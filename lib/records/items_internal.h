@@ -19,6 +19,9 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path);
 /* Which shard they are, of how many; n 0: they are all, or ITEMS is NULL. */
 void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n);
 
+/* Whether a header says which labels they have, so that no item has another. */
+bool attn_items_have_header(const struct attn_items *items);
+
 /* The SHA-256 of the input from its beginning to the end of ITEM, and where that is. */
 void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end);
 

@@ -311,7 +311,7 @@ START_TEST(goes_on_after_a_record_that_cannot_be_read)
     ck_assert_uint_eq(item->line, 3);
     ck_assert(has_next());
     ck_assert_str_eq(item->record.err.message,
-                     "line 6: it has 1 fields, expected the 2 of the header");
+                     "line 6: it has 1 field, expected the 2 of the header");
     ck_assert(has_next());
     ck_assert_uint_eq(item->line, 8);
     ck_assert_uint_eq(item->record.number, 3);
