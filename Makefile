@@ -93,7 +93,8 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
-PAGE_FILES := $(wildcard lib/page/viewer.* lib/page/experiment.*)
+PAGE_FILES := $(wildcard lib/page/viewer.* lib/page/experiment.* \
+    lib/page/neurons.*)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -188,7 +189,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
 # what its policy says of script and style.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/experiment.policy
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/more.policy
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
@@ -197,10 +198,9 @@ $(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
 
-$(BUILD)/lib/page/experiment.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+$(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< lib/page/experiment.js lib/page/viewer.js \
-	    lib/page/experiment.css lib/page/viewer.css >$@
+	$(call say,GEN)$< $(filter %.js %.css,$(PAGE_FILES)) >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@
