@@ -1,8 +1,8 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), vectors (page_vectors.c), what it says of its run (page_run.c) or of an experiment
- * (page_experiment.c), and what it shows where no script runs (page_first_view.c). page_writer.c
- * puts them together.
+ * blocks of data (page_data.c), vectors (page_vectors.c), what it says of its run (page_run.c) or
+ * of an experiment (page_experiment.c), and what it shows where no script runs
+ * (page_first_view.c). page_writer.c puts them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 8000000 }; /* of a page, 4 bytes each */
+static const double most_numbers = 8e6; /* of a page, 4 bytes each */
 
 /* What the blocks of a site are called; NULL: the page has none of it. */
 static const char *name_of(const struct attn_page_vectors *vectors, enum attn_site site)
@@ -53,7 +53,7 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
         if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&
             !count_layer(writer, vectors, layer, &n))
             return ATTN_OK;
-    vectors->are_there = n <= MOST_NUMBERS;
+    vectors->are_there = n <= most_numbers;
     if (!vectors->are_there && writer->options.on_note)
         writer->options.on_note(writer->options.user,
                                 "the page leaves out q, k, v and the scores, which are more than "
