@@ -1261,7 +1261,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
         if (status == ATTN_OK) {
             status = attn_figure_draw(&content, &shapes, err);
             drawing.shapes = &shapes;
-        } else if (is_plot) {
+        } else if (is_plot || status == ATTN_NO_MEMORY) {
             status = attn_error_copy(err, &unseen);
         } else {
             status = ATTN_OK;
