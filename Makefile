@@ -15,10 +15,14 @@ export CC PKG_CONFIG BUILD
 ifeq ($(filter $(MODE),release static asan tsan coverage fuzz wasm),)
 $(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage, fuzz or wasm)
 endif
-ifeq ($(MODE),wasm)
-CC := clang-19 --target=wasm32-wasi
-XSMM := no
+ifeq ($(MODE),wasm) # the user's settings are for another processor; equal sources give equal bytes
+override CC := clang-19 --target=wasm32-wasi
+override CFLAGS := -O2
+override CPPFLAGS :=
+override LDFLAGS :=
+override XSMM := no
 endif
+WASM_MODULE := build/wasm/attn.wasm
 # The processor that is compiled for. libxsmm makes code for x86-64 alone.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
 XSMM ?= $(if $(filter x86_64,$(MACHINE)),yes,no)
@@ -66,8 +70,10 @@ LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/h
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
 ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
+ISAS_wasm32 := baseline relaxed
 ISAS := $(or $(ISAS_$(MACHINE)),baseline)
 ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd)
+ISA_FLAGS_relaxed := -mrelaxed-simd
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
@@ -93,8 +99,7 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
-PAGE_FILES := $(wildcard lib/page/viewer.* lib/page/experiment.* \
-    lib/page/neurons.*)
+PAGE_FILES := $(wildcard lib/page/*.js lib/page/*.css lib/page/*.html)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -153,7 +158,7 @@ $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 # Where the libraries are is found once for each build folder and kept there.
 $(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
 ifeq ($(MODE),wasm)
-	@.packaging/wasm.sh $(BUILD)/libraries
+	@.packaging/wasm.sh $(BUILD)/libraries $(WASM_SOURCES)
 	@echo '$(BUILD)/libraries/libraries.o' >$(BUILD)/libraries.libs
 	@echo '-I$(BUILD)/libraries/include' >$@
 else
@@ -189,7 +194,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
 # what its policy says of script and style.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/more.policy
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
@@ -197,10 +202,13 @@ $(BUILD)/%.o: %.S
 $(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
+$(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment live,$(part).js $(part).css)) >$@
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(filter %.js %.css,$(PAGE_FILES)) >$@
+	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,experiment neurons viewer,$(part).js $(part).css)) >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -230,7 +238,7 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
 # The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those.
-$(BUILD)/attn-cli.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
+$(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
@@ -345,7 +353,7 @@ check-engines: $(BUILD)/attn-cli ## run those for Ray and Snakemake (PYTHON name
 check-browser: ## look at the page of --html in Chromium; where there is none, say so
 	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
 	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
-	    $(MAKE) $(BUILD)/attn-cli $(BROWSER_TESTS) && tests/run_unit.sh $(BROWSER_TESTS); fi
+	    $(MAKE) wasm && $(MAKE) $(BUILD)/attn-cli $(BROWSER_TESTS) && tests/run_unit.sh $(BROWSER_TESTS); fi
 
 binding: ## make the Python binding, and what it takes structs for, from the public headers
 	@$(or $(PYTHON),python3) lib/python/make_binding.py
@@ -359,7 +367,7 @@ check-ctypes: deps-python binding-check ## let the Python example use libattn.so
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
-wheel: ## build the Python wheel in build/release/wheel and check it in an empty environment
+wheel: wasm ## build the Python wheel in build/release/wheel and check it in an empty environment
 	@rm -rf $(BUILD)/wheel
 	@BUILD=$(BUILD) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
 	@tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3)
@@ -374,6 +382,11 @@ bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as rat
 
 bench-cold: $(BENCH_COLD) ## products with cold weights, by libxsmm and by our own loop: BENCH_ARGS='THREADS ROUNDS'
 	@$< $(BENCH_ARGS)
+
+bench-wasm: deps-node ## attn.wasm under node beside the binary without FMA, as ratios: BENCH_ARGS=ROUNDS
+	@$(MAKE) wasm
+	@$(MAKE) $(BUILD)/attn-cli
+	@node tests/bench/wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli $(BENCH_ARGS)
 
 probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/run.sh $(or $(MODEL),models/fable)
@@ -532,7 +545,7 @@ $(BUILD)/attn-cli.1: $(BUILD)/attn-cli
 $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
 	$(call say,GEN)$< completion $* >$@
 
-install: all man $(COMPLETIONS) ## install tool, library, manual, completions and models below PREFIX
+install: all man $(COMPLETIONS) ## install tool, library, manual, completions, models and, if made, attn.wasm below PREFIX
 	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
 	@$(copy) $(BUILD)/libattn.a $(lib_place)/libattn.a
 	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
@@ -549,6 +562,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
 	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
 	@set -e; for file in $(MODEL_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
+	@[ ! -e $(WASM_MODULE) ] || $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm
 	@echo 'attn-cli $(VERSION) is in $(place)'
 
 uninstall: ## remove what install has put there
@@ -566,17 +580,17 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits 
 	@mkdir -p build
 	git -c tar.umask=022 archive --format=tar --prefix=attn-cli-$(VERSION)/ HEAD | gzip -n9 >$(SOURCE_ARCHIVE)
 
-static: deps-build ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
+static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
 	@.packaging/cjson.sh build/static/libraries
 	@$(MAKE) MODE=static build/static/attn-cli
-	@.packaging/static.sh build/static/attn-cli build/static/libraries $(STATIC_ARCHIVE)
+	@.packaging/static.sh build/static $(WASM_MODULE) $(STATIC_ARCHIVE)
 	@ls -l $(STATIC_ARCHIVE)
 
 check-static: ## run that file in an empty folder, and in Debian's SUITES: needs root
 	@.packaging/check_static.sh $(STATIC_ARCHIVE) $(SUITES)
 
 deb: dist ## make Debian packages in build/deb, and let lintian look at them
-	@tests/tools/dependencies.sh install build test packages
+	@tests/tools/dependencies.sh install build test packages wasm
 	@.packaging/deb.sh $(SOURCE_ARCHIVE) $(VERSION) build/deb
 	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
 	@ls build/deb/*.deb
@@ -584,14 +598,15 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
-wasm: deps-wasm ## make build/wasm/attn-cli.wasm, the tool for browsers and runtimes of WASI
-	@$(MAKE) MODE=wasm build/wasm/attn-cli.wasm
-	@ls -l build/wasm/attn-cli.wasm
+wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtimes of WASI
+	@$(MAKE) MODE=wasm BUILD=build/wasm $(WASM_MODULE)
+	@ls -l $(WASM_MODULE)
 
-check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte
+check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte; make it twice
 	@$(MAKE) wasm
 	@$(MAKE) $(BUILD)/attn-cli
-	@node tests/tools/check_wasm.mjs build/wasm/attn-cli.wasm $(BUILD)/attn-cli
+	@node tests/tools/check_wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli
+	@tests/tools/check_wasm_bytes.sh $(WASM_MODULE)
 
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
@@ -649,7 +664,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench bench-cold check-python check-ctypes binding binding-check probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:

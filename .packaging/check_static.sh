@@ -38,6 +38,7 @@ try() { # ROOT NAME
     out=$(inside run --heads 2.6 --png /tmp/a.png "Life is short" 2>&1)
     [ $? -eq 5 ] || fail "$name: --png: $out"
     [ -e "$root/tmp/a.png" ] && fail "$name: --png left a file"
+    [ "$(head -c 4 "$root/attn/attn.wasm" | tail -c 3)" = asm ] || fail "$name: attn.wasm is no module"
     out=$(inside run -m /nowhere "Life is short" 2>&1)
     [ $? -eq 3 ] || fail "$name: a wrong path: $out"
     say "$name: runs; $(head -1 "$work/version")"

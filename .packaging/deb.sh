@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# deb.sh - makes Debian packages of a source archive.
+# deb.sh - makes Debian packages of a source archive, and of the sources of the libraries in attn.wasm, of which Debian
+# has no archive for WebAssembly: a component of its own, because a build has no network.
 #
 #   deb.sh ARCHIVE VERSION FOLDER     FOLDER, which is emptied, gets the packages
 set -eu
@@ -11,6 +12,11 @@ mkdir -p "$folder"
 cd "$folder"
 cp "$archive" "attn-cli_$version.orig.tar.gz"
 tar -xzf "$archive"
+"$here/source.sh" libraries cjson pcre2 zlib nettle
+find libraries -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -path '*/debian/copyright' -delete
+find libraries -type d -empty -delete
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$version.orig-libraries.tar.gz" libraries
+mv libraries "attn-cli-$version"
 cd "attn-cli-$version"
 cp -r "$here/debian" debian
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/base/version.h)")/" \

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # static.sh - packs the tool that needs no other file, with its manual, completions and licences.
 #
-#   static.sh PROGRAM LIBRARIES ARCHIVE    LIBRARIES: the folder with cjson.copyright
+#   static.sh BUILD MODULE ARCHIVE     BUILD/attn-cli and BUILD/libraries/cjson.copyright; MODULE: attn.wasm, beside
+#                                      its libraries/copyright.txt
 #
 # Equal programs give equal archives.
 set -eu
 
-program=$1 libraries=$2 archive=$3
+program=$1/attn-cli libraries=$1/libraries module=$2 archive=$3
 name=$(basename "$archive" .tar.gz)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,19 +16,21 @@ mkdir -p "$top/completions" "$top/licences"
 
 install -m 755 "$program" "$top/attn-cli"
 strip "$top/attn-cli"
+install -m 644 "$module" "$top/attn.wasm"
 "$program" help --man >"$top/attn-cli.1"
 for shell in bash zsh fish; do
     "$program" completion $shell >"$top/completions/attn-cli.$shell"
 done
 cp LICENSE "$top/licences/attn-cli"
 cp "$libraries/cjson.copyright" "$top/licences/cjson"
+cp "$(dirname "$module")/libraries/copyright.txt" "$top/licences/attn.wasm"
 packages=(libc6-dev libpcre2-dev nettle-dev zlib1g-dev)
 [ "${XSMM-}" = no ] || packages+=(libxsmm-dev)
 for package in "${packages[@]}"; do
     cp "/usr/share/doc/$package/copyright" "$top/licences/${package%-dev}"
 done
 cat >"$top/README" <<END
-attn-cli for Linux on x86-64: one file that needs no other.
+attn-cli for Linux on x86-64: one file that needs no other. attn.wasm is the same for live pages.
 
     ./attn-cli run --sentence "Life is short, eat dessert first"
 

@@ -2,8 +2,10 @@
 # wasm.sh - makes the libraries that libattn is linked with, for WebAssembly, of Debian's source
 # packages: cJSON, PCRE2 without its compiler, zlib, and SHA-256 of nettle.
 #
-#   wasm.sh FOLDER      writes FOLDER/libraries.o, FOLDER/include and FOLDER/copyright.txt, unless
-#                       they are there
+#   wasm.sh FOLDER [SOURCES]     writes FOLDER/libraries.o, FOLDER/include and FOLDER/copyright.txt,
+#                                unless they are there. SOURCES: a folder where source.sh has been
+#
+# Equal sources give equal bytes.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +17,11 @@ mkdir -p "$folder/include/cjson" "$folder/include/nettle"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$here/source.sh" "$work" cjson pcre2 zlib nettle
+if [ $# -gt 1 ]; then
+    cp -R "$2"/. "$work"
+else
+    "$here/source.sh" "$work" cjson pcre2 zlib nettle
+fi
 cd "$work"
 
 (cd cjson-*/ && cp cJSON.h "$folder/include/cjson" && "${cc[@]}" -c cJSON.c -o "$work/cjson.o")
@@ -50,4 +56,8 @@ for package in cjson pcre2 zlib nettle; do
     printf '=== %s\n\n' "$package"
     cat $package-*/debian/copyright
 done >"$folder/copyright.txt"
+for package in wasi-libc libclang-rt-19-dev-wasm32; do
+    printf '=== %s\n\n' "$package"
+    cat /usr/share/doc/$package/copyright
+done >>"$folder/copyright.txt"
 wasm-ld-19 -r ./*.o -o "$folder/libraries.o"

@@ -277,12 +277,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.sets = taken->sets;
     how.n_set = taken->n_set;
     if (how.parts != ATTN_ABLATE_NEURONS && how.n_set == 0)
-        question->grid =
-            (struct attn_table_grid){.rows = "layer",
-                                     .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
-                                     .values = "change",
-                                     .is_sequence = how.is_cumulative,
-                                     .asked = asked(&how)};
+        question->grid = (struct attn_table_grid){
+            .rows = "layer",
+            .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
+            .values = "change",
+            .figure = how.is_cumulative                ? ATTN_FIGURE_CURVE
+                      : how.parts == ATTN_ABLATE_HEADS ? ATTN_FIGURE_DEFAULT
+                                                       : ATTN_FIGURE_BARS, /* one number a layer */
+            .is_sequence = how.is_cumulative,
+            .asked = asked(&how)};
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
     ATTN_TRY(list_files(args, taken, err));

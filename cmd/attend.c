@@ -22,8 +22,7 @@ struct label_args {
 
 struct attend_args {
     struct arrays_args arrays;
-    const char *measures;      /* NULL: not given */
-    struct tables_args tables; /* of measures: the order of their rows */
+    const char *measures; /* NULL: not given */
     struct label_args labels;
     struct request_args request;
 };
@@ -98,7 +97,7 @@ static const struct option_part parts[] = {
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
     {&measures_options, 0},
-    {&table_order_options, offsetof(struct attend_args, tables)},
+    {&table_order_options, offsetof(struct attend_args, request.tables)},
     {&view_options, offsetof(struct attend_args, request.picture)},
     {&output_options, offsetof(struct attend_args, request.output)},
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
@@ -264,8 +263,7 @@ static enum attn_status check_measures(const char *list, const struct call *call
 static enum attn_status measure(struct served *served, attn_measure_set measures,
                                 struct attn_error *err)
 {
-    const struct attend_args *args = served->call->args;
-    struct tables_args tables = args->tables;
+    struct tables_args tables = served->args->tables;
     struct attn_table *table = NULL;
     enum attn_status status;
 
@@ -292,8 +290,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_arrays(&args->arrays, err));
     ATTN_TRY(check_use(args, err));
     ATTN_TRY(request_check(served, err));
-    if (!args->measures && (args->tables.sort || args->tables.n_most > 0))
-        return refuse(err, NULL, "--sort and --limit need --measures");
+    if (!args->measures && !args->request.is_compared &&
+        (args->request.tables.sort || args->request.tables.n_most > 0))
+        return refuse(err, NULL, "--sort and --limit need --measures or --compare");
     if (args->measures)
         ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
     if (!args->request.is_compared && !measures)

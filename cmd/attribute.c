@@ -7,6 +7,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,7 @@ static enum attn_status split_logit(struct question *question, struct attn_error
     const struct tables_args *tables = &args->question.tables;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
+    char asked[96];
 
     ATTN_TRY(check_parts(args, err));
     how.answer = answer_of(&args->answer, &ids);
@@ -137,15 +139,17 @@ static enum attn_status split_logit(struct question *question, struct attn_error
                                               .quantity = "part of @",
                                               .parts = "part",
                                               .asked = "written by each part of the model"};
-    if (how.by_token)
-        question->grid =
-            (struct attn_table_grid){.rows = "layer",
-                                     .detail = "head",
-                                     .columns = "key",
-                                     .texts = "token",
-                                     .values = "logit",
-                                     .quantity = "part of @",
-                                     .asked = "written by each head, by the key it reads from"};
+    if (how.by_token) {
+        snprintf(asked, sizeof asked, "written by heads, by the key they read from: the %d largest",
+                 tables->n_most > 0 ? (int)tables->n_most : 20);
+        question->grid = (struct attn_table_grid){.rows = "layer",
+                                                  .detail = "head",
+                                                  .columns = "key",
+                                                  .texts = "token",
+                                                  .values = "logit",
+                                                  .quantity = "part of @",
+                                                  .asked = asked};
+    }
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));

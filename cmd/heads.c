@@ -250,7 +250,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .columns = "head",
                                               .values = drawn_column(args, &how, sorted),
-                                              .asked = "of each head"};
+                                              .asked = "in each head"};
     if (args->has_effect && strcmp(question->grid.values, "change") == 0) {
         question->grid.asked = "without each head";
     }

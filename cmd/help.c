@@ -183,6 +183,10 @@ static void print_environment(struct attn_sink *out)
              ".B OLLAMA_MODELS\n"
              "the store of Ollama; else ~/.ollama/models and that of its service\n"
              ".TP\n"
+             ".B ATTN_LIVE_MODULE\n"
+             "the engine of live pages, where it is not the \\fIattn.wasm\\fP that came with\n"
+             "the program\n"
+             ".TP\n"
              ".B ATTN_CLI_GEMM\n"
              "\\fIjit\\fP makes all matrix products with libxsmm, \\fIportable\\fP with loops of\n"
              "attn\\-cli's own, neither with AMX; \\fIauto\\fP, the default, with the fastest\n");

@@ -104,6 +104,7 @@ static struct attn_table_grid grid_of(const struct lens_args *args)
     if (is_of_texts && has_target) {
         grid.detail = NULL;
         grid.columns = "site";
+        grid.figure = ATTN_FIGURE_CURVE; /* one number a layer */
     }
     return grid;
 }

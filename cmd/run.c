@@ -1,5 +1,6 @@
 /* run.c - attn-cli run: text in, attention out. */
 #include "cmd/args/answer.h"
+#include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -25,6 +26,7 @@ struct run_args {
     struct answer_args answer;
     struct gradient_args gradient;
     struct ablation_args ablation;
+    struct live_args live;
 };
 
 static const struct option_part parts[] = {
@@ -37,7 +39,9 @@ static const struct option_part parts[] = {
     {&selection_options, offsetof(struct run_args, request.selection)},
     {&view_options, offsetof(struct run_args, request.picture)},
     {&output_options, offsetof(struct run_args, request.output)},
+    {&comparison_order_options, offsetof(struct run_args, request.tables)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
+    {&live_options, offsetof(struct run_args, live)},
     {&picture_options, offsetof(struct run_args, request.picture)},
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&answer_options, offsetof(struct run_args, answer)},
@@ -211,12 +215,17 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
         args->answer.metric != ATTN_ANSWER_CE && args->answer.metric != ATTN_ANSWER_KL)
         return refuse(err, NULL, "--foil, --at and --metric need --target");
+    if (!args->request.is_compared &&
+        (args->request.tables.sort || args->request.tables.n_most > 0))
+        return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(request_check(served, err));
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)
         ATTN_TRY(outputs_check_tables(output, err));
+    ATTN_TRY(live_check(&args->live, served, err));
     ATTN_TRY(request_open_model(served, &args->model, false, err));
+    ATTN_TRY(live_open(&args->live, &args->model, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->reading.example = EXAMPLE;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
@@ -239,12 +248,15 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
+    struct attn_live_files *live = NULL;
     struct served served = {.call = call,
+                            .own = &live,
                             .args = &args->request,
                             .print_sites = sites_print,
                             .has_first_screen = !args->gradient.is_beside};
     const enum attn_status status = request_answer(&served, work, err);
 
+    attn_live_close(live);
     ablation_release(&args->ablation);
     return status;
 }

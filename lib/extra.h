@@ -25,6 +25,9 @@
 #include "output/format.h"
 #include "output/outputs.h"
 #include "figures/table_picture.h"
+#include "page/live.h"
+#include "page/live_module.h"
+#include "run/live.h"
 
 /* Many inputs to files. */
 #include "records/items.h"

@@ -45,6 +45,7 @@
 #include "output/token_text.h"
 #include "run/catalog_internal.h"
 #include "run/host_internal.h"
+#include "run/live.h"
 #include "run/run_internal.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"

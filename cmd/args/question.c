@@ -198,6 +198,7 @@ enum attn_status question_begin_items(struct question *question, const struct it
     if (!items->path)
         return ATTN_OK;
     question->items.args.lists_labels = question->args->running.is_verbose;
+    question->items.args.sort = question->args->tables.sort;
     question->unit = "items";
     question->reuse = true;
     if (items->each)

@@ -22,6 +22,16 @@ static const struct option comparison_rows[] = {
 
 const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
 
+static const struct option comparison_order_rows[] = {
+    OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
+                "sort the heads of --compare by this column, the largest first; :up and :down "
+                "sort by value"),
+    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 1, INT32_MAX,
+                  "print only the first N of them; default: all"),
+};
+
+const struct option_group comparison_order_options = OPTION_GROUP("Output", comparison_order_rows);
+
 static const struct option explain_rows[] = {
     OPTION_AT(FLAG, "explain", NULL, 0,
               "show the arithmetic of one row, step by step. The selection must leave one head "
@@ -85,6 +95,12 @@ static enum attn_status check_comparison(const struct served *served, struct att
         if (name && (word_find(others, name) >= 0 || (format && !is_possible(format))))
             beside = name;
     }
+    for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
+        if ((served->args->tables.sort || served->args->tables.n_most > 0) &&
+            strcmp(out.output.format->name, "json") == 0)
+            return refuse(err, NULL,
+                          "--json holds the whole comparison in the order of its heads; --sort and "
+                          "--limit go with text, --csv and --jsonl");
     if (!beside)
         return ATTN_OK;
     field_names_list(is_possible, "or", formats, sizeof formats);
@@ -217,7 +233,7 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
 
 /* The table of the heads, into outputs that hold nothing but tables. */
 static enum attn_status write_heads(const struct attn_compared_run *comparison,
-                                    const struct output_args *args, struct attn_sink *out,
+                                    const struct request_args *request, struct attn_sink *out,
                                     struct attn_error *err)
 {
     struct attn_table *heads = NULL;
@@ -228,21 +244,25 @@ static enum attn_status write_heads(const struct attn_compared_run *comparison,
                  attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
                                           comparison->labels, comparison->tokenizer, &heads, err),
                  err));
-    status = outputs_write_tables(args, &heads, 1, out, err);
+    status = tables_sort(&request->tables, 0, &heads, err);
+    if (status == ATTN_OK)
+        status = outputs_write_tables(&request->output, &heads, 1, out, err);
     attn_table_free(heads);
     return status;
 }
 
 static enum attn_status write_comparison(const struct attn_compared_run *comparison,
-                                         const struct output_args *args, struct attn_sink *out,
+                                         const struct request_args *request, struct attn_sink *out,
                                          struct attn_error *err)
 {
+    const struct output_args *args = &request->output;
+
     if (!outputs_are_wanted(args))
         return attn_comparison_print(comparison, out, err);
     for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
         if (walk.output.format->has_tables && walk.output.format->tensors)
             ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args->precision, err));
-    return write_heads(comparison, args, out, err);
+    return write_heads(comparison, request, out, err);
 }
 
 static enum attn_status compare(struct served *served, struct attn_error *err)
@@ -255,10 +275,13 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
         .attention = attn_run_attention(served->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .fit = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"}};
+        .fit = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"},
+        .order = ATTN_TABLE_ORDER_DEFAULT};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 
+    comparison.order.sort = args->tables.sort;
+    comparison.order.n_most = (size_t)args->tables.n_most;
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
     interrupt_catch();
     status = attn_compare(served->run, N_RECALLED, &found, err);
@@ -267,7 +290,7 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
     /* A heat map is drawn instead of the text. */
     if (status == ATTN_OK && found &&
         !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
-        status = write_comparison(&comparison, &args->output, served->call->out, err);
+        status = write_comparison(&comparison, args, served->call->out, err);
     attn_comparison_free(found);
     return status;
 }

@@ -33,13 +33,15 @@ struct request_args {
     struct selection_args selection;
     struct output_args output;
     struct picture_args picture;
-    bool is_explained; /* --explain */
-    bool is_compared;  /* --compare */
+    bool is_explained;         /* --explain */
+    bool is_compared;          /* --compare */
+    struct tables_args tables; /* the order of rows, of a comparison and of measures */
     struct running_args running;
 };
 
 /* --compare and --explain, which each fill a bool. */
 extern const struct option_group comparison_options, explain_options;
+extern const struct option_group comparison_order_options; /* fills a struct tables_args */
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \

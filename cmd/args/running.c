@@ -31,7 +31,8 @@ static int test_switch(const char *variable, const char *list, int otherwise)
 
 enum attn_isa running_isa(void)
 {
-    return (enum attn_isa)test_switch("ATTN_CLI_ISA", "baseline|avx2|avx512|neon", ATTN_ISA_BEST);
+    return (enum attn_isa)test_switch("ATTN_CLI_ISA", "baseline|avx2|avx512|neon|relaxed",
+                                      ATTN_ISA_BEST);
 }
 
 enum attn_gemm running_gemm(void)

@@ -23,6 +23,17 @@ static volatile sig_atomic_t caught;       /* the signal, or 0 */
 static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
 static const struct attn_tensor_files *volatile watched;
 
+/* Signals come on any thread, and any looks. */
+static void set(volatile sig_atomic_t *flag, int value)
+{
+    __atomic_store_n(flag, value, __ATOMIC_RELAXED);
+}
+
+static int get(const volatile sig_atomic_t *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
 /*
  * `timeout` and others send their signal twice, to the process and to its group. The second must
  * not end the process before temporary files are removed.
@@ -33,10 +44,10 @@ static void on_interrupt(int number)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!caught) {
+    if (get(&caught) == 0) {
         first = now;
-        caught = number;
-        must_stop = 1;
+        set(&caught, number);
+        set(&must_stop, 1);
     } else if (now.tv_sec - first.tv_sec > REPEAT_SECONDS) {
         signal(number, SIG_DFL);
         raise(number); /* once this returns */
@@ -64,8 +75,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
         return;
     }
-    is_truncated = 1;
-    must_stop = 1;
+    set(&is_truncated, 1);
+    set(&must_stop, 1);
 }
 
 void interrupt_prepare(void)
@@ -102,20 +113,22 @@ const volatile sig_atomic_t *interrupt_flag(void)
 
 bool interrupt_is_pending(void)
 {
-    return caught != 0;
+    return get(&caught) != 0;
 }
 
 enum attn_status interrupt_check(struct attn_error *err)
 {
-    return caught ? attn_error_set(err, ATTN_CANCELED, "interrupted") : ATTN_OK;
+    return get(&caught) != 0 ? attn_error_set(err, ATTN_CANCELED, "interrupted") : ATTN_OK;
 }
 
 void interrupt_end(void)
 {
-    if (!caught)
+    const int number = get(&caught);
+
+    if (number == 0)
         return;
-    signal(caught, SIG_DFL);
-    raise(caught);
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 void interrupt_watch_weights(const struct attn_tensor_files *weights)
@@ -130,5 +143,5 @@ void interrupt_watch_model(const struct attn_model *model)
 
 bool interrupt_is_model_truncated(void)
 {
-    return is_truncated != 0;
+    return get(&is_truncated) != 0;
 }

@@ -12,6 +12,7 @@
 #include "attention/kind_internal.h"
 #include "base/given.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
@@ -197,7 +198,7 @@ static bool is_stopped(void *context)
 {
     struct attend *a = context;
 
-    if (a->status == ATTN_OK && a->args->cancel && *a->args->cancel != 0)
+    if (a->status == ATTN_OK && attn_is_canceled(a->args->cancel))
         a->status = attn_error_set(a->err, ATTN_CANCELED, "canceled");
     return a->status != ATTN_OK;
 }

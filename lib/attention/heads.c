@@ -9,6 +9,7 @@
 #include "attention/kinds/lowrank.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/thread.h"
 
 #include <math.h>
 #include <string.h>
@@ -353,7 +354,7 @@ static void run_tile(void *context, size_t task, int worker)
         heads->z && heads->caller.needs_rows(heads->caller.context, tile.row0, tile.n_row);
     bool is_watched = false;
 
-    if (heads->cancel && *heads->cancel != 0)
+    if (attn_is_canceled(heads->cancel))
         return;
     for (size_t row = tile.row0; wave->has_watched && row < tile.row0 + tile.n_row; row++)
         is_watched = is_watched ||

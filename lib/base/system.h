@@ -1,6 +1,6 @@
 /*
  * system.h - what differs by operating system, beside thread.h: how threads wait, the cores that
- * they run on, maps of files and large pages.
+ * they run on, maps of files, large pages, and the file that this code is in.
  *
  * system_linux.c does it on Linux, system_wasm.c in a WebAssembly module, which has one thread and
  * maps no files. Nothing else in the library asks which system it is built for.
@@ -40,5 +40,9 @@ bool attn_may_keep_open(int descriptor);
 
 /* Asks for large pages in SIZE bytes at BLOCK. Where there are none, nothing is lost. */
 void attn_advise_large_pages(void *block, size_t size);
+
+/* The absolute path, [size], of the file that this library is in: a shared library, or the program
+ * that it is linked into. False where the system does not say. */
+bool attn_path_of_code(char *path, size_t size);
 
 #endif

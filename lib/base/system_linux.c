@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <assert.h>
 #include <linux/futex.h>
@@ -10,6 +11,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -194,4 +198,26 @@ bool attn_has_address_space(size_t size)
         return false;
     munmap(space, size);
     return true;
+}
+
+/* The kernel's list of maps holds for programs without a dynamic linker, too. */
+bool attn_path_of_code(char *path, size_t size)
+{
+    const uintptr_t code = (uintptr_t)attn_path_of_code;
+    char line[ATTN_PATH_SIZE + 128]; /* addresses, rights, inode, path */
+    FILE *maps = fopen("/proc/self/maps", "re");
+    bool is_found = false;
+
+    while (maps && !is_found && fgets(line, sizeof line, maps)) {
+        char *rest;
+        const uintptr_t first = strtoul(line, &rest, 16);
+        const uintptr_t end = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
+        const char *name = strchr(rest, '/');
+
+        if (code >= first && code < end && name)
+            is_found = (size_t)snprintf(path, size, "%.*s", (int)strcspn(name, "\n"), name) < size;
+    }
+    if (maps)
+        fclose(maps);
+    return is_found;
 }

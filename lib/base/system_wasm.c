@@ -124,6 +124,12 @@ void attn_advise_large_pages(void *block, size_t size)
     (void)block, (void)size;
 }
 
+bool attn_path_of_code(char *path, size_t size)
+{
+    (void)path, (void)size;
+    return false;
+}
+
 /* What 32 bits can address. */
 size_t attn_memory_of_machine(void)
 {

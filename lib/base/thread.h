@@ -17,8 +17,16 @@
 
 #include "base/status.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Whether CANCEL is given and not 0. A signal handler sets it on any thread, and others look: they
+ * read it as if it were atomic, which sig_atomic_t is within one thread alone. */
+static inline bool attn_is_canceled(const volatile sig_atomic_t *cancel)
+{
+    return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0;
+}
 
 struct attn_thread {
     uintptr_t id; /* what the system calls it */

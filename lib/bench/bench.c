@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "base/thread.h"
 #include "model/model_internal.h"
 
 #include <math.h>
@@ -238,7 +239,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
            (row.n_round < MIN_ROUNDS || attn_bench_now() - begun < options->seconds)) {
         const double limit = find_limit(bench, part, &rounds, row.n_round);
 
-        if (options->cancel && *options->cancel != 0)
+        if (attn_is_canceled(options->cancel))
             return attn_error_set(err, ATTN_CANCELED, "canceled");
         ATTN_TRY(time_round(part, n_run, &rounds.seconds[row.n_round], err));
         rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];

@@ -215,6 +215,8 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
                           size);
         if (size > 0)
             used = table->line.size;
+        if (attn_text_is_right_to_left(table->text.data + begin, size))
+            attn_buffer_append_string(&table->line, ATTN_LEFT_TO_RIGHT);
         append_blanks(&table->line, is_left ? padding : 0);
     }
     if (!table->line.has_failed)

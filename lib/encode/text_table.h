@@ -110,4 +110,8 @@ void attn_text_append_label(struct attn_buffer *out, const char *text, size_t si
 
 #define ATTN_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
 
+/* U+200E, of no column: after text that is written from right to left, so that a terminal which
+ * orders a line by its letters leaves the numbers after it in their order. */
+#define ATTN_LEFT_TO_RIGHT "\xe2\x80\x8e"
+
 #endif

@@ -773,12 +773,14 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     ATTN_TRY(attn_error_at(attn_options_read(args->study, &asked, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(request, &quiet, err), ATTN_STAGE_OPTIONS, err));
     attn_items_shard(asked.items, &shard, &n_shard);
-    if (n_shard > 0)
-        return attn_error_at(
-            attn_error_set(err, ATTN_INVALID,
-                           "`is_cumulative` goes by the change over all items, and `n_shard` has "
-                           "some of them"),
-            ATTN_STAGE_OPTIONS, err);
+    if (n_shard > 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`is_cumulative` takes the parts in the order of their mean change over all "
+                       "items, and a shard reads some of them");
+        attn_error_hint(err, "without it shards give the changes of single parts; a set for each "
+                             "step of their order can be tried by `sets`");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     ATTN_TRY(attn_items_rewind(asked.items, err));
     study.items = asked.items;
     quiet.on_note = NULL;

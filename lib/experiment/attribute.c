@@ -436,9 +436,9 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 static uint64_t hidden(const void *state)
 {
     const struct logit_split *split = state;
+    const struct attn_attribute_args *args = split->frame.args;
 
-    return split->args->by_token ? ATTN_COLUMN_BIT(PART)
-                                 : ATTN_COLUMN_BIT(KEY) | ATTN_COLUMN_BIT(TOKEN);
+    return args->by_token ? ATTN_COLUMN_BIT(PART) : ATTN_COLUMN_BIT(KEY) | ATTN_COLUMN_BIT(TOKEN);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -65,11 +65,44 @@ static enum attn_status append_named(struct attn_table *table, const char *name,
     return attn_table_append(table, cells, 1 + N_SHOWN, err);
 }
 
-/* Heads, layers and everything, for one of the two errors. */
+/* Puts the rows of *TABLE, heads, into the order that is asked for. */
+static enum attn_status sort_heads(const struct attn_compared_run *comparison,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table *sorted;
+
+    if (!comparison->order.sort && comparison->order.n_most == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_table_sort(*table, &comparison->order, &sorted, err));
+    attn_table_free(*table);
+    *table = sorted;
+    return ATTN_OK;
+}
+
+/* The mean over layer I, unless it has one head. */
+static enum attn_status append_layer(const struct attn_compared_run *comparison, size_t i,
+                                     bool is_local, struct attn_table *table,
+                                     struct attn_error *err)
+{
+    const struct attn_comparison *found = comparison->found;
+    const struct attn_compared_layer *layer = &found->layers[i];
+    char name[NAME_SIZE];
+    size_t n = 0;
+
+    for (size_t k = 0; k < found->n_head; k++)
+        n += found->heads[k].layer == layer->layer;
+    snprintf(name, sizeof name, comparison->labels->axes ? "all" : "%d.*", layer->layer);
+    return n > 1 ? append_named(table, name, is_local ? &layer->local : &layer->propagated, err)
+                 : ATTN_OK;
+}
+
+/* Heads, layers and everything, for one of the two errors. Layers come after all heads that are
+ * sorted. */
 static enum attn_status fill_table(const struct attn_compared_run *comparison, bool is_local,
                                    struct attn_table **table, struct attn_error *err)
 {
     const struct attn_comparison *found = comparison->found;
+    const bool is_sorted = comparison->order.sort || comparison->order.n_most > 0;
     struct attn_column columns[1 + ATTN_N_DIFFERENCE] = {
         {.name = "head", .type = ATTN_VALUE_TEXT, .width = 5}};
     char name[NAME_SIZE];
@@ -78,20 +111,18 @@ static enum attn_status fill_table(const struct attn_compared_run *comparison, b
     attn_difference_columns(columns + 1);
     ATTN_TRY(attn_table_create("heads", columns, 1 + N_SHOWN, table, err));
     for (size_t i = 0; i < found->n_layer; i++) {
-        const struct attn_compared_layer *layer = &found->layers[i];
-        const size_t first = at;
-
-        for (; at < found->n_head && found->heads[at].layer == layer->layer; at++) {
+        for (; at < found->n_head && found->heads[at].layer == found->layers[i].layer; at++) {
             const struct attn_compared_head *head = &found->heads[at];
 
             write_name(comparison, head, name);
             ATTN_TRY(append_named(*table, name, is_local ? &head->local : &head->propagated, err));
         }
-        snprintf(name, sizeof name, comparison->labels->axes ? "all" : "%d.*", layer->layer);
-        if (at - first > 1)
-            ATTN_TRY(
-                append_named(*table, name, is_local ? &layer->local : &layer->propagated, err));
+        if (!is_sorted)
+            ATTN_TRY(append_layer(comparison, i, is_local, *table, err));
     }
+    ATTN_TRY(sort_heads(comparison, table, err));
+    for (size_t i = 0; is_sorted && i < found->n_layer; i++)
+        ATTN_TRY(append_layer(comparison, i, is_local, *table, err));
     if (found->n_layer > 1)
         ATTN_TRY(append_named(*table, "all", is_local ? &found->local : &found->propagated, err));
     return ATTN_OK;
@@ -266,6 +297,8 @@ static enum attn_status write_tables(const struct attn_compared_run *comparison,
     for (size_t i = 0; i < n; i++) {
         ATTN_TRY(attn_comparison_tabulate(comparison->found, parts[i].part, comparison->labels,
                                           comparison->tokenizer, &made[i], err));
+        if (parts[i].part == ATTN_COMPARISON_HEADS)
+            ATTN_TRY(sort_heads(comparison, &made[i], err));
         tables[i] = (struct attn_output_table){made[i], parts[i].name, parts[i].precision};
     }
     if (is_alone)

@@ -4,6 +4,7 @@
 
 #include "experiment/comparison.h"
 #include "output/outputs.h"
+#include "tables/table_order.h"
 #include "tables/table_writer_internal.h"
 
 /* What is compared, and how to call it. */
@@ -16,6 +17,7 @@ struct attn_compared_run {
     int n_recalled;                         /* K of the recall */
     const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
     struct attn_table_fit fit;              /* of text */
+    struct attn_table_order order;          /* of the heads, in text and tables */
 };
 
 /* Writes it as text. */

@@ -1,6 +1,7 @@
 /* explain_figure.c - see explain_figure.h. From left to right: key, k, score, exponential, weight,
  * v, weight times v; the block's input and the query made of it stand above k, the context vector
- * below the last column. */
+ * below the last column. Under the vectors stands what their colors mean: q and k share a scale,
+ * and so do products and their sum. */
 #include "experiment/explain_figure.h"
 
 #include "base/escape.h"
@@ -36,10 +37,15 @@ enum {
     WEIGHT = 44,           /* width of a weight */
     MOST_KEYS = 700,       /* 16,384 units hold 744 */
     MOST_COMPONENTS = 512, /* of a vector that is drawn */
+    RAMP_CELL = 4,         /* width of a color of a scale */
+    MOST_RAMP = 24,        /* colors, */
+    LEAST_RAMP = 18,       /* as its vectors have room */
+    RAMP_HEIGHT = 8,
     LABEL_COLUMNS = 14,
     TITLE_SIZE = 15,
     TEXT_SIZE = 13,
     SMALL_SIZE = 11,
+    NAME_SIZE = 64, /* of a text with numbers */
 };
 
 /* Colors, and where the columns begin. */
@@ -125,16 +131,16 @@ static void place_columns(struct sheet *sheet)
     sheet->k_cell = row->has_products ? cell_of(row->d_head) : 0;
     sheet->v_cell = row->has_values ? cell_of(row->d_value) : 0;
     sheet->label = PAD;
-    sheet->k = take_column(&at, sheet->k_cell * (double)row->d_head, 3);
+    sheet->k = take_column(&at, sheet->k_cell * (double)row->d_head, 11);
     sheet->score = take_column(&at, SCORE, 5);
     sheet->bar = take_column(&at, BAR, 20);
     sheet->weight = take_column(&at, WEIGHT, 9);
-    sheet->v = take_column(&at, sheet->v_cell * (double)row->d_value, 3);
-    sheet->product = take_column(&at, sheet->v_cell * (double)row->d_value, 10);
+    sheet->v = take_column(&at, sheet->v_cell * (double)row->d_value, 11);
+    sheet->product = take_column(&at, sheet->v_cell * (double)row->d_value, 13);
     sheet->top = 132;
     sheet->bottom = sheet->top + (double)row->n_cell * PITCH;
     sheet->shapes->width = fmax(at - BETWEEN + PAD, 640);
-    sheet->shapes->height = sheet->bottom + PITCH + PAD + 24;
+    sheet->shapes->height = sheet->bottom + PITCH + PAD + 60;
 }
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
@@ -190,10 +196,8 @@ static const char *name_of(struct sheet *sheet, const struct attn_token_texts *t
     sheet->scratch.size = 0;
     attn_buffer_append_format(&sheet->scratch, "%zu", position);
     if (text) {
-        for (; n > 0 && *text == ' '; n--)
-            text++;
         attn_buffer_append_char(&sheet->scratch, ' ');
-        attn_buffer_append(&sheet->scratch, text, attn_text_fit(text, n, LABEL_COLUMNS));
+        attn_text_append_label(&sheet->scratch, text, n, LABEL_COLUMNS, "");
     }
     return attn_buffer_string(&sheet->scratch) ? sheet->scratch.data : "";
 }
@@ -204,14 +208,17 @@ static void add_input(struct sheet *sheet)
     const struct attn_explanation *row = sheet->row;
     const double y = sheet->top - 56, middle = y + STRIP / 2.0, to = sheet->k - 6;
     const double room = sheet->k - sheet->label - BETWEEN;
+    const double most = largest_of(row->x, row->d_model, 0);
     const double cell = row->d_model > 0 ? floor(room / (double)row->d_model) : 0;
     const double width = fmin(cell, WIDEST_CELL) * (double)row->d_model;
+    char name[NAME_SIZE];
 
     if (sheet->labels->axes || width == 0 || sheet->k_cell == 0)
         return;
     add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
-                                    largest_of(row->x, row->d_model, 0), 1});
-    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, "x");
+                                    most, 1});
+    snprintf(name, sizeof name, "x, from %.3g to %.3g", -most, most);
+    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, name);
     for (int i = -1; i <= 1; i++)
         add_line(sheet, i == 0 ? sheet->label + width + 4 : to - 5, middle + 4 * i, to, middle,
                  sheet->faint);
@@ -325,6 +332,48 @@ static void add_names(struct sheet *sheet)
     }
 }
 
+/* What the colors of the vectors NAME mean, whose components are MOST at most; below the strips of
+ * WIDTH at X. */
+static void add_scale(struct sheet *sheet, double x, double width, double most, const char *name)
+{
+    const double y = sheet->bottom + 46;
+    const double n_color = fmax(LEAST_RAMP, fmin(MOST_RAMP, floor(width / RAMP_CELL)));
+    const struct attn_shape_cells cells = {.x = x,
+                                           .y = y,
+                                           .width = RAMP_CELL,
+                                           .height = RAMP_HEIGHT,
+                                           .n_row = 1,
+                                           .n_col = (size_t)n_color};
+    uint16_t *colors = attn_shapes_add_cells(sheet->shapes, &cells);
+    struct attn_shape_text end = {.x = x + n_color * RAMP_CELL,
+                                  .y = y + RAMP_HEIGHT + 12,
+                                  .size = SMALL_SIZE,
+                                  .color = sheet->faint,
+                                  .anchor = ATTN_ANCHOR_END};
+    char number[NAME_SIZE];
+
+    for (size_t i = 0; colors && i < cells.n_col; i++)
+        colors[i] = (uint16_t)lround((double)i / (n_color - 1) * (ATTN_N_COLOR - 1));
+    add_text(sheet, x, y - 5, SMALL_SIZE, name);
+    snprintf(number, sizeof number, "%.2g", -most);
+    add_text(sheet, x, end.y, SMALL_SIZE, number);
+    snprintf(number, sizeof number, "%.2g", most);
+    attn_shapes_add_string(sheet->shapes, &end, number);
+}
+
+static void add_scales(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    const double v_width = sheet->v_cell * (double)row->d_value;
+
+    if (sheet->k_cell > 0)
+        add_scale(sheet, sheet->k, sheet->k_cell * (double)row->d_head, sheet->k_most, "q, k");
+    if (sheet->v_cell == 0)
+        return;
+    add_scale(sheet, sheet->v, v_width, sheet->v_most, "v");
+    add_scale(sheet, sheet->product, v_width, sheet->z_most, "weight x v, z");
+}
+
 /* "query 7 it; strongest key: 1 chicken, 53.1 %" */
 static void add_heading(struct sheet *sheet)
 {
@@ -406,6 +455,7 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
     for (size_t i = 0; i < sheet->row->n_cell; i++)
         add_key(sheet, i);
     add_names(sheet);
+    add_scales(sheet);
     add_heading(sheet);
     attn_figure_set_size(sheet->shapes, sheet->picture);
     ATTN_TRY(attn_shapes_check(sheet->shapes, err));

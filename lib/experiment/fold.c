@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "encode/float_text.h"
 #include "experiment/frame.h"
+#include "tables/table_order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -265,12 +266,15 @@ static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
     }
 }
 
-/* Which of A and B the label of ITEM is: 0, 1, or -1 for neither. */
-static int find_side(const struct attn_fold *fold, const struct attn_item *item)
+int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
-    const char *text = find_label(item, fold->pair)->text;
+    const struct attn_item_label *label = fold->pair ? find_label(item, fold->pair) : NULL;
 
-    return strcmp(text, fold->sides[0]) == 0 ? 0 : strcmp(text, fold->sides[1]) == 0 ? 1 : -1;
+    if (!label)
+        return -1;
+    return strcmp(label->text, fold->sides[0]) == 0   ? 0
+           : strcmp(label->text, fold->sides[1]) == 0 ? 1
+                                                      : -1;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -324,6 +328,19 @@ static enum attn_status copy_table(const struct attn_table *table, struct attn_t
     return status;
 }
 
+/* What becomes of the column at PLACE of the form. */
+static struct folded_column column_of(const struct attn_fold *fold, size_t place)
+{
+    const enum role role = role_of(&fold->form, place);
+
+    return (struct folded_column){
+        .column = fold->form.columns[place],
+        .place = place,
+        .role = role,
+        .has_bounds = fold->study->n_bootstrap > 0 &&
+                      (role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(place)) != 0)};
+}
+
 /* Takes from ENTRY, the first item, what all must have. */
 static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
                               struct attn_error *err)
@@ -337,15 +354,10 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
     if (!fold->columns || !fold->differs)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n_column; i++) {
-        struct folded_column *column = &fold->columns[i];
+        const struct attn_column *column = attn_table_column(fold->first, i);
 
-        column->column = *attn_table_column(fold->first, i);
-        column->place = find_place(&fold->form, &column->column);
-        column->role = role_of(&fold->form, column->place);
-        column->has_bounds =
-            fold->study->n_bootstrap > 0 &&
-            (column->role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(column->place)));
-        fold->n_mean += column->role == ROLE_MEAN;
+        fold->columns[i] = column_of(fold, find_place(&fold->form, column));
+        fold->n_mean += fold->columns[i].role == ROLE_MEAN;
     }
     fold->n_row = n_row;
     fold->n_column = n_column;
@@ -364,7 +376,7 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
                               "its table is %zu rows of %zu columns, that of the first item %zu of "
                               "%zu",
                               attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
-    for (size_t i = 0; i < fold->n_row * n_column; i++) {
+    for (size_t i = 0; fold->form.names != 0 && i < fold->n_row * n_column; i++) {
         const size_t row = i / n_column, column = i % n_column;
         struct attn_cell cell, first;
 
@@ -465,44 +477,49 @@ static void add_more(const struct attn_fold *fold, struct group *group, const do
         group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
+/* Adds a CELL of a number to the MOMENTS of its column. */
+static void add_cell(enum role role, const struct attn_cell *cell, struct attn_moments *moments)
+{
+    if (cell->type == ATTN_VALUE_MISSING)
+        return;
+    if (role == ROLE_COUNT) {
+        moments->n++;
+        moments->mean += number_of(cell);
+    } else {
+        attn_moments_add(moments, number_of(cell));
+    }
+}
+
 /* Adds the rows of table A, or of the differences B - A. */
 static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
                                  const struct attn_table *a, const struct attn_table *b,
                                  struct attn_error *err)
 {
     const size_t n_value = fold->study->n_bootstrap > 0 ? fold->n_row * fold->n_mean : 0;
+    struct attn_moments *moments = group->moments;
+    bool *differs = fold->differs;
     double *value;
 
     ATTN_TRY(attn_grow(&group->values, &group->capacity, (group->n + 1) * n_value,
                        sizeof *group->values, err));
     value = group->values + group->n * n_value;
-    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
-        const size_t row = i / fold->n_column, column = i % fold->n_column;
-        const enum role role = fold->columns[column].role;
-        struct attn_moments *moments = &group->moments[i];
-        struct attn_cell cell;
+    for (size_t row = 0; row < fold->n_row; row++)
+        for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
+            const enum role role = fold->columns[column].role;
+            struct attn_cell cell, first;
 
-        if (role == ROLE_DERIVED)
-            continue;
-        if (role == ROLE_KEY) {
-            const struct attn_cell first = attn_table_cell(fold->first, row, column);
-
-            cell = attn_table_cell(a, row, column);
-            fold->differs[i] = fold->differs[i] || !is_same_cell(&cell, &first);
-            continue;
+            if (role == ROLE_DERIVED || (role == ROLE_KEY && *differs))
+                continue;
+            cell = cell_of(a, role == ROLE_KEY ? NULL : b, row, column);
+            if (role == ROLE_KEY) {
+                first = attn_table_cell(fold->first, row, column);
+                *differs = !is_same_cell(&cell, &first);
+                continue;
+            }
+            if (role == ROLE_MEAN && n_value > 0)
+                *value++ = number_of(&cell);
+            add_cell(role, &cell, moments);
         }
-        cell = cell_of(a, b, row, column);
-        if (role == ROLE_MEAN && n_value > 0)
-            *value++ = number_of(&cell);
-        if (cell.type == ATTN_VALUE_MISSING)
-            continue;
-        if (role == ROLE_COUNT) {
-            moments->n++;
-            moments->mean += number_of(&cell);
-        } else {
-            attn_moments_add(moments, number_of(&cell));
-        }
-    }
     group->n++;
     return ATTN_OK;
 }
@@ -613,7 +630,7 @@ static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err)
 {
-    const int side = fold->pair ? find_side(fold, entry->item) : 0;
+    const int side = fold->pair ? attn_fold_side(fold, entry->item) : 0;
     struct label *labels;
     struct group *group;
     enum attn_status status;
@@ -931,7 +948,8 @@ static void add_columns(const struct folded_column *column, struct layout *layou
 /* The type of a column of the values of label I of all groups. */
 static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i)
 {
-    enum attn_value_type type = fold->groups[0].labels[i].value.type;
+    enum attn_value_type type =
+        fold->n_group > 0 ? fold->groups[0].labels[i].value.type : ATTN_VALUE_TEXT;
 
     for (size_t k = 1; k < fold->n_group; k++)
         if (fold->groups[k].labels[i].value.type != type)
@@ -939,8 +957,10 @@ static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i
     return type;
 }
 
-/* Labels come first; one with the name of another column gets one of its own. */
-static void lay_out(const struct attn_fold *fold, struct layout *layout)
+/* Labels come first, then what items have as COLUMNS [n]; a label with the name of another column
+ * gets one of its own. */
+static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
+                    size_t n_column, struct layout *layout)
 {
     struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
 
@@ -951,8 +971,8 @@ static void lay_out(const struct attn_fold *fold, struct layout *layout)
         add_column(layout, &column, "");
         layout->columns[i].name = fold->labels[i]; /* of any length */
     }
-    for (size_t i = 0; i < fold->n_column; i++)
-        add_columns(&fold->columns[i], layout);
+    for (size_t i = 0; i < n_column; i++)
+        add_columns(&columns[i], layout);
     add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
@@ -961,6 +981,46 @@ static void lay_out(const struct attn_fold *fold, struct layout *layout)
                 layout->columns[i].name = layout->names[i];
                 break;
             }
+}
+
+/* A table of what items have as COLUMNS [n], without rows. */
+static enum attn_status make_table(const struct attn_fold *fold,
+                                   const struct folded_column *columns, size_t n_column,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * n_column + 1;
+    struct layout layout = {.n = 0};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    layout.columns = attn_alloc(n_most, sizeof *layout.columns, err);
+    layout.names = attn_alloc(n_most, sizeof *layout.names, err);
+    if (layout.columns && layout.names) {
+        lay_out(fold, columns, n_column, &layout);
+        status = attn_table_create(fold->form.name, layout.columns, layout.n, table, err);
+    }
+    attn_free(layout.columns);
+    attn_free(layout.names);
+    return status;
+}
+
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+                                      const char *sort, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct folded_column columns[ATTN_MOST_COLUMNS];
+    struct attn_table *table, *sorted = NULL;
+    enum attn_status status;
+    size_t n = 0;
+
+    for (size_t place = 0; place < fold->form.n_column; place++)
+        if ((hidden & ATTN_COLUMN_BIT(place)) == 0)
+            columns[n++] = column_of(fold, place);
+    order.sort = sort;
+    ATTN_TRY(make_table(fold, columns, n, &table, err));
+    status = attn_table_sort(table, &order, &sorted, err);
+    attn_table_free(sorted);
+    attn_table_free(table);
+    return status;
 }
 
 /* Writes into CELLS what COLUMN has in row ROW, whose mean is CELL: returns how many. */
@@ -1029,26 +1089,18 @@ static enum attn_status append_group(const struct attn_fold *fold, const struct 
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_table **table,
                                     struct attn_error *err)
 {
+    static const struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
-    struct layout layout = {.n = 0};
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
     struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_NO_MEMORY;
 
-    layout.columns = attn_alloc(n_most, sizeof *layout.columns, err);
-    layout.names = attn_alloc(n_most, sizeof *layout.names, err);
-    if (cells && rows && layout.columns && layout.names) {
-        if (fold->n_group > 0)
-            lay_out(fold, &layout);
-        else
-            add_column(&layout, &(struct attn_column){.name = "n", .type = ATTN_VALUE_INTEGER}, "");
-        status = attn_table_create(fold->form.name, layout.columns, layout.n, &made, err);
-    }
+    if (cells && rows)
+        status = fold->n_group > 0 ? make_table(fold, fold->columns, fold->n_column, &made, err)
+                                   : attn_table_create(fold->form.name, &n, 1, &made, err);
     for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
         status = append_group(fold, &fold->groups[i], rows, cells, made, err);
-    attn_free(layout.columns);
-    attn_free(layout.names);
     attn_free(cells);
     attn_free(rows);
     if (status == ATTN_OK)

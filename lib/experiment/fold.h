@@ -64,6 +64,11 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   struct attn_error *err);
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
+/* Whether the table of all can be sorted by SORT (tables/table_order.h) when items have the columns
+ * of the form but for those that are HIDDEN. ATTN_INVALID, with the stage of options. */
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+                                      const char *sort, struct attn_error *err);
+
 /* Why ENTRY cannot be added, which is the item's failure: it lacks a label that is asked for, or
  * its rows are others. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
@@ -78,6 +83,9 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
  * are, and TEXT is loaded then: false where it is not as it was written. */
 void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
 bool attn_fold_load(struct attn_fold *fold, const char *text);
+
+/* Which of A and B of `paired` ITEM is: 0, 1, or -1 for neither. */
+int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
 
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
 size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */

@@ -76,6 +76,17 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err)
+{
+    if (!*table) {
+        ATTN_TRY(attn_rows_create(rows, name, err));
+        *table = rows->table;
+    }
+    rows->table = *table;
+    return ATTN_OK;
+}
+
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
                                   const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err)
@@ -227,31 +238,26 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                                                                              : ATTN_INVALID;
 }
 
-/* Prepares the run of FRAME by what EXPERIMENT says of it. */
-static enum attn_status prepare_run(const struct attn_experiment *experiment,
-                                    struct attn_frame *frame, struct attn_error *err)
+/* Lets EXPERIMENT change the request of FRAME, whose run is not prepared. */
+static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
+                               struct attn_error *err)
 {
     ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
                                       : attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    if (experiment->choose) {
-        const enum attn_status status =
-            attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
-
-        if (frame->answer)
-            frame->answer->is_general = status != ATTN_OK;
-        ATTN_TRY(status);
-    } else {
-        attn_frame_choose_nothing(&frame->request);
-    }
-    return attn_run_prepare(frame->host, &frame->request, &frame->run, err);
+    if (experiment->choose)
+        return attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
+    attn_frame_choose_nothing(&frame->request);
+    return ATTN_OK;
 }
 
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
-    if (!experiment->makes_runs)
-        ATTN_TRY(prepare_run(experiment, frame, err));
+    if (!experiment->makes_runs) {
+        ATTN_TRY(choose(experiment, frame, err));
+        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
+    }
     if (experiment->prepare)
         ATTN_TRY(experiment->prepare(frame, err));
     if (experiment->n_column > 0) {
@@ -260,6 +266,8 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
         frame->rows.hidden = experiment->hidden ? experiment->hidden(frame) : 0;
         ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
     }
+    if (frame->study)
+        ATTN_TRY(attn_study_show(frame->study, frame->rows.hidden, err));
     return experiment->ask(frame, err);
 }
 
@@ -276,18 +284,16 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
         spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
 }
 
-/* Asks about one input: *TABLE are its rows. */
-static enum attn_status ask(const struct asking *asking, const struct asked *asked,
-                            struct attn_table **table, struct attn_error *err)
+/* A frame for what is ASKED; NULL for lack of memory. */
+static struct attn_frame *make_frame(const struct asking *asking, const struct asked *asked,
+                                     struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
-    struct attn_frame *frame = attn_alloc(1, experiment->state_size, err);
-    enum attn_status status;
+    struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
 
     if (!frame)
-        return ATTN_NO_MEMORY;
+        return NULL;
     frame->host = asking->inquiry->host;
-    frame->plan = experiment->plan;
+    frame->plan = asking->experiment->plan;
     frame->args = asked->args;
     frame->sum = asked->sum;
     frame->request = *asked->request;
@@ -296,13 +302,11 @@ static enum attn_status ask(const struct asking *asking, const struct asked *ask
     frame->answer = asked->answer;
     frame->texts = asking->texts;
     frame->n_text = asking->n_text;
-    status = find_rows(experiment, frame, err);
-    if (status == ATTN_OK) {
-        *table = frame->rows.table;
-        frame->rows.table = NULL;
-        look_for_spaces(frame, &asked->request->input,
-                        frame->answer ? &frame->answer->spaces : asked->spaces);
-    }
+    return frame;
+}
+
+static void free_frame(const struct attn_experiment *experiment, struct attn_frame *frame)
+{
     if (experiment->release)
         experiment->release(frame);
     while (frame->n_owned > 0)
@@ -315,6 +319,26 @@ static enum attn_status ask(const struct asking *asking, const struct asked *ask
     attn_run_free(frame->other);
     attn_run_free(frame->run);
     attn_free(frame);
+}
+
+/* Asks about one input: *TABLE are its rows. */
+static enum attn_status ask(const struct asking *asking, const struct asked *asked,
+                            struct attn_table **table, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_frame *frame = make_frame(asking, asked, err);
+    enum attn_status status;
+
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    status = find_rows(experiment, frame, err);
+    if (status == ATTN_OK) {
+        *table = frame->rows.table;
+        frame->rows.table = NULL;
+        look_for_spaces(frame, &asked->request->input,
+                        frame->answer ? &frame->answer->spaces : asked->spaces);
+    }
+    free_frame(experiment, frame);
     return status;
 }
 
@@ -389,6 +413,40 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     return status;
 }
 
+/* Says before the first item which columns the tables of items will have, and whether something is
+ * wrong for all of them. */
+static enum attn_status show_columns(const struct asking *asking, struct attn_study *study,
+                                     struct attn_error *err)
+{
+    static const struct attn_item nothing; /* where none can be read */
+    const struct attn_experiment *experiment = asking->experiment;
+    const size_t *size = asking->inquiry->args; /* they begin with it */
+    struct attn_request request = asking->request;
+    struct asked first = {.request = &request};
+    struct attn_error unseen;
+    struct attn_frame *frame;
+    enum attn_status status;
+    void *args;
+
+    ATTN_TRY(attn_study_peek(study, &first.item, err));
+    if (!first.item)
+        first.item = &nothing;
+    args = attn_alloc(1, *size, err);
+    if (!args)
+        return ATTN_NO_MEMORY;
+    memcpy(args, asking->inquiry->args, *size);
+    (void)experiment->take_item(args, &request, first.item, &unseen); /* its own failure, later */
+    first.args = args;
+    frame = make_frame(asking, &first, err);
+    status = frame ? choose(experiment, frame, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = attn_study_show(study, experiment->hidden ? experiment->hidden(frame) : 0, err);
+    if (frame)
+        free_frame(experiment, frame);
+    attn_free(args);
+    return status;
+}
+
 /* Asks about each item of the study, and folds their rows. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
@@ -419,6 +477,9 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
+    if (!args.sort && experiment->sort > 0)
+        memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
+               sizeof args.sort);
     ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
     if (experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
@@ -429,7 +490,9 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         status = ask(asking, &all, &none, &failure);
         attn_table_free(none);
     } else {
-        status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
+        status = show_columns(asking, items.study, &failure);
+        if (status == ATTN_OK)
+            status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
     }
     if (status == ATTN_OK)
         status = attn_study_end(items.study, &asking->table, &failure);

@@ -84,6 +84,10 @@ struct attn_rows {
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
 
+/* Lets ROWS go into *TABLE, the caller's, which has their columns and no rows; NULL: makes it. */
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err);
+
 /* Appends CELLS [n]. Of many texts, N_TEXT, their MOMENTS [n] give the standard deviations; else
  * NULL and 0. */
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
@@ -126,7 +130,8 @@ struct attn_experiment {
      * it finds wrong is wrong for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
-    uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown */
+    uint64_t (*hidden)(const void *state); /* of the columns; NULL: all are shown. Of an item also
+                                              asked before `prepare`, of makes_runs after it */
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* what is not the frame's, also after a failure */
     const void *plan;             /* what it found before for all items; of a copy of the row */

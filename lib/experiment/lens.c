@@ -96,6 +96,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
                                   ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
                                   ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
+    lens->args = lens->frame.args;
+    lens->is_mean = lens->frame.n_text > 0 || lens->frame.item;
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
@@ -122,9 +124,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const size_t n_vocab = config->n_vocab;
     struct attn_answer_args answer;
 
-    lens->args = frame->args;
     answer = lens->args->answer;
-    lens->is_mean = frame->n_text > 0 || frame->item;
     lens->n_query = attn_selection_n_query(frame->run->selection);
     if (frame->item && lens->n_query != 1) {
         attn_error_set(err, ATTN_INVALID, "`queries` '%s' are %zu positions, expected one",
@@ -158,7 +158,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 static uint64_t hidden(const void *state)
 {
     const struct lens *lens = state;
-    const bool reads_heads = lens->args->reads_heads, has_target = lens->answer.has_target;
+    const struct attn_answer_args *asked = &lens->args->answer;
+    const bool reads_heads = lens->args->reads_heads;
+    const bool has_target = asked->target || asked->target_id || lens->frame.item; /* it must */
     uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
     if (lens->is_mean)
@@ -172,7 +174,7 @@ static uint64_t hidden(const void *state)
         hidden |= ATTN_COLUMN_BIT(PROB);
     else if (!has_target)
         hidden |= ATTN_COLUMN_BIT(LOGIT);
-    return hidden | (lens->answer.has_foil ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
+    return hidden | (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
 }
 
 /* A row of the target, or one a place: number I of VALUES is that of a place from the front, those

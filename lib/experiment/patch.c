@@ -410,6 +410,8 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 static uint64_t hidden(const void *state)
 {
     const struct patch *patch = state;
+    const struct attn_item *item = patch->frame.item;
+    const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
     const uint64_t places =
                        ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN),
@@ -417,9 +419,8 @@ static uint64_t hidden(const void *state)
                    controls = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
 
     return (patch->is_by_head ? places | ATTN_COLUMN_BIT(is_of_keys ? HEAD : KV_HEAD)
-                              : heads | ATTN_COLUMN_BIT(patch->n_place > 0 ? POSITION : PLACE)) |
-           (patch->args->n_control > 0 ? 0 : controls) |
-           (patch->frame.item ? 0 : ATTN_COLUMN_BIT(CHANGE));
+                              : heads | ATTN_COLUMN_BIT(has_places ? POSITION : PLACE)) |
+           (patch->args->n_control > 0 ? 0 : controls) | (item ? 0 : ATTN_COLUMN_BIT(CHANGE));
 }
 
 /* ROW [N_COLUMN]: of a run that has VALUE. */
@@ -530,6 +531,8 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
     (void)request;
     given->corrupted = item->other;
+    if (attn_input_is_given(&item->corrupted_source))
+        given->corrupted_source = item->corrupted_source;
     return attn_item_answer(item, &given->answer, err);
 }
 

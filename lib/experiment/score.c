@@ -615,8 +615,7 @@ static enum attn_status find_score(void *user, const struct attn_item *item, boo
              : scoring->question == ASK_TARGET
                  ? fill_target(scoring, item, result, row, answer, err)
                  : fill_text(scoring, result, row, answer, err));
-    ATTN_TRY(attn_rows_create(&rows, of_texts.name, err));
-    answer->table = rows.table;
+    ATTN_TRY(attn_rows_begin(&rows, of_texts.name, &answer->table, err));
     return attn_rows_append(&rows, row, NULL, 0, err);
 }
 

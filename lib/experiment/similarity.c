@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 
@@ -105,7 +106,7 @@ static void compare(void *context, size_t task, int worker)
     double sum = 0;
 
     (void)worker;
-    for (size_t row = 0; row < similarity->n && (!cancel || *cancel == 0); row++)
+    for (size_t row = 0; row < similarity->n && !attn_is_canceled(cancel); row++)
         sum += divergence(a + row * similarity->n, b + row * similarity->n, similarity->n);
     pair->js = sum / (double)similarity->n;
 }

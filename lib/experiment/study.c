@@ -39,8 +39,9 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_host *host;
     bool has_begun;
-    bool is_torn;   /* an item is folded and not among the lines: no checkpoint can say so */
-    unsigned pairs; /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;    /* an item is folded and not among the lines: no checkpoint can say so */
+    unsigned pairs;  /* ATTN_ITEM_BIT of those that are asked about */
+    uint64_t hidden; /* columns that the tables of items do not have */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
     double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
@@ -57,7 +58,7 @@ struct attn_study {
     size_t n_right, n_judged;
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;        /* one of them twice, which was noted */
+    bool has_twice;        /* one of them is there twice, which was noted */
     bool is_labeled;       /* the labels were noted */
     bool has_noted_spaces; /* what is odd about those of an item */
 };
@@ -230,20 +231,24 @@ static struct attn_quote name_of(const struct attn_item *item)
     return name;
 }
 
-/* Notes once that two items have one id. Of the first N_ID, and by hashes, so that memory does not
- * grow with their number. */
+/* Notes once that two items have one id, where that matters: on one side of the pairs; or where
+ * labels are listed. Of the first N_ID, and by hashes, so that memory does not grow with their
+ * number. */
 static void look_for_twice(struct attn_study *study, const struct attn_item *item)
 {
-    const uint64_t hash = hash_of(item->record.id, item->record.n_id);
+    const bool is_paired = study->args->paired;
+    const int side = attn_fold_side(study->fold, item);
+    const uint64_t hash = hash_of(item->record.id, item->record.n_id) ^ (side == 1 ? 2 : 0);
     size_t at;
 
-    if (study->has_twice || study->args->paired || study->n_id == N_ID ||
-        item->record.has == ATTN_RECORD_ID_NUMBER)
+    if (study->has_twice || study->n_id == N_ID || item->record.has == ATTN_RECORD_ID_NUMBER ||
+        (is_paired ? side < 0 : !study->args->lists_labels))
         return;
     for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
         if (study->ids[at % N_SLOT] == hash) {
             study->has_twice = true;
-            note(study, "the id %s is there more than once", name_of(item).text);
+            note(study, "the id %s is there more than once%s", name_of(item).text,
+                 is_paired ? " on one side of `paired`, whose pairs go by the order of items" : "");
             return;
         }
     study->ids[at % N_SLOT] = hash;
@@ -383,6 +388,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
                                         .n_column = study->form.n_column,
+                                        .hidden = study->hidden,
                                         .on_note = note_each,
                                         .note_user = study,
                                         .save = save,
@@ -417,6 +423,13 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     }
     *item = NULL;
     return ATTN_OK;
+}
+
+enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
+{
+    study->hidden = hidden;
+    return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
+                             : ATTN_OK;
 }
 
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,

@@ -64,6 +64,8 @@ struct attn_study_args {
     const struct attn_each_options *each; /* where a line goes for each item and row, in their
                                              order; it can be resumed, and ends with the table of
                                              all items. Or NULL */
+    const char *sort; /* by which the caller will sort the table (tables/table_order.h): refused
+                         before the first item where there is no such column; or NULL */
 };
 
 #define ATTN_STUDY_ARGS_DEFAULT                                                                    \

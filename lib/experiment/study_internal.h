@@ -65,6 +65,10 @@ void attn_study_note_once(void *user, const char *message);
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
+/* Says which columns of the form the tables of items have: all but those that are HIDDEN. Fails
+ * where the whole cannot be sorted as the arguments say. Before the first item is asked about. */
+enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
+
 /* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
  * taken, and those items are not given. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,

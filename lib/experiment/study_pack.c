@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/table_internal.h"
 
 /* What a record is of. */
 struct text {
@@ -107,9 +108,10 @@ static enum attn_status done(void *user, const struct attn_many_result *result,
         return status;
     status = attn_study_take(packing->pack->study, text->item, &packing->answer,
                              packing->has_failed ? &packing->failure : NULL, err);
-    attn_table_free(packing->answer.table);
-    attn_free(packing->answer.more);
-    packing->answer = (struct attn_study_answer){.table = NULL};
+    if (packing->answer.table)
+        attn_table_reset(packing->answer.table);
+    packing->answer =
+        (struct attn_study_answer){.table = packing->answer.table, .more = packing->answer.more};
     packing->has_failed = false;
     attn_study_report(packing->pack->study);
     return status;

@@ -14,9 +14,10 @@
 #include "experiment/study_internal.h"
 #include "run/many.h"
 
-/* Takes the RESULT of a text of ITEM, the first or the second of a pair; after the last one ANSWER,
- * = {0} before, is whole. In the order of the items, one call at a time, on any thread. Not called
- * of an item after one of its texts has failed. */
+/* Takes the RESULT of a text of ITEM, the first or the second of a pair; after the last one ANSWER
+ * is whole. Before the first it is {0}, but for what the item before left: a table without rows,
+ * and numbers, whose memory serves again. In the order of the items, one call at a time, on any
+ * thread. Not called of an item after one of its texts has failed. */
 typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
                                                bool is_second,
                                                const struct attn_many_result *result,

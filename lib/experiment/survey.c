@@ -469,7 +469,8 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
     const bool has_foil = asked->foil || asked->foil_id;
 
     answer->n_more = n_all(survey) * N_DETECTOR * N_MORE;
-    answer->more = attn_alloc(answer->n_more, sizeof *answer->more, err);
+    if (!answer->more)
+        answer->more = attn_alloc(answer->n_more, sizeof *answer->more, err);
     if (!answer->more)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n_all(survey) * N_DETECTOR; i++) {
@@ -586,8 +587,7 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
     ATTN_TRY(take_pairs(survey, item, result, err));
     memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
     add_found(survey);
-    ATTN_TRY(attn_rows_create(&rows, attn_table_name(rows.table), err));
-    answer->table = rows.table;
+    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &answer->table, err));
     for (size_t i = 0; i < n_all(survey); i++)
         ATTN_TRY(append_head(survey, &rows, i, err));
     return fill_answer(survey, answer, err);

@@ -81,6 +81,7 @@ enum {
     X(void, pango_context_set_round_glyph_positions, (PangoContext * context, int is_rounded))     \
     X(void, pango_cairo_show_layout, (cairo_t * cr, PangoLayout * layout))                         \
     X(void, pango_layout_set_text, (PangoLayout * layout, const char *text, int size))             \
+    X(void, pango_layout_set_auto_dir, (PangoLayout * layout, int is_guessed))                     \
     X(void, pango_layout_set_font_description,                                                     \
       (PangoLayout * layout, const PangoFontDescription *description))                             \
     X(void, pango_layout_get_size, (PangoLayout * layout, int *width, int *height))                \

@@ -282,12 +282,21 @@ static void draw_line(const struct drawing *drawing, const struct attn_shape_lin
 static enum attn_status draw_cells(const struct drawing *drawing,
                                    const struct attn_shape_cluster *cluster, struct attn_error *err)
 {
+    enum { SMALL = 12 }; /* units; runs of larger cells overlap enough */
+    const struct attn_shape_cells *first = &cluster->shapes[0].cells;
     const double at[2] = {cluster->x, cluster->y};
+    struct attn_shape_cluster below = *cluster;
 
     if (drawing->is_pixels)
         return put_pixels(drawing, drawing->surface, cluster, at, drawing->unit, err);
-    return cluster->is_image ? draw_image(drawing, cluster, err)
-                             : draw_paths(drawing, cluster, err);
+    if (cluster->is_image)
+        return draw_image(drawing, cluster, err);
+    /* Viewers blend the edges of cells with what lies below: let it be the same picture, as paper
+     * would shine through as seams. */
+    below.scale = 1;
+    if (fmin(first->width, first->height) < SMALL)
+        ATTN_TRY(draw_image(drawing, &below, err));
+    return draw_paths(drawing, cluster, err);
 }
 
 static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *err)
@@ -365,6 +374,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
     cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
     set_widths(drawing);
+    cairo->pango_layout_set_auto_dir(drawing->layout, 0); /* from the left, as in SVG */
     drawing->font = cairo->pango_font_description_new();
     cairo->pango_font_description_set_family(drawing->font, families.data);
     status = draw_shapes(drawing, err);

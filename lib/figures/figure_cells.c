@@ -207,11 +207,13 @@ static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
 void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
+    const size_t outer = view.is_scarce ? 0 : 1; /* others have a frame */
+
     if (!has_lines(view, place))
         return;
-    for (size_t r = 0; r <= view.n_row; r++)
+    for (size_t r = outer; r + outer <= view.n_row; r++)
         add_rule(pen, view, place, false, r);
-    for (size_t c = 0; c <= view.n_col; c++)
+    for (size_t c = outer; c + outer <= view.n_col; c++)
         add_rule(pen, view, place, true, c);
 }
 
@@ -333,7 +335,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
         return;
     /* of one size, in which the longest fits, with room around it */
     text.size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
-                     width * 0.88 /
+                     width * 0.82 /
                          attn_figure_text_width(
                              attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
     text.size = fmin(text.size, place.side * 0.8);

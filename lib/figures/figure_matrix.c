@@ -4,7 +4,8 @@
  *
  * Key labels stand above, next to where a causal matrix begins, and are turned by 90 degrees when
  * one is wider than a cell. Positions stand outside the labels in lighter type. Where cells are too
- * small for labels, positions that are multiples of 1, 2, 5, 10, ... take their place.
+ * small for labels, positions that are multiples of 1, 2, 5, 10, ... take their place, or where
+ * rows are in groups, the labels of the first of each group.
  */
 #include "figures/figure_internal.h"
 
@@ -32,9 +33,10 @@ enum {
 struct axis_labels {
     struct attn_figure_axis axis;
     bool has_labels;    /* each row or column has one */
+    bool is_by_group;   /* the first of each group has one */
     bool has_positions; /* beside the labels */
     bool is_turned;     /* of columns */
-    size_t step;        /* every so many positions are written, where there are no labels */
+    size_t step;        /* every so many numbers are written, where there are no labels */
     double size;        /* of the font of labels, or of positions without labels */
     double depth;       /* from the matrix to the end of the labels */
     double room;        /* and of the positions */
@@ -47,41 +49,65 @@ struct matrix_layout {
     struct axis_labels rows, columns;
 };
 
+/* The width of columns that stand apart: that of the others, unless their names need more. */
+static double width_apart(const struct matrix_layout *layout)
+{
+    return fmax(attn_figure_cell_width(layout->place), APART);
+}
+
 /* Where column I, or at the end of them all their right end, is from the left end of the first. */
 static double column_at(const struct matrix_layout *layout, double i)
 {
-    const size_t n_main = layout->columns.axis.n_main;
+    const double n_main = (double)layout->columns.axis.n_main;
+    const double width = attn_figure_cell_width(layout->place);
 
-    return i * attn_figure_cell_width(layout->place) +
-           (n_main > 0 && i > (double)n_main ? BESIDE : 0);
+    return n_main > 0 && i > n_main ? n_main * width + BESIDE + (i - n_main) * width_apart(layout)
+                                    : i * width;
 }
 
 /* The least of 1, 2, 5, 10, 20, ... of which positions are far enough apart. */
-static size_t step_of(double side)
+static size_t step_of(double side, double apart)
 {
     static const size_t steps[] = {1, 2, 5};
 
     for (size_t factor = 1;; factor *= 10)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-            if ((double)(steps[i] * factor) * side >= APART)
+            if ((double)(steps[i] * factor) * side >= apart)
                 return steps[i] * factor;
+}
+
+static size_t n_group(const struct attn_figure_axis *axis)
+{
+    size_t n = 1;
+
+    for (size_t i = 1; i < axis->n; i++)
+        n += axis->begins[i];
+    return n;
 }
 
 /* Room for labels of AXIS beside cells of SIDE, or where IS_ABOVE above cells as wide. */
 static struct axis_labels plan_labels(struct attn_figure_axis axis, double side, bool is_above)
 {
-    struct axis_labels labels = {.axis = axis, .step = step_of(side)};
-    double width, positions;
+    struct axis_labels labels = {.axis = axis, .step = step_of(side, APART)};
+    double width, positions, room;
 
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
+    labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.has_positions = labels.has_labels && !axis.is_named;
     labels.size = labels.has_labels
                       ? fmin(fmax(ATTN_FIGURE_TEXT, axis.has_own_texts ? 0 : side / 2), side * 0.95)
                       : ATTN_FIGURE_SMALL;
-    width =
-        attn_figure_text_width(labels.has_labels ? axis.most_columns : axis.n_digit, labels.size);
+    width = attn_figure_text_width(labels.has_labels || labels.is_by_group || axis.n_main > 0
+                                       ? axis.most_columns
+                                       : axis.n_digit,
+                                   labels.size);
     positions = attn_figure_text_width(axis.n_digit, labels.size * 0.8);
-    labels.is_turned = is_above && width > side * (double)(labels.has_labels ? 1 : labels.step) - 3;
+    if (axis.n_main > 0) /* numbers are not turned */
+        labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
+    room = labels.has_labels    ? side
+           : labels.is_by_group ? side * (double)(axis.n / n_group(&axis))
+                                : side * (double)labels.step;
+    labels.is_turned = is_above && width > room - 3;
     labels.depth = ATTN_FIGURE_GAP + (is_above && !labels.is_turned ? labels.size * 0.8 : width);
     labels.room = labels.depth;
     if (labels.has_positions)
@@ -154,22 +180,30 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     return text;
 }
 
-/* Labels, or where there is no room for them positions. */
+/* Labels, or where there is no room for them numbers, as of columns beside which others stand. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
 {
     const struct attn_figure_axis *axis = &labels->axis;
+    const double apart = ceil(APART / layout->place.side); /* rows of groups with a label */
+    double next = 0;
 
     for (size_t i = 0; i < axis->n; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP);
+        const bool is_first = labels->is_by_group && (i == 0 || axis->begins[i]);
+        const bool is_name = axis->n_main > 0 ? i >= axis->n_main : labels->has_labels;
+        const bool is_label = is_name || (is_first && (double)i >= next);
         size_t n;
         const char *label;
 
-        text.color = labels->has_labels ? pen->ink : pen->faint;
-        if (labels->has_labels) {
+        text.color = labels->has_labels && is_label ? pen->ink : pen->faint;
+        if (is_label) {
+            next = (double)i + apart;
             label = attn_figure_label(pen, axis, i, &n);
             attn_shapes_add_text(pen->shapes, &text, label, n);
-        } else if (attn_figure_position(axis, i) % labels->step == 0) {
+        } else if (!labels->is_by_group && !is_name &&
+                   attn_figure_position(axis, i) % labels->step == 0) {
+            text.size = ATTN_FIGURE_SMALL;
             attn_shapes_add_number(pen->shapes, &text, attn_figure_position(axis, i));
         }
     }
@@ -243,6 +277,8 @@ static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *l
     view.n_col = end - from;
     view.stride = layout->matrix->n_cell_column;
     view.is_scarce = from > 0;
+    if (from > 0)
+        place.width = width_apart(layout);
     place.x += column_at(layout, (double)from + 0.5) - attn_figure_cell_width(place) / 2;
     attn_figure_add_cells(pen, view, place);
     attn_figure_add_hatches(pen, view, place);

@@ -55,7 +55,10 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
     const char *text = token_of(pen, layout, i, &n);
     const struct attn_labels *labels = pen->content->grid ? NULL : &pen->content->writer->labels;
     struct spot *spot = &layout->spot;
-    const double width = attn_figure_text_width(attn_text_width(text, n), SIZE) + 2 * MARGIN;
+    const size_t n_column = attn_text_width(text, n);
+    /* a mark that stands alone is drawn on a circle, as wide as two columns */
+    const double width =
+        attn_figure_text_width(n > 0 && n_column == 0 ? 2 : n_column, SIZE) + 2 * MARGIN;
 
     spot->x += spot->width + 2;
     /* where white space lies between this token and the one before that belongs to neither */

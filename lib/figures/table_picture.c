@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "encode/text_table.h"
 #include "figures/clusters.h"
 #include "figures/figure_internal.h"
 #include "figures/table_words.h"
@@ -217,9 +218,16 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
+/* Whether rows are heads, each of a layer. */
+static bool is_of_heads(const struct attn_table *table, const struct axis_columns *columns)
+{
+    return columns->detail != SIZE_MAX &&
+           strcmp(attn_table_column(table, columns->detail)->name, "head") == 0;
+}
+
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. A detail that is a number: "position 3", or "3 cat" where that is
- * a token. */
+ * that it is, or the text it is. A detail that is a number: "2.5" of a head, "position 3", or
+ * "3 cat" where that is a token. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
@@ -238,6 +246,8 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         attn_escape_append(bytes, text.text, text.size);
     } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
+    } else if (is_of_heads(table, columns) && text.type == ATTN_VALUE_INTEGER) {
+        attn_buffer_append_format(bytes, "%" PRId64 ".%" PRId64, key->cell.integer, text.integer);
     } else if (has_detail && !is_token) {
         attn_buffer_append_format(bytes, "%s %" PRId64,
                                   attn_table_column(table, columns->detail)->name, text.integer);
@@ -305,10 +315,11 @@ static enum attn_status read_axis(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
-    axis->axis.title = column->name;
+    axis->axis.title = is_of_heads(table, columns) ? "head" : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
-    axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0;
+    axis->axis.is_named =
+        column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 || is_of_heads(table, columns);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
@@ -415,6 +426,17 @@ static bool is_missing(const struct attn_table *table, size_t row, size_t column
     return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
 }
 
+/* A token as it stands in a cell: one of blanks alone is quoted. */
+static void append_token_label(struct attn_buffer *out, const char *text, size_t size)
+{
+    struct attn_buffer escaped = {0};
+
+    attn_escape_append(&escaped, text, size);
+    attn_text_append_label(out, escaped.data, escaped.size, SIZE_MAX, "");
+    out->has_failed |= escaped.has_failed;
+    attn_buffer_release(&escaped);
+}
+
 /* The texts of the cells, of which ROWS [n] are the rows of the table, SIZE_MAX where there is
  * none. */
 static enum attn_status read_texts(const struct attn_table *table, size_t column,
@@ -432,7 +454,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
             rows[i] == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, rows[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
-            attn_escape_append(&texts->bytes, cell.text, cell.size);
+            append_token_label(&texts->bytes, cell.text, cell.size);
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->figure.cells = texts;
@@ -1159,30 +1181,37 @@ struct table_picture {
     struct attn_sink *file;    /* owns; NULL: the output has a sink */
 };
 
+static bool is_plot(enum attn_figure kind)
+{
+    return kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
+}
+
+/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots; a
+ * page, OUTPUT NULL, draws all. */
+static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
+                                const struct attn_output *output)
+{
+    const bool is_drawn =
+        !output || (output->format && output->format->tensors &&
+                    (!is_plot(grid->figure) || !output->format->tensors->draw_grid));
+
+    if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
+        asked = grid->figure;
+    return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
+}
+
 /* Whether a table is drawn as KIND in the format of OUTPUT. */
 static enum attn_status check_kind(enum attn_figure kind, const struct attn_output *output,
                                    struct attn_error *err)
 {
-    const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
-
-    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot)
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot(kind))
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure %s`' draws no table, expected grid, tokens, bars or curve",
                               attn_figure_name(kind));
-    if (is_plot && output->format->tensors->draw_grid)
+    if (is_plot(kind) && output->format->tensors->draw_grid)
         return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'",
                               output->format->name, attn_figure_name(kind));
     return ATTN_OK;
-}
-
-/* How a table is drawn. */
-static enum attn_figure kind_of(const struct attn_picture_options *options,
-                                const struct attn_table_grid *grid)
-{
-    return options->figure == ATTN_FIGURE_GRID      ? ATTN_FIGURE_MATRIX
-           : options->figure != ATTN_FIGURE_DEFAULT ? options->figure
-           : grid->figure != ATTN_FIGURE_DEFAULT    ? grid->figure
-                                                    : ATTN_FIGURE_MATRIX;
 }
 
 static enum attn_status draw(struct table_picture *picture, const struct attn_table *table,
@@ -1190,7 +1219,7 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
 {
     const struct attn_output *output = picture->output;
     struct attn_table_grid drawn = *grid;
-    const enum attn_figure kind = kind_of(&picture->options, grid);
+    const enum attn_figure kind = kind_of(picture->options.figure, grid, output);
     const struct attn_figure_content content = {.kind = kind,
                                                 .grid = &picture->cells.figure,
                                                 .picture = &picture->options,
@@ -1243,8 +1272,10 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
     struct table_cells cells = {.note = ""};
     struct attn_shapes shapes = {0};
     struct attn_table_grid whole = *grid;
-    struct attn_table_drawing drawing = {
-        .table = table, .grid = grid, .kind = kind_of(options, grid), .figure = &cells.figure};
+    struct attn_table_drawing drawing = {.table = table,
+                                         .grid = grid,
+                                         .kind = kind_of(options->figure, grid, NULL),
+                                         .figure = &cells.figure};
     const struct attn_figure_content content = {.kind = drawing.kind,
                                                 .grid = &cells.figure,
                                                 .picture = options,

@@ -111,6 +111,8 @@ static inline vd d_fma(vd a, vd b, vd c)
     return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #elif defined __ARM_NEON
     return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#elif defined __wasm_relaxed_simd__
+    return (vd)__builtin_wasm_relaxed_madd_f64x2(a, b, c);
 #else
     for (int l = 0; l < HALF; l++)
         a[l] = __builtin_fma(a[l], b[l], c[l]);

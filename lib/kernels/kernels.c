@@ -33,6 +33,15 @@ enum attn_isa attn_isa_detect(void)
     return ATTN_ISA_NEON; /* part of what Linux programs for it may rely on */
 }
 
+#elif defined __wasm__
+
+extern bool attn_vector_is_fused(void);
+
+enum attn_isa attn_isa_detect(void)
+{
+    return attn_vector_is_fused() ? ATTN_ISA_RELAXED : ATTN_ISA_BASELINE;
+}
+
 #else
 
 enum attn_isa attn_isa_detect(void)
@@ -43,7 +52,7 @@ enum attn_isa attn_isa_detect(void)
 #endif
 
 extern const struct attn_kernels attn_kernels_baseline, attn_kernels_avx2, attn_kernels_avx512,
-    attn_kernels_neon;
+    attn_kernels_neon, attn_kernels_relaxed;
 
 const struct attn_kernels *attn_kernels_find(enum attn_isa limit)
 {
@@ -54,6 +63,8 @@ const struct attn_kernels *attn_kernels_find(enum attn_isa limit)
         [ATTN_ISA_AVX512] = &attn_kernels_avx512,
 #elif defined __aarch64__
         [ATTN_ISA_NEON] = &attn_kernels_neon,
+#elif defined __wasm__
+        [ATTN_ISA_RELAXED] = &attn_kernels_relaxed,
 #endif
     };
     const enum attn_isa best = attn_isa_detect();

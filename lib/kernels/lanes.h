@@ -147,6 +147,14 @@ static inline vf v_fma(vf a, vf b, vf c)
     return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 }
 
+#elif defined __wasm_relaxed_simd__
+
+/* Rounds once, where attn_vector_is_fused says so: tables of it are used nowhere else. */
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return (vf)__builtin_wasm_relaxed_madd_f32x4(a, b, c);
+}
+
 #else
 
 typedef double doubles __attribute__((vector_size(8 * LANES)));
@@ -181,7 +189,7 @@ static inline vf v_fma(vf a, vf b, vf c)
 /* a b + c where a b is exact, so that there is one rounding in any case. */
 static inline vf v_exact_fma(vf a, vf b, vf c)
 {
-#if defined __AVX2__ || defined __ARM_NEON
+#if defined __AVX2__ || defined __ARM_NEON || defined __wasm_relaxed_simd__
     return v_fma(a, b, c);
 #else
     return a * b + c;

@@ -45,4 +45,8 @@ void ATTN_FOR_ISA(attn_vector_decode)(const void *blocks, enum attn_dtype dtype,
 
 extern const struct attn_kernels ATTN_FOR_ISA(attn_kernels);
 
+/* Whether this engine and processor round WebAssembly's relaxed multiply-add once. They may do
+ * either, always the same. */
+bool attn_vector_is_fused(void);
+
 #endif

@@ -11,6 +11,7 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "model/backward_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
@@ -127,7 +128,7 @@ void attn_again_step(struct attn_backward *b)
 
 bool attn_backward_is_over(struct attn_backward *b)
 {
-    if (b->status == ATTN_OK && b->f->cancel && *b->f->cancel != 0)
+    if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
         b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
     return b->status != ATTN_OK;
 }

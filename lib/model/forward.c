@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/pool_internal.h"
+#include "base/thread.h"
 #include "trace/edit_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
@@ -156,7 +157,7 @@ bool attn_forward_is_over(const struct attn_forward *f)
 
 bool attn_forward_is_stopped(struct attn_forward *f)
 {
-    if (f->feed.status == ATTN_OK && f->cancel && *f->cancel != 0)
+    if (f->feed.status == ATTN_OK && attn_is_canceled(f->cancel))
         f->feed.status = attn_error_set(f->feed.err, ATTN_CANCELED, "canceled");
     return attn_forward_is_over(f);
 }

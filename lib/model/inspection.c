@@ -9,6 +9,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/table_internal.h"
+#include "base/thread.h"
 #include "formats/safetensors.h"
 #include "model/config_internal.h"
 #include "model/differences.h"
@@ -468,7 +469,7 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
 
         if (found.n_nan + found.n_infinite > 0)
             ATTN_TRY(attn_table_append(*table, row, N(row), err));
-        if (inspection->cancel && *inspection->cancel != 0)
+        if (attn_is_canceled(inspection->cancel))
             return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     }
     return ATTN_OK;

@@ -14,6 +14,7 @@
 #include "model/gguf_config.h"
 #include "model/model_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,6 +202,16 @@ enum attn_status attn_model_open(const struct attn_source *source,
     else
         attn_model_free(m);
     return status;
+}
+
+void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)
+{
+    if (!model->weights.is_reused)
+        return;
+    model->engine = attn_gemm_engine_start_for(model->compute, gemm, isa, (double)INFINITY);
+    model->has_engine = !model->engine.lacks_memory;
+    model->gemm = gemm;
+    model->isa = isa;
 }
 
 void attn_model_free(struct attn_model *model)

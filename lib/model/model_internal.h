@@ -3,6 +3,7 @@
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
 #include "formats/gguf.h"
+#include "kernels/gemm_internal.h"
 #include "model/model.h"
 #include "model/weights.h"
 
@@ -16,7 +17,16 @@ struct attn_model {
     struct attn_weights weights;
     enum attn_compute compute; /* in which numbers weights are multiplied */
     char *name;                /* owns */
+    bool has_engine;           /* attn_model_start_engine started it, for what follows */
+    struct attn_gemm_engine engine;
+    enum attn_gemm gemm;
+    enum attn_isa isa;
 };
+
+/* Starts what makes products in the sessions with GEMM and ISA on a MODEL that is reused: once,
+ * because each start looks whether libxsmm's code can be executed. Before any session is created.
+ * Where there is too little memory for it, each session tries by itself. */
+void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
 
 /* Whether IDS [n], at the positions from FIRST on, are tokens of the model: ATTN_INVALID names one
  * that is not. */

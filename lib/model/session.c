@@ -253,19 +253,30 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
+/* What makes the products of F. A model that is reused will be run often. */
+static struct attn_gemm_engine start_engine(const struct attn_forward *f,
+                                            const struct attn_session_options *options)
+{
+    const struct attn_model *model = f->model;
+    const double work =
+        model->weights.is_reused ? (double)INFINITY : attn_plan_work(f, f->dims.n_position);
+
+    if (model->has_engine && model->gemm == options->gemm && model->isa == options->isa &&
+        model->compute == f->compute)
+        return model->engine;
+    return attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
+}
+
 /* All that a session needs; it is freed also after a failure. */
 static enum attn_status build(struct attn_session *s, const struct attn_model *model,
                               const struct attn_session_options *options, struct attn_error *err)
 {
     struct attn_forward *f = &s->forward;
-    double work = (double)INFINITY; /* a model that is reused will be run often */
 
     ATTN_TRY(prepare(s, model, options, err));
     ATTN_TRY(attn_arena_allocate(&s->arena, err));
     attn_plan_memory(f, &s->arena);
-    if (!model->weights.is_reused)
-        work = attn_plan_work(f, f->dims.n_position);
-    f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
+    f->engine = start_engine(f, options);
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
     if (f->engine.lacks_memory)
         return attn_error_no_memory(err);

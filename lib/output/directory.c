@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "formats/json.h"
 #include "output/labels_json.h"
@@ -347,7 +348,7 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
         if (!waits)
             return attn_error_set(err, ATTN_IO, "another writer is writing into '%s'",
                                   attn_quote_string(directory->path).text);
-        if (cancel && *cancel)
+        if (attn_is_canceled(cancel))
             return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
         nanosleep(&pause, NULL);
     }

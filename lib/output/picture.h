@@ -41,6 +41,8 @@ enum attn_cell_text {
     ATTN_CELL_TEXT_NEVER = 2
 };
 
+struct attn_live;
+
 /* Copies TEXT to OUT [size] with what its reader calls the fields that it names in backquotes, with
  * a value or without: "`heads 3.2`". */
 typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
@@ -80,6 +82,8 @@ struct attn_picture_options {
     double figure_width; /* in points; 0: as its parts need. With a size of the font too, the text
                             keeps that size, and cells are as large as fits */
     const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
+
+    const struct attn_live *live; /* makes a page live (page/live.h); NULL: it is not. Borrowed */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "encode/float_text.h"
 #include "output/format_internal.h"
 #include "output/picture_internal.h"
@@ -503,7 +504,7 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     struct attn_place place;
     size_t *rows_left;
 
-    if (writer->options.cancel && *writer->options.cancel) /* a layer takes seconds to write */
+    if (attn_is_canceled(writer->options.cancel)) /* a layer takes seconds to write */
         return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     if (!find_place(writer, event, &place))
         return attn_error_set(err, ATTN_INVALID,

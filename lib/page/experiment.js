@@ -284,7 +284,8 @@ class View {
     this.makeTable();
     container.replaceChildren(this.bar, el('div', { class: 'x-body' }, this.figure, this.rows), this.tip,
       this.said, this.dialog);
-    document.body.classList.toggle('beside', !this.isAlone && this.isNarrow() && data.map.kind === 'grid');
+    if (this.container.id === 'experiment') // the page's own: beside the viewer
+      document.body.classList.toggle('beside', !this.isAlone && this.isNarrow() && data.map.kind === 'grid');
     this.listen(window, 'resize', () => this.draw());
     this.listen(prefersDark, 'change', () => this.draw());
     this.listen(window, 'beforeprint', () => this.print(true));

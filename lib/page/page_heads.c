@@ -6,6 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* A row of a thumbnail while rows of the matrix are pooled into it. */
+struct attn_page_pool {
+    float sum; /* of the largest weights of N rows */
+    unsigned n;
+};
 
 /* --- Which there are ------------------------------------------------------------------------- */
 
@@ -40,7 +47,11 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         heads->n_cell = SIZE_MAX;
     heads->n++;
     item->thumb = attn_alloc(item->n_thumb * item->n_thumb_row, item->n_thumb_col, err);
-    return item->thumb ? ATTN_OK : ATTN_NO_MEMORY;
+    if (!item->thumb)
+        return ATTN_NO_MEMORY;
+    if (item->n_plane > 1)
+        item->pools = attn_alloc(2 * item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
+    return item->n_plane == 1 || item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
@@ -77,6 +88,7 @@ void attn_page_heads_release(struct attn_page_heads *heads)
 {
     for (size_t i = 0; i < heads->n; i++) {
         attn_free(heads->items[i].thumb);
+        attn_free(heads->items[i].pools);
         attn_buffer_release(&heads->items[i].not_finite);
     }
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
@@ -106,40 +118,63 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
     }
 }
 
-/* Puts a level into a plane of thumbnails, in the row that begins with cell BEGIN. */
-static void put(unsigned char *plane, size_t i, float square_root)
+/* Adds MOST, the largest weight of one more row, to a cell of which LEVEL is what is shown. */
+static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *level)
 {
-    const unsigned level = attn_page_level(square_root > 1 ? 1 : square_root, 254);
-
-    if (level > plane[i])
-        plane[i] = (unsigned char)level;
+    pool->sum += most;
+    pool->n++;
+    *level = (unsigned char)attn_page_level(sqrtf(fminf(pool->sum / (float)pool->n, 1)), 254);
 }
 
-/* Pools a row into the planes of a set; the row's part of the first of them is PLANE. */
-static void pool_row(const struct attn_page_head *head, unsigned char *plane, const float *weights)
+/* Pools ROW into the three planes of a set; POOLS [3, columns of the thumbnail] are its sums. A row
+ * with one key to choose from is 1 by definition, and left out where its cells have other rows. */
+static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
+                     struct attn_page_pool *pools, unsigned char *plane)
 {
-    const size_t size = head->n_thumb_row * head->n_thumb_col;
-    double rest = 0; /* of the row, without the first key */
-    float by;
+    const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
+    const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
+    size_t n_key = 0;
+    float rest = 0; /* of the row, without the first key */
 
-    for (size_t c = 1; head->n_plane > 1 && c < head->n_column; c++)
-        if (isfinite(weights[c]))
-            rest += (double)weights[c];
-    by = rest > 0 ? (float)sqrt(1 / rest) : 0;
+    if (row % head->k == 0)
+        memset(pools, 0, head->n_plane * n * sizeof *pools);
     for (size_t c = 0; c < head->n_column; c++) {
-        const size_t i = c / head->k;
-        float root;
-
-        if (!isfinite(weights[c]))
-            continue;
-        root = sqrtf(weights[c] > 0 ? weights[c] : 0);
-        put(plane, i, root);
-        if (head->n_plane == 1 || c == 0)
-            continue;
-        put(plane + size, i, root);
-        if (rest > 0)
-            put(plane + 2 * size, i, root * by);
+        n_key += isfinite(weights[c]) != 0;
+        rest += c > 0 && isfinite(weights[c]) ? weights[c] : 0;
     }
+    for (size_t i = 0; i < n; i++) {
+        const size_t end = (i + 1) * head->k < head->n_column ? (i + 1) * head->k : head->n_column;
+        float most = -1, most_later = -1; /* without the first key */
+
+        for (size_t c = i * head->k; c < end; c++) {
+            if (!isfinite(weights[c]))
+                continue;
+            most = fmaxf(most, fmaxf(weights[c], 0));
+            most_later = c > 0 ? fmaxf(most_later, fmaxf(weights[c], 0)) : most_later;
+        }
+        if (most >= 0 && (n_key > 1 || is_last))
+            pool_cell(&pools[i], most, &plane[i]);
+        if (most_later >= 0)
+            pool_cell(&pools[n + i], most_later, &plane[size + i]);
+        if (most_later >= 0 && rest > 0 && (n_key > 2 || is_last))
+            pool_cell(&pools[2 * n + i], most_later / rest, &plane[2 * size + i]);
+    }
+}
+
+/* Puts ROW into the planes of SET: 1 is exact attention of a run that is compared. */
+static void take_row(struct attn_page_head *head, size_t set, size_t row, const float *weights)
+{
+    const size_t n = head->n_thumb_col;
+    unsigned char *plane =
+        head->thumb + (set * head->n_plane * head->n_thumb_row + row / head->k) * n;
+
+    if (head->n_plane > 1) {
+        pool_row(head, row, weights, head->pools + set * head->n_plane * n, plane);
+        return;
+    }
+    for (size_t c = 0; c < n; c++)
+        if (isfinite(weights[c]))
+            plane[c] = (unsigned char)attn_page_level(sqrtf(fminf(fmaxf(weights[c], 0), 1)), 254);
 }
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
@@ -156,7 +191,7 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
                                   head->not_finite.size > 0 ? "," : "", row, c, n);
         c += n - 1;
     }
-    pool_row(head, head->thumb + row / head->k * head->n_thumb_col, weights);
+    take_row(head, 0, row, weights);
 }
 
 /* Of a difference each cell keeps the level that is farthest from 0. */
@@ -167,7 +202,7 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
     unsigned char *begin = head->thumb + row / head->k * head->n_thumb_col;
     unsigned char *difference = begin + 2 * head->n_plane * size;
 
-    pool_row(head, begin + head->n_plane * size, exact);
+    take_row(head, 1, row, exact);
     for (size_t c = 0; c < head->n_column; c++) {
         const float a = isfinite(chosen[c]) ? chosen[c] : 0, b = isfinite(exact[c]) ? exact[c] : 0;
         const float root = sqrtf(fminf(fabsf(a - b), 1));

@@ -1,8 +1,8 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
  * blocks of data (page_data.c), vectors (page_vectors.c), what it says of its run (page_run.c) or
- * of an experiment (page_experiment.c), and what it shows where no script runs
- * (page_first_view.c). page_writer.c puts them together.
+ * of an experiment (page_experiment.c), what makes it live (page_live.c), and what it shows where
+ * no script runs (page_first_view.c). page_writer.c puts them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -20,10 +20,11 @@
  * that no level says.
  *
  * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
- * at most 32 x 32 cells, each the largest of k x k. Where k is above 1 there are three of them: as
- * it is, without the first key, and without it and divided by what is left, as cells that are
- * pooled cannot be divided later. Of a run that is compared there are those of chosen and of exact
- * attention, and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
+ * at most 32 x 32 cells, each of k x k: the mean over its rows of the largest weight of a row, as
+ * on a terminal. Where k is above 1 there are three of them: as it is, without the first key, and
+ * without it and divided by what is left, as cells that are pooled cannot be divided later. Of a
+ * run that is compared there are those of chosen and of exact attention, and the difference that is
+ * farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
  */
 
 /* X(name): measures of a head, in the order in which the page lists them. */
@@ -55,6 +56,7 @@ struct attn_page_head {
     size_t n_plane;                     /* of one set, 1 or ATTN_PAGE_N_PLANE */
     size_t n_thumb;                     /* of all, the difference too */
     unsigned char *thumb;               /* [n_thumb * rows * columns] owns; levels */
+    struct attn_page_pool *pools;       /* owns; NULL where none are pooled */
     double values[ATTN_PAGE_N_MEASURE]; /* NaN: there is none; set by attn_page_heads_end */
     size_t n_outside;                   /* weights below 0 or above 1 */
     struct attn_buffer not_finite;      /* "row,column,n" of each run of such cells, as JSON */
@@ -127,6 +129,10 @@ void attn_page_data_begin(struct attn_page_data *data, const char *id);
 unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
 
 void attn_page_data_end(struct attn_page_data *data);
+
+/* Adds the block ID of BYTES [n], deflated as small as can be, and writes it. */
+enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
+                                    size_t n, struct attn_error *err);
 
 /* Writes what waits when there is enough of it. The sink's failure is for the caller to look at. */
 enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err);
@@ -267,6 +273,15 @@ enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
 
 /* Appends TEXT [size], printable and with references, of at most MOST bytes. */
 void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
+
+/* --- What makes it live (page_live.c) -------------------------------------------------------- */
+
+/* Writes the module, the model and what is said of both: "live-module", "live-file-0" and so on,
+ * "live", "live-steps", and "live-worker", which is the script that runs the module. */
+enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
+
+/* Appends styles and scripts, those of an experiment among them, after the script of the page. */
+void attn_page_live_append_scripts(struct attn_buffer *out);
 
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */
 

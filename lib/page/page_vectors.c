@@ -47,7 +47,8 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
 
     vectors->query = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     vectors->key = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
-    if (writer->labels.axes || writer->options.picture->is_difference)
+    if (writer->labels.axes || writer->options.picture->is_difference ||
+        writer->options.picture->live) /* where another text is typed, they would be of the first */
         return ATTN_OK;
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
         if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&

@@ -35,6 +35,7 @@ extern const char attn_page_html[], attn_page_html_end[];
 extern const char attn_page_css[], attn_page_css_end[];
 extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
+extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
 /* Likewise what a page of an experiment has besides, what one with vectors has, and the policy for
  * all of them. */
@@ -48,6 +49,7 @@ enum {
     MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
+    LONGEST_WORD = 24,        /* bytes that are left out so that it ends with a word */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -127,7 +129,12 @@ static void make_title(struct attn_page *w)
         attn_buffer_append_string(&w->title, given);
     } else if (is_named_by_text(w)) {
         for (; n < w->text.size && n > 0 && ((unsigned char)w->text.data[n] & 0xc0) == 0x80;)
-            n--; /* it ends between characters */
+            n--; /* it ends between characters, */
+        for (size_t i = n; n < w->text.size && i > 0 && i + LONGEST_WORD > n; i--)
+            if (w->text.data[i] == ' ') {
+                n = i; /* and where it can between words */
+                break;
+            }
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
@@ -305,7 +312,9 @@ static void append_file(struct attn_buffer *out, const char *begin, const char *
 
 static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
-    if (w->has_experiment || w->vectors.are_there)
+    if (w->base.options.picture->live)
+        append_file(out, attn_page_live_policy, attn_page_live_policy_end);
+    else if (w->has_experiment || w->vectors.are_there)
         append_file(out, attn_page_more_policy, attn_page_more_policy_end);
     else
         append_file(out, attn_page_policy, attn_page_policy_end);
@@ -357,6 +366,12 @@ static void append_script(struct attn_page *w, struct attn_buffer *out)
         append_file(out, attn_page_experiment_js, attn_page_experiment_js_end);
 }
 
+static void append_live(struct attn_page *w, struct attn_buffer *out)
+{
+    if (w->base.options.picture->live)
+        attn_page_live_append_scripts(out);
+}
+
 static const char version[] = ATTN_VERSION;
 
 /* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a
@@ -379,6 +394,7 @@ static const struct mark {
     {"@STATIC@", NULL, NULL, NULL},
     {"@SCRIPTS@", append_scripts, NULL, NULL},
     {"@SCRIPT@", append_script, NULL, NULL},
+    {"@LIVE@", append_live, NULL, NULL},
 };
 
 /* Writes the document up to a mark to stop at, or its end. */
@@ -704,6 +720,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
     ATTN_TRY(attn_page_vectors_write(w, err));
     ATTN_TRY(attn_page_run_write(w, err));
+    if (writer->options.picture->live)
+        ATTN_TRY(attn_page_live_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
     if (w->has_experiment)
         write_experiment_view(w);

@@ -25,20 +25,34 @@ const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 // --- The run ------------------------------------------------------------------------------------
 
-const run = JSON.parse($('run').textContent);
-const heads = run.heads;
-const groups = [...new Set(heads.map(h => h.group))];
-const columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
-const byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
+let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, MEASURES;
+let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
 const rowOfQuery = new Map();
-const isComparison = run.sets.length > 1;
-const isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source);
-const MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...(isComparison ? ['difference'] : [])];
 const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
-for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
+
+// Makes MADE the run that is shown. TEXT_OF gives its blocks of data by their names.
+function takeRun(made, textOf) {
+  run = made;
+  blockOf = textOf;
+  heads = run.heads;
+  groups = [...new Set(heads.map(h => h.group))];
+  columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
+  byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
+  isComparison = run.sets.length > 1;
+  isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source);
+  MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...(isComparison ? ['difference'] : [])];
+  rowOfQuery.clear();
+  for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
+  nTaken++;
+}
+
+takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
+
+// What the first and the second set of patterns are called.
+const setNames = () => run.set_names ?? ['chosen', 'exact'];
 
 function headName(h) {
   const head = heads[h];
@@ -49,7 +63,7 @@ function headName(h) {
 
 // The run has texts as they are. What may be shown of them, printable, it has beside them where that
 // is anything else.
-const heading = run.heading ?? run.title;
+const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
 
@@ -115,9 +129,7 @@ function mergeWords(isOn) {
   });
   rowOfQuery.clear();
   for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(row, row);
-  lastQuery = heads[0].rows - 1;
-  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
-  maxPosition = Math.max(maxKey, lastQuery);
+  measureRun();
   shapedOnes.clear();
   $('stage').dataset.made = '';
 }
@@ -148,8 +160,8 @@ const setWords = isOn => {
 // --- Weights ------------------------------------------------------------------------------------
 
 // The bytes of a block: base64 of raw deflate.
-async function inflate(id) {
-  const packed = atob($(id).textContent.trim());
+async function inflate(text) {
+  const packed = atob(text.trim());
   const bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
@@ -191,11 +203,11 @@ function eachNotFinite(head, visit) {
 }
 
 async function decode(h, set) {
-  const key = set + ':' + h;
+  const key = [nTaken, set, h].join(':');
   let weights = decoded.get(key);
   if (!weights) {
     const head = heads[h], [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols];
-    weights = weightsOf(await inflate(head.id + run.sets[set]), rows * cols, run.bytes);
+    weights = weightsOf(await inflate(blockOf(head.id + run.sets[set])), rows * cols, run.bytes);
     if (set === 0)
       eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
     decoded.set(key, weights);
@@ -250,13 +262,15 @@ async function makeCombined(list, set) {
 
 // The matrix of a set of heads, or null while it is being decoded: the page is drawn again then.
 function matrixOf(list, set) {
-  const key = [list.join(), set, list.length > 1 ? state.c : '', state.first, state.r, areMerged].join(':');
+  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first, state.r, areMerged].join(':');
   const found = shapedOnes.get(key);
   if (found) return found;
   if (!waited.has(key)) {
+    const began = nTaken;
     waited.add(key);
     (list.length > 1 ? makeCombined(list, set) : makeOne(list[0], set)).then(weights => {
       waited.delete(key);
+      if (began !== nTaken) return draw();
       const { rows, cols, is_source } = heads[list[0]];
       if (weights.length !== rows * cols) return draw(); // words became tokens meanwhile
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
@@ -271,27 +285,30 @@ function matrixOf(list, set) {
 
 const thumbs = []; // of each head and set: planes of weights, and their size
 
-function readThumbs(bytes) {
-  let at = 0;
-  for (const head of heads) {
-    const k = head.pooled, rows = Math.ceil(head.rows / k), cols = Math.ceil(head.cols / k);
-    const sets = run.sets.map(() => {
-      const planes = [];
-      for (let p = 0; p < (k > 1 ? 3 : 1); p++, at += rows * cols)
-        planes.push(weightsOf(bytes, rows * cols, 1, at));
+// BYTES hold, of each head, the planes of its sets, and their difference; where there are OTHERS
+// these hold the second set, and DIFFERENCES [heads] is given.
+function readThumbs(bytes, others, differences) {
+  const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
+  thumbs.length = 0;
+  for (const [h, head] of heads.entries()) {
+    const k = head.pooled, rows = Math.ceil(head.rows / k), cols = Math.ceil(head.cols / k), n = rows * cols;
+    const sets = run.sets.map((_, set) => {
+      const from = set === 0 ? own : other, planes = [];
+      for (let p = 0; p < (k > 1 ? 3 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
       return planes;
     });
     eachNotFinite(head, (row, column) => {
       for (const plane of sets[0]) plane[Math.floor(row / k) * cols + Math.floor(column / k)] = Infinity;
     });
-    let differences = null;
-    if (isComparison) {
-      differences = Float32Array.from(bytes.subarray(at, at + rows * cols), level =>
+    const thumb = { rows, cols, sets, differences: differences?.[h] ?? null };
+    if (isComparison && !differences) {
+      thumb.differences = Float32Array.from(bytes.subarray(own.at, own.at + n), level =>
         level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
-      at += rows * cols;
-      head.difference = differences.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+      own.at += n;
     }
-    thumbs.push({ rows, cols, sets, differences });
+    if (isComparison)
+      head.difference = thumb.differences.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+    thumbs.push(thumb);
   }
 }
 
@@ -435,7 +452,15 @@ function percent(w) {
 
 const FIGURES = { grid: 'grid', matrix: 'matrix', lines: 'lines', tokens: 'tokens' };
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
-let lastQuery = queryAt(heads[0].rows - 1);
+let lastQuery, maxKey, maxPosition; // positions
+
+function measureRun() {
+  lastQuery = queryAt(heads[0].rows - 1);
+  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
+  maxPosition = Math.max(maxKey, lastQuery);
+}
+
+measureRun();
 const defaults = {
   v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : 'matrix'), // the view
   h: run.start,                           // the head
@@ -470,7 +495,6 @@ const readNumber = (low, high) => text => {
 };
 const readWord = words => text => words.includes(text) ? text : undefined;
 const readHead = text => byName.get(text);
-let maxKey = Math.max(...heads.map(h => h.cols)) - 1, maxPosition = Math.max(maxKey, lastQuery);
 const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Number(text) : undefined;
 
 // How each part of the hash is read; what is not understood is undefined and left out.
@@ -484,7 +508,7 @@ const readers = {
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
   w: readWord(['chosen', 'exact', 'difference', 'both']),
-  z: readNumber(0, 64), m: readWord(MEASURES), o: readNumber(0, 1), a: readNumber(0, 1),
+  z: readNumber(0, 64), m: text => readWord(MEASURES)(text), o: readNumber(0, 1), a: readNumber(0, 1),
 };
 
 function readHash(hash) {
@@ -504,6 +528,8 @@ function readHash(hash) {
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
 }
 
+let moreOfHash = () => []; // parts that others add
+
 function writeHash() {
   const nameOf = h => heads[h].group + '.' + heads[h].head;
   const parts = [];
@@ -515,7 +541,7 @@ function writeHash() {
       : String(value);
     parts.push(name + '=' + text);
   }
-  const hash = '#' + parts.join('&');
+  const hash = '#' + [...parts, ...moreOfHash()].join('&');
   if (hash === location.hash) return;
   try {
     history.replaceState(null, '', hash);
@@ -606,7 +632,7 @@ function sayCell(m) {
   const value = kindOf(m, row, k) === 'hidden' ? 'left out' : number(w);
   say(...named('query', q), ' \u2192 ', ...named('key', k, m.isSource), ' ',
     el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '',
-    ...others.flatMap(({ m: other }, i) => [', ' + ['exact', 'chosen', 'difference'][i] + ' ',
+    ...others.flatMap(({ m: other }, i) => [', ' + [setNames()[1], setNames()[0], 'difference'][i] + ' ',
       el('b', {}, number(other.weights[row * other.cols + k]))]));
   const active = $('active-cell');
   if (active) active.textContent = $('readout').textContent;
@@ -711,8 +737,10 @@ function drawThumbs() {
     node.setAttribute('aria-checked', String(state.t.includes(h)));
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
+  const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query' : '';
+    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
+    : k > 1 ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
 function tick(h) {
@@ -837,14 +865,15 @@ class Matrix {
     const { px, m, node } = this;
     const width = Math.min(node.clientWidth, this.x0 + Math.max(m.cols * px, 110) + 1);
     const height = Math.min(node.clientHeight, this.y0 + Math.max(m.rows * px, 80) + 1);
-    const c0 = Math.floor(node.scrollLeft / px), r0 = Math.floor(node.scrollTop / px);
+    this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
+    const c0 = Math.floor(this.scrolled.x / px), r0 = Math.floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
       c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
       r1: clamp(r0 + Math.ceil((height - this.y0) / px) + 1, 1, m.rows) };
   }
 
-  x(column) { return this.x0 + column * this.px - this.node.scrollLeft; }
-  y(row) { return this.y0 + row * this.px - this.node.scrollTop; }
+  x(column) { return this.x0 + column * this.px - this.scrolled.x; }
+  y(row) { return this.y0 + row * this.px - this.scrolled.y; }
 
   draw() {
     const seen = this.window(), ratio = devicePixelRatio || 1;
@@ -880,16 +909,18 @@ class Matrix {
     const { m, px } = this;
     const rule = paint('--rule'), hatches = {};
     for (const kind in run.nothing) hatches[kind] = hatchPattern(context, nothingOf(kind)[1]);
+    const left = this.x(0), top = this.y(0);
     for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const kind = kindOf(m, r, c), x = this.x(c), y = this.y(r);
+      for (let c = seen.c0, end; c < seen.c1; c = end) { // cells of one kind together
+        const kind = kindOf(m, r, c), x = left + c * px, y = top + r * px;
+        for (end = c + 1; end < seen.c1 && kindOf(m, r, end) === kind;) end++;
         if (kind !== 'value') {
           context.fillStyle = hatches[kind];
-          context.fillRect(x, y, px, px);
+          context.fillRect(x, y, (end - c) * px, px);
         } else {
           context.fillStyle = rule;
-          context.fillRect(x + px - 1, y, 1, px);
-          context.fillRect(x, y + px - 1, px, 1);
+          for (let i = c + 1; i <= end; i++) context.fillRect(left + i * px - 1, y, 1, px);
+          context.fillRect(x, y + px - 1, (end - c) * px, 1);
         }
       }
   }
@@ -982,6 +1013,14 @@ class Matrix {
     return { q: queryAt(r), k: c };
   }
 
+  // Where two cells and all between them lie in the frame.
+  box(from, to) {
+    const rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k], { px } = this;
+    const left = this.x(Math.min(...keys)), top = this.y(Math.min(...rows));
+    return { frame: this.frame, left, top, width: px * (Math.abs(keys[0] - keys[1]) + 1),
+      height: px * (Math.abs(rows[0] - rows[1]) + 1) };
+  }
+
   point(event) {
     hover = this.at(event);
     drawCursor();
@@ -999,7 +1038,7 @@ class Matrix {
 let matrices = [];
 
 function makeMatrices(n) {
-  const titles = ['exact', 'chosen', 'difference: chosen minus exact'];
+  const [name, other] = setNames(), titles = [other, name, `difference: ${name} minus ${other}`];
   const places = [];
   for (let i = 0; i < n; i++)
     places.push(el('div', {}, ...(n > 1 ? [el('h3', {}, titles[i])] : [])));
@@ -1157,6 +1196,8 @@ function sayToken(m, sums) {
   return say(...who, isFrom ? ' \u2192' : ' \u2190', ...best);
 }
 
+const FEW_LETTERS = 600; // of a text that has room to be large
+
 function drawTokens(list) {
   const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
   if (!m) return null;
@@ -1169,6 +1210,7 @@ function drawTokens(list) {
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'queries')] : []), own.box,
       ...(m.isSource ? [el('p', { class: 'text-name' }, 'keys')] : []), source.box);
     $('stage').dataset.made = 'tokens' + m.isSource;
+    $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
   }
   sayToken(m, colourText(m));
   return m;
@@ -1240,7 +1282,7 @@ function addStrips(svg, list, found, x, height) {
   stripMatrices = found;
   found.forEach((m, at) => {
     for (let k = 0; k < m.cols; k++) {
-      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 22 + k * height, width: STRIP - 1,
+      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 30.5 - (height - 3) / 2 + k * height, width: STRIP - 1,
         height: height - 3, fill: HUES[at % HUES.length], stroke: paint('--rule'), 'stroke-width': 0.5,
         'fill-opacity': 0, 'data-at': at, 'data-k': k }, svgEl('title', {}, headName(list[at])));
       svg.append(rect);
@@ -1249,8 +1291,9 @@ function addStrips(svg, list, found, x, height) {
 }
 
 function lineSvg(list, found, width) {
-  const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
-  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36));
+  const m = found[0], n = Math.max(m.rows, m.cols);
+  const height = n > 64 ? 16 : clamp(Math.floor((innerHeight - 340) / n), 20, 30);
+  const x0 = Math.min(150, Math.round(width * 0.36));
   const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
   const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
@@ -1313,6 +1356,8 @@ function drawLines() {
 
 // --- Legend and details -------------------------------------------------------------------------
 
+const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
+
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
 
 function swatch(kind) {
@@ -1355,7 +1400,7 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((one.isDifference ? 'chosen minus exact: signed ' : 'weight: ') + names[state.s] + spans[state.e])]);
+    kind((one.isDifference ? setNames().join(' minus ') + ': signed ' : 'weight: ') + names[state.s] + spans[state.e])]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
@@ -1399,6 +1444,16 @@ function drawDetail(m) {
     : at.q < 0 ? state.q : at.q;
   if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
+}
+
+// Where heads are few and the matrix is tall, the tables stand below the heads.
+function placeDetail() {
+  const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
+  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !isPrinting &&
+    $('thumbs').offsetParent !== null &&
+    ends('thumbs') + DETAIL_ROOM <= Math.max(ends('legend') + DETAIL_SLACK, innerHeight);
+  const home = $(isBelow ? 'heads' : 'body');
+  if (detail.parentNode !== home) home.append(detail);
 }
 
 // --- Finding ------------------------------------------------------------------------------------
@@ -1496,6 +1551,7 @@ function drawOne() {
   }
   drawDetail(shown);
   drawLegend(shown);
+  placeDetail();
   document.documentElement.dataset.ready = state.v;
 }
 
@@ -1507,6 +1563,8 @@ function drawCursor() {
     drawDetail(shown);
   }
 }
+
+let onDrawn = () => {};
 
 function draw() {
   const root = document.documentElement;
@@ -1536,6 +1594,7 @@ function draw() {
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
   drawOne();
+  onDrawn();
 }
 
 // --- Keep ---------------------------------------------------------------------------------------
@@ -1556,7 +1615,7 @@ function keptTitle(name) {
   const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
   const more = (state.first ? '' : ', first token left out') + (state.r ? ', renormalized' : '') +
     (state.min ? ', from ' + state.min : '');
-  return [svgText(10, 20, heading, { 'font-weight': 'bold', 'font-size': 14 }),
+  return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + scale + ' of the weight' + more, { fill: paint('--soft') })];
 }
 
@@ -1580,7 +1639,7 @@ function keptCells(m, x, y, px) {
 
 function keptSvg(width, height, ...parts) {
   return svgEl('svg', { xmlns: svgNames, width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' },
-    svgEl('title', {}, heading), svgEl('desc', {}, $('about').textContent),
+    svgEl('title', {}, heading()), svgEl('desc', {}, $('about').textContent),
     svgEl('rect', { width, height, fill: paint('--paper') }), ...parts);
 }
 
@@ -1814,7 +1873,7 @@ function threshold(by) {
 function onKey(event) {
   const target = event.target, isIn = name => target.closest && target.closest(name);
   if (event.ctrlKey || event.metaKey || event.altKey || $('dialog').open) return;
-  if (isIn('select, input') || (isIn('button') && (event.key === ' ' || event.key === 'Enter'))) return;
+  if (isIn('select, input, textarea') || (isIn('button') && (event.key === ' ' || event.key === 'Enter'))) return;
   const arrow = ARROWS[event.key];
   hover = null;
   if (arrow) {
@@ -1831,13 +1890,20 @@ function onKey(event) {
 // --- Start --------------------------------------------------------------------------------------
 
 function fillControls() {
-  $('head').append(...heads.map((_, h) => el('option', { value: h }, headName(h))));
+  fillHeads();
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
   if (run.span === 'fixed')
     $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
+}
+
+// What depends on the run that is shown.
+function fillHeads() {
+  $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
+  setNames().forEach((name, i) => { $('which').options[i].textContent = name; });
   $('compared').hidden = !isComparison;
   $('words').parentNode.hidden = !words;
+  $('measure').querySelector('[value=difference]')?.remove();
   if (isComparison) $('measure').append(el('option', { value: 'difference' }, 'difference'));
   $('app').classList.toggle('alone', heads.length === 1);
 }
@@ -1892,8 +1958,65 @@ function openComparison() {
   if (heads.length > 1) Object.assign(defaults, { m: 'difference', o: 1 });
 }
 
+// --- Another run --------------------------------------------------------------------------------
+
+// Of each head the differences of two sets, as a thumbnail has them: of its pooled cells that which
+// is farthest from 0.
+function poolDifferences(head, own, other) {
+  const k = head.pooled, cols = Math.ceil(head.cols / k), all = difference(own, other);
+  const pooled = new Float32Array(Math.ceil(head.rows / k) * cols).fill(NaN);
+  for (let i = 0; i < all.length; i++) {
+    const at = Math.floor(i / head.cols / k) * cols + Math.floor(i % head.cols / k);
+    if (all[i] === all[i] && !(Math.abs(all[i]) <= Math.abs(pooled[at]))) pooled[at] = all[i];
+  }
+  return pooled;
+}
+
+// Shows the run MADE in place of this one, and beside it the run OTHER where that is given: each has a
+// function for its blocks. What is looked at stays. Nothing changes before all of it is there.
+async function show(made, textOf, other, otherTextOf) {
+  const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
+    weightsOf(bytes, head.rows * head.cols, run.bytes));
+  const names = [state.h, ...state.t].map(h => heads[h].group + '.' + heads[h].head), { q } = state;
+  const isLast = q === lastQuery, wanted = other ? made.heads
+    : made.heads.filter(h => names.includes(h.group + '.' + h.head)).slice(0, MAX_KEPT);
+  const [own, others, bytes, otherBytes] = await Promise.all([
+    Promise.all(wanted.map(head => weights(made, textOf, head))),
+    other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
+    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data'))]);
+
+  if (other) made.sets = ['', '-other'];
+  mergeWords(false);
+  takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
+  measureRun();
+  for (const cache of [decoded, shapedOnes]) cache.clear();
+  wanted.forEach((head, i) => {
+    if (!names.includes(head.group + '.' + head.head)) return;
+    eachNotFinite(head, (row, column) => { own[i][row * head.cols + column] = Infinity; });
+    decoded.set([nTaken, 0, heads.indexOf(head)].join(':'), own[i]);
+    if (other) decoded.set([nTaken, 1, heads.indexOf(head)].join(':'), others[i]);
+  });
+  readThumbs(bytes, otherBytes, other && own.map((list, h) => poolDifferences(heads[h], list, others[h])));
+  words = findWords();
+  [hover, shown, thumbsDrawn] = [null, null, ''];
+  sought = { own: new Set(), source: new Set(), list: [], at: -1 };
+  Object.assign(state, { h: byName.get(names[0]) ?? run.start,
+    t: names.slice(1).map(name => byName.get(name)).filter(h => h !== undefined),
+    q: isLast || !rowOfQuery.has(q) ? lastQuery : q, k: state.k > maxKey ? -1 : state.k,
+    p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen',
+    m: MEASURES.includes(state.m) ? state.m : '' });
+  if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
+  if (state.words) mergeWords(true);
+  state.words = areMerged ? 1 : 0;
+  $('stage').dataset.made = '';
+  fillHeads();
+  makeThumbs();
+  draw();
+  writeHash();
+}
+
 async function start() {
-  readThumbs(await inflate('thumbs-data'));
+  readThumbs(await inflate(blockOf('thumbs-data')));
   if (isComparison) openComparison();
   words = findWords();
   fillControls();
@@ -1905,5 +2028,17 @@ async function start() {
   draw();
 }
 
-start();
+// What the script of a live page (live.js) uses.
+globalThis.attnViewer = {
+  $, el, state, set, show, save, openDialog, headName, tokenAt, shortText, cell,
+  isReady: start(),
+  get run() { return run; },
+  headAt: name => byName.get(name),
+  look: view => { readHash(view); draw(); writeHash(); },
+  cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,
+  boxOf: (from, to) => matrices[0].box(from, to),
+  onDrawn: action => { onDrawn = action; },
+  addToHash: parts => { moreOfHash = parts; },
+  addKeys: rows => KEYS.push(...rows),
+};
 })();

@@ -1,6 +1,7 @@
 // wasi.js - what a WebAssembly module of WASI, preview 1, asks of its host: arguments, an environment,
 // standard streams, a clock, and files, which are in memory.
 //
+//   const module = await wasiCompile(bytes);
 //   const call = wasiCall(module, ['attn-cli', 'run', '--json', '-', text], { files });
 //   call.code, call.out, call.err, call.files
 //
@@ -366,6 +367,40 @@ class WasiHost {
     this.files.set(this.pathAt(toFolder, toPlace, toSize), bytes);
     return wasiErrors.OK;
   }
+}
+
+// --- Multiply-adds that may round once: f32x4.relaxed_madd is fd 85 02, f64x2.relaxed_madd fd 87 02 ---
+
+// A module of one function that has one. An engine without them refuses it.
+const wasiRelaxedProbe = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0,
+  10, 19, 1, 17, 0, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0xfd, 0x85, 2, 11]);
+
+// Where they are in the section of code.
+function wasiRelaxedPlaces(bytes) {
+  const places = [];
+  for (let at = 8, size, id; at < bytes.length; at += size) {
+    id = bytes[at++];
+    size = 0;
+    for (let shift = 0, more = true; more; shift += 7, more = bytes[at++] >= 0x80) size += (bytes[at] & 0x7f) * 2 ** shift;
+    if (id !== 10) continue;
+    for (let i = bytes.indexOf(0xfd, at); i >= 0 && i < at + size; i = bytes.indexOf(0xfd, i + 1))
+      if ((bytes[i + 1] === 0x85 || bytes[i + 1] === 0x87) && bytes[i + 2] === 2) places.push(i);
+  }
+  return places;
+}
+
+// The module in BYTES for an engine that lacks them. Each becomes v128.bitselect, whose number is
+// written as long, and takes and gives as much. It is never used: the module asks what 1 + e gives,
+// squared, and where the answer is wrong it computes in other ways, more slowly, with the same bits.
+function wasiWithoutRelaxed(bytes) {
+  const copy = bytes.slice();
+  for (const place of wasiRelaxedPlaces(bytes)) copy.set([0xfd, 0xd2, 0], place);
+  return copy;
+}
+
+// Compiles the module in BYTES, a promise of a WebAssembly.Module.
+function wasiCompile(bytes) {
+  return WebAssembly.compile(WebAssembly.validate(wasiRelaxedProbe) ? bytes : wasiWithoutRelaxed(bytes));
 }
 
 // Runs the WebAssembly.Module MODULE with ARGS, the program's name first. FILES: an object from paths

@@ -5,7 +5,8 @@
 
 pip finds the same here (PEP 517), as pyproject.toml says. The library is built by `make` in the sources around this
 folder. PLATFORM is manylinux where the library needs nothing but the C library, of the version that its symbols
-name, and else linux: it then runs where it was built.
+name, and else linux: it then runs where it was built. The module of live pages is in it where `make wasm` has made it,
+as `make wheel` does first.
 """
 import base64
 import hashlib
@@ -23,6 +24,7 @@ BUILD = os.environ.get("BUILD", "build/release")
 NAME, MODULE = "attn-cli", "attn"
 BUILT_IN = ("fable", "life-is-short")  # models that the library holds itself
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "librt.so.1", "libdl.so.2", "ld-linux-x86-64.so.2"}
+LIVE_MODULE = ROOT / "build/wasm/attn.wasm"
 COPYRIGHTS = {"libxsmm": "libxsmm-dev", "cJSON": "libcjson-dev", "PCRE2": "libpcre2-dev", "zlib": "zlib1g-dev"}
 
 METADATA = """\
@@ -99,6 +101,8 @@ def write(folder, files, platform_tag):
         copyright = Path("/usr/share/doc", package, "copyright")
         if copyright.exists():
             wheel.add(f"{info}/licenses/{library}.txt", copyright.read_bytes())
+    if LIVE_MODULE.exists():
+        wheel.add(f"{info}/licenses/attn.wasm.txt", (LIVE_MODULE.parent / "libraries/copyright.txt").read_bytes())
     readme = (HERE / "README.md").read_text()
     wheel.add(f"{info}/METADATA", METADATA.format(name=NAME, version=number, readme=readme).encode())
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: build_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
@@ -115,6 +119,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files = {f"{MODULE}/{path.name}": path.read_bytes() for path in (HERE / MODULE).iterdir()
              if path.suffix == ".py" or path.name == "py.typed"}
     files[f"{MODULE}/libattn.so"] = library.read_bytes()
+    if LIVE_MODULE.exists():
+        files[f"{MODULE}/attn.wasm"] = LIVE_MODULE.read_bytes()
     for path in (ROOT / "models").glob("*/*.*"):  # folders, like that of a training, have no dot
         if path.parent.name not in BUILT_IN:
             files[f"{MODULE}/models/{path.parent.name}/{path.name}"] = path.read_bytes()

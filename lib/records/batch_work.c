@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "run/record_internal.h"
 
 #include <inttypes.h>
@@ -57,7 +58,7 @@ void attn_batch_work_measure(void *owner)
 
 static bool is_canceled(const struct attn_batch *batch)
 {
-    return batch->options.cancel && *batch->options.cancel;
+    return attn_is_canceled(batch->options.cancel);
 }
 
 /* --- Slots ----------------------------------------------------------------------------------- */

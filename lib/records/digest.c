@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@ enum { PIECE = 1 << 18 };
 
 bool attn_must_stop(const struct attn_stop *stop)
 {
-    return (stop->cancel && *stop->cancel) || (stop->is_unwanted && *stop->is_unwanted);
+    return attn_is_canceled(stop->cancel) || (stop->is_unwanted && *stop->is_unwanted);
 }
 
 enum attn_status attn_report_stopped(struct attn_error *err)

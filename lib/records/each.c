@@ -278,6 +278,10 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
 
     if (each->is_json || each->has_columns)
         return ATTN_OK;
+    ATTN_TRY(make_columns(each, each->of.n_column, err));
+    for (size_t place = 0; place < each->of.n_column; place++)
+        if ((each->of.hidden >> place & 1) == 0)
+            add_column(each, place);
     append_header(each, writer);
     ATTN_TRY(attn_buffer_check(&writer->text, err));
     attn_sink_write(sink, writer->text.data, writer->text.size);

@@ -24,6 +24,7 @@ struct attn_each_rows {
     const struct attn_column *columns; /* [n_column] of which the tables of items show some, all the
                                           same; no two of one name and one type */
     size_t n_column;
+    uint64_t hidden;      /* bits of those that these tables do not have, where every item fails */
     attn_note_fn on_note; /* gets what goes on, and labels left out; or NULL */
     void *note_user;      /* for it */
 

@@ -68,6 +68,8 @@ struct attn_items {
 
 /* --- Keys ------------------------------------------------------------------------------------- */
 
+static const char corrupted_source[] = "corrupted_source";
+
 /* Those of items that are no labels, places or inputs, and what they are in CSV. */
 static const struct item_key {
     const char *name;
@@ -78,6 +80,7 @@ static const struct item_key {
 } item_keys[] = {
     {"id", ATTN_CSV_INTEGER, 0, false, 0, 0},
     {"source", ATTN_CSV_TEXT, 0, false, 0, 0},
+    {corrupted_source, ATTN_CSV_TEXT, 0, false, 0, 0},
     {"next", ATTN_CSV_TEXT, 0, false, 0, 0},
 #define TEXT_KEY(name, is_position)                                                                \
     {                                                                                              \
@@ -308,6 +311,10 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
     known = find_key(name);
     if (!known)
         return take_label(made, reading, name, value, err);
+    if (known->name == corrupted_source)
+        return attn_record_take_source(reading, name, value,
+                                       &made->stores[ATTN_ITEM_CLEAN_CORRUPTED][1],
+                                       &made->item.corrupted_source, err);
     if (known->token > 0)
         return take_token(&made->item, reading, known, value, err);
     if (known->text > 0)

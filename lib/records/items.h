@@ -23,6 +23,7 @@
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (run/position.h)
  *     source                    the second sequence, of models with cross-attention
+ *     corrupted_source          that of `corrupted`, where it is another one
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name
  *
@@ -108,6 +109,7 @@ struct attn_item {
     size_t n_place;
     const struct attn_item_label *labels; /* [n_label] in the order of the record */
     size_t n_label;
+    struct attn_input corrupted_source; /* of the second of CLEAN_CORRUPTED; none: `source` */
 };
 
 struct attn_items;

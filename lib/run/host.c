@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
@@ -122,6 +123,7 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
     options.on_note = host->options.on_note;
     options.user = host->options.user;
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
+    attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     return keep_files(host, source, err);
 }
@@ -226,7 +228,7 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err)
 {
-    if (!host->options.cancel || !*host->options.cancel)
+    if (!attn_is_canceled(host->options.cancel))
         return ATTN_OK;
     return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
 }

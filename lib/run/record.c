@@ -153,12 +153,12 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
 
 #define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
 
-/* Reads the numbers of a row after the N that there are; *n grows. *bad is the first token that is
- * no number. */
-static enum attn_status take_row(struct attn_record_reading *reading, size_t *n,
+/* Reads the numbers of a row after the N that there are in STORE; *n grows. *bad is the first token
+ * that is no number. */
+static enum attn_status take_row(struct attn_record_reading *reading,
+                                 struct attn_record_store *store, size_t *n,
                                  struct attn_json_token *bad, struct attn_error *err)
 {
-    struct attn_record_store *store = reading->store;
     struct attn_json_token next = {.type = ATTN_JSON_NULL};
 
     while (attn_json_next(&reading->reader, &next, err) == ATTN_OK) {
@@ -179,10 +179,11 @@ static enum attn_status take_row(struct attn_record_reading *reading, size_t *n,
     return err->status;
 }
 
-static enum attn_status take_rows(struct attn_record_reading *reading,
-                                  const struct attn_json_token *token, struct attn_error *err)
+static enum attn_status take_rows(struct attn_record_reading *reading, const char *name,
+                                  const struct attn_json_token *token,
+                                  struct attn_record_store *store, struct attn_input *input,
+                                  struct attn_error *err)
 {
-    struct attn_record_store *store = reading->store;
     struct attn_json_token next = *token, bad = {.type = ATTN_JSON_END};
     size_t n_row = 0, n = 0, width = 0;
 
@@ -195,38 +196,40 @@ static enum attn_status take_rows(struct attn_record_reading *reading,
             break;
         if (next.type != ATTN_JSON_ARRAY_BEGIN)
             bad = next;
-        else if (take_row(reading, &n, &bad, err) != ATTN_OK)
+        else if (take_row(reading, store, &n, &bad, err) != ATTN_OK)
             return err->status;
         if (bad.type == ATTN_JSON_END && n_row > 0 && n - before != width)
             bad = next;
         width = n - before;
         if (bad.type == ATTN_JSON_END)
             continue;
-        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", &bad,
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, name, &bad,
                                   SOURCE_EXPECTED, err);
     }
     if (n == 0)
-        return fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token, SOURCE_EXPECTED);
+        return fail(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, name, token, SOURCE_EXPECTED);
     store->source_rows = (struct attn_ndarray){
         .name = "source", .rank = 2, .shape = {n_row, width}, .data = store->rows};
-    reading->record->source.embeddings = &store->source_rows;
+    input->embeddings = &store->source_rows;
     return ATTN_OK;
 }
 
-static enum attn_status take_source(struct attn_record_reading *reading,
-                                    const struct attn_json_token *token, struct attn_error *err)
+enum attn_status attn_record_take_source(struct attn_record_reading *reading, const char *name,
+                                         const struct attn_json_token *value,
+                                         struct attn_record_store *store, struct attn_input *input,
+                                         struct attn_error *err)
 {
-    struct attn_buffer *source = &reading->store->source;
+    struct attn_buffer *source = &store->source;
 
-    if (token->type == ATTN_JSON_ARRAY_BEGIN)
-        return take_rows(reading, token, err);
-    if (token->type != ATTN_JSON_STRING)
-        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, "source", token,
+    if (value->type == ATTN_JSON_ARRAY_BEGIN)
+        return take_rows(reading, name, value, store, input, err);
+    if (value->type != ATTN_JSON_STRING)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_SOURCE, name, value,
                                   SOURCE_EXPECTED, err);
-    if (take_string(token, source, err) != ATTN_OK)
+    if (take_string(value, source, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
-    reading->record->source.text = source->data;
-    reading->record->source.n_text = source->size;
+    input->text = source->data;
+    input->n_text = source->size;
     return ATTN_OK;
 }
 
@@ -303,7 +306,8 @@ static enum attn_status take_member(struct attn_record_reading *reading,
         return attn_record_take_ids(reading, "ids", &value, reading->store, &reading->record->input,
                                     err);
     if (attn_json_equals(key, "source"))
-        return take_source(reading, &value, err);
+        return attn_record_take_source(reading, "source", &value, reading->store,
+                                       &reading->record->source, err);
     if (reading->keys->has_next && attn_json_equals(key, "next"))
         return take_next(reading, &value, err);
     if (reading->keys->take)

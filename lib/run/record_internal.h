@@ -89,6 +89,12 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
                                       struct attn_record_store *store, struct attn_input *input,
                                       struct attn_error *err);
 
+/* Takes it as a source: a text, or rows of numbers. */
+enum attn_status attn_record_take_source(struct attn_record_reading *reading, const char *name,
+                                         const struct attn_json_token *value,
+                                         struct attn_record_store *store, struct attn_input *input,
+                                         struct attn_error *err);
+
 /* Whether VALUE is an integer as it is written: no fraction, no exponent. */
 bool attn_record_is_integer(const struct attn_json_token *value);
 

@@ -199,7 +199,7 @@ static size_t append_name(struct attn_heatmap *map, const struct attn_token_text
     size = map->label.size - begin;
     width = attn_text_width(text, size);
     if (!map->table && attn_text_is_right_to_left(text, size))
-        attn_buffer_append_string(&map->label, "\xe2\x80\x8e"); /* U+200E, no column */
+        attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
     return width;
 }
 

@@ -47,7 +47,8 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
         for (size_t head = 0; head < columns->n; head++) {
             const size_t column = left + columns->left + head * columns->pitch;
 
-            attn_buffer_append_format(&map->label, "%zu", head);
+            attn_buffer_append_format(&map->label, "%*s%zu", head < 10 ? (int)columns->indent : 0,
+                                      "", head);
             if (at > column || column + map->label.size > map->width) {
                 map->label.size = 0;
                 continue;
@@ -225,8 +226,10 @@ enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct at
     const struct attn_head_columns *columns = &heads->columns;
     const struct attn_heatmap_colors colors = colors_of(heads);
     const size_t n_row = (dims->n_layer + columns->n_beside - 1) / columns->n_beside;
+    struct attn_head_columns numbers = *columns;
 
-    ATTN_TRY(attn_heatmap_draw_head_numbers(heads->map, columns, err));
+    numbers.indent = columns->pitch > 2 && heads->map->line.depth != ATTN_DEPTH_NONE; /* letters */
+    ATTN_TRY(attn_heatmap_draw_head_numbers(heads->map, &numbers, err));
     for (size_t row = 0; row < n_row; row++)
         for (size_t first = 0; first < dims->n_head; first += columns->n) {
             for (size_t layer = row, at = 0; layer < dims->n_layer; layer += n_row) {

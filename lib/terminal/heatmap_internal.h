@@ -147,6 +147,7 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
 struct attn_head_columns {
     size_t left;     /* of "layer 1 " */
     size_t pitch;    /* from one head to the next */
+    size_t indent;   /* of a number of one digit */
     size_t n;        /* heads beside each other; the others go below */
     size_t n_beside; /* layers beside each other */
     size_t width;    /* of a layer */

@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "text/tokenizer_internal.h"
 
@@ -273,7 +274,7 @@ static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
 /* Whether merging is to end now: asked of pair I of many, and looked at of some of them. */
 static bool is_canceled(const struct attn_bpe_work *work, size_t i)
 {
-    return i % CANCEL_INTERVAL == 0 && work->cancel && *work->cancel;
+    return i % CANCEL_INTERVAL == 0 && attn_is_canceled(work->cancel);
 }
 
 bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges)

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "text/pattern_syntax.h"
 
@@ -220,7 +221,7 @@ static uint64_t cost(uint64_t limit, size_t window)
 /* Takes COST from the budget: PCRE2_ERROR_MATCHLIMIT when there is less. */
 static int spend(struct attn_match *match, uint64_t cost)
 {
-    if (match->cancel && *match->cancel)
+    if (attn_is_canceled(match->cancel))
         return CANCELED;
     if (cost > match->budget)
         return PCRE2_ERROR_MATCHLIMIT;

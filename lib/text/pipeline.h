@@ -15,6 +15,7 @@
 #define ATTN_TEXT_PIPELINE_H
 
 #include "base/buffer.h"
+#include "base/thread.h"
 #include "text/tokenizer.h"
 
 #include <stddef.h>
@@ -148,7 +149,7 @@ static inline enum attn_status attn_walk_next(struct attn_walk *walk, size_t at,
 {
     if (slice.begin == slice.end)
         return ATTN_OK;
-    if (walk->options->cancel && *walk->options->cancel)
+    if (attn_is_canceled(walk->options->cancel))
         return attn_error_set(err, ATTN_CANCELED, "canceled");
     return walk->pipeline->stages[at + 1].kind->run(walk, at + 1, slice, err);
 }

@@ -1073,6 +1073,45 @@ START_TEST(text_is_the_title)
 }
 END_TEST
 
+/* A wide page is filled: the tables of a query stand below few heads, and a short text and its lines
+ * are large. A narrow one, and one of many heads, has the tables below the matrix. */
+START_TEST(room_is_used)
+{
+    const char parent[] = "document.getElementById('detail').parentNode.id";
+    char text[4 * 200];
+
+    enter();
+    run_without_json(
+        FABLE("The keys to the cabinet near the door of the old house are on the table"));
+    attn_browser_resize(browser, 1440, 900);
+    attn_browser_load(browser, "p.html", "");
+    assert_text(parent, "heads");
+    assert_text("(d => d.getBoundingClientRect().bottom <= innerHeight)(document.getElementById("
+                "'detail'))",
+                "true");
+    attn_browser_load(browser, "p.html", "v=matrix");
+    assert_text(parent, "body");
+    attn_browser_load(browser, "p.html", "v=tokens");
+    assert_text("getComputedStyle(document.querySelector('.text .token')).fontSize", "22px");
+    attn_browser_load(browser, "p.html", "v=lines");
+    assert_text("document.querySelector('.lines svg').getBoundingClientRect().height > 450",
+                "true");
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_load(browser, "p.html", "");
+    assert_text(parent, "body");
+    write_words(text, 200);
+    run_without_json(FABLE(text));
+    attn_browser_resize(browser, 1440, 900);
+    attn_browser_load(browser, "p.html", "v=tokens");
+    assert_text("getComputedStyle(document.querySelector('.text .token')).fontSize", "16px");
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.getElementById('measure-note').textContent",
+                "a cell is the mean row maximum of 7 x 7");
+    assert_text("/(the|cat|sat)\u2026$/.test(document.title)", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(shows_a_picture_and_a_table_without_a_script)
 {
     char *text, *with;
@@ -1156,5 +1195,5 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            several_heads_can_be_told_apart, tokens_and_heads_are_found,
            words_are_merged_on_the_page, no_token_is_on_two_lines, cross_attention_is_named,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
-           can_be_touched_and_printed, no_label_is_cut, text_is_the_title,
+           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
            every_position_says_what_is_expected_there, is_seen)

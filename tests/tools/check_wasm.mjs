@@ -4,18 +4,22 @@
 //
 // Each case is a command line, of which some are mistakes. Both run it, the module with the models and
 // fixtures in memory; standard output, standard error, the exit code and the files that were written
-// are compared.
+// are compared. The module runs twice: with relaxed multiply-adds, and as an engine without them gets it.
+// In the end a hundred sentences must leave the process as large as it was.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 
+if (process.versions.node < '21') setFlagsFromString('--experimental-wasm-relaxed-simd');
 const [modulePath, binary] = process.argv.slice(2);
-const wasiCall = runInThisContext(readFileSync('lib/page/wasi.js', 'utf8') + '\nwasiCall');
-const module = await WebAssembly.compile(readFileSync(modulePath));
-const environment = { LC_ALL: 'C.UTF-8', ATTN_CLI_MODEL_PATH: 'models', ATTN_CLI_ISA: 'baseline',
-  HF_HOME: '/nowhere' };
+const { wasiCall, wasiCompile, wasiRelaxedPlaces, wasiWithoutRelaxed } = runInThisContext(
+  readFileSync('lib/page/wasi.js', 'utf8') + '\n({ wasiCall, wasiCompile, wasiRelaxedPlaces, wasiWithoutRelaxed })');
+const bytes = new Uint8Array(readFileSync(modulePath));
+const module = await wasiCompile(bytes), portable = await WebAssembly.compile(wasiWithoutRelaxed(bytes));
+const environment = { LC_ALL: 'C.UTF-8', ATTN_CLI_MODEL_PATH: 'models', HF_HOME: '/nowhere' };
 
 // Paths of all files in FOLDER.
 function list(folder) {
@@ -97,26 +101,58 @@ let n_failed = 0;
 const same = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) === 0;
 for (const name of ['models', 'tests']) execFileSync('ln', ['-s', join(process.cwd(), name), join(work, name)]);
 for (const args of [...cases, ...mistakes]) {
-  const own = wasiCall(module, ['attn-cli', ...args], { files, environment });
   const native = spawnSync(join(process.cwd(), binary), args,
-    { cwd: work, env: environment, maxBuffer: 1 << 28 });
+    { cwd: work, env: { ...environment, ATTN_CLI_ISA: 'baseline' }, maxBuffer: 1 << 28 });
   const written = list(work).filter(path => !/^(models|tests)\//.test(path.slice(work.length + 1)));
   const problems = [];
 
   if ((native.status !== 0) !== mistakes.includes(args)) problems.push(`the binary ends with ${native.status}`);
-  if (own.code !== native.status) problems.push(`exit ${own.code}, expected ${native.status}`);
-  if (!same(own.out, native.stdout)) problems.push('standard output');
-  if (own.err !== native.stderr.toString()) problems.push(`standard error: ${own.err}`);
-  for (const path of written) {
-    const name = path.slice(work.length + 1);
-    if (!own.files.has(name) || !same(own.files.get(name), readFileSync(path))) problems.push(name);
-    rmSync(path);
+  for (const one of [module, portable]) {
+    const own = wasiCall(one, ['attn-cli', ...args], { files, environment });
+    if (own.code !== native.status) problems.push(`exit ${own.code}, expected ${native.status}`);
+    if (!same(own.out, native.stdout)) problems.push('standard output');
+    if (own.err !== native.stderr.toString()) problems.push(`standard error: ${own.err}`);
+    for (const path of written) {
+      const name = path.slice(work.length + 1);
+      if (!own.files.has(name) || !same(own.files.get(name), readFileSync(path))) problems.push(name);
+    }
+    if (own.files.size !== Object.keys(files).length + written.length) problems.push('the number of files');
   }
-  if (own.files.size !== Object.keys(files).length + written.length) problems.push('the number of files');
+  for (const path of written) rmSync(path);
   if (problems.length === 0) continue;
   n_failed++;
   console.log(`attn-cli ${args.join(' ')}: ${problems.join('; ')}`);
 }
 rmSync(work, { recursive: true });
-console.log(`wasm: ${cases.length + mistakes.length - n_failed} passed, ${n_failed} failed`);
+
+// What is changed for an engine without them is nothing else: the objects that have them have as many.
+let n_expected = 0;
+for (const path of list(join(dirname(modulePath), 'lib/kernels')).filter(path => path.endsWith('_relaxed.o')))
+  n_expected += readFileSync(path, 'latin1').match(/\xfd[\x85\x87]\x02/g)?.length ?? 0;
+const n_place = wasiRelaxedPlaces(bytes).length, name = one =>
+  new TextDecoder().decode(wasiCall(one, ['attn-cli', '--version']).out).match(/\((\w+),/)?.[1];
+if (n_place !== n_expected || n_place === 0) {
+  n_failed++;
+  console.log(`the module has ${n_place} relaxed multiply-adds, expected ${n_expected}`);
+}
+if (name(portable) !== 'baseline') {
+  n_failed++;
+  console.log(`without relaxed multiply-adds the module says ${name(portable)}, expected baseline`);
+}
+
+// Most bytes that are resident after one of N sentences.
+function mostResident(n) {
+  let most = 0;
+  for (let i = 0; i < n; i++) {
+    wasiCall(module, ['attn-cli', 'run', '-m', 'fable', '--json', '-', `${texts[i % texts.length]} ${i}`], { files, environment });
+    most = Math.max(most, process.memoryUsage().rss);
+  }
+  return most;
+}
+const before = mostResident(20), growth = mostResident(100) - before;
+if (growth > 16 << 20) {
+  n_failed++;
+  console.log(`a hundred sentences: ${growth >> 20} MiB more than before, expected less than 16`);
+}
+console.log(`wasm: ${cases.length + mistakes.length + 3 - n_failed} passed, ${n_failed} failed; with ${name(module)} instructions, and without`);
 process.exit(n_failed === 0 ? 0 : 1);

@@ -661,7 +661,7 @@ START_TEST(fields_of_later_versions_are_refused)
     request.attention.layers = layers, request.attention.change = &change;
     request.edits.items = &edit, request.edits.n = 1;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        places[i][i % 2] = text; /* some have room for two alone */
+        places[i][i % 2] = text;
         REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
         places[i][i % 2] = NULL;
     }

@@ -597,6 +597,28 @@ START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
 }
 END_TEST
 
+/* Below small cells, as those of the ramp are, lies the same as an image. Where a page places the
+ * figure between two pixels, paper shines through its edges otherwise. */
+START_TEST(small_cells_of_a_pdf_lie_on_an_image)
+{
+    static char text[1 << 12];
+    struct attn_ran ran;
+
+    if (!attn_can_draw())
+        return;
+    attn_folder_enter();
+    ran = attn_command((const char *[]){"run", "--heads", "2.5", "--pdf", "f.pdf", TEXT, NULL});
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+    if (read_program("pdfimages -list f.pdf 2>/dev/null", text, sizeof text))
+        ck_assert_ptr_nonnull(strstr(text, "image      14   128"));
+    else
+        attn_skip_test("there is no pdfimages (Debian package poppler-utils)");
+    remove("f.pdf");
+    attn_folder_leave();
+}
+END_TEST
+
 /* Nothing is computed and nothing appears. */
 START_TEST(without_the_library_it_says_what_to_install)
 {
@@ -702,6 +724,6 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
            an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
            a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
-           without_the_library_it_says_what_to_install,
+           small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -218,6 +218,7 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
 {
     const struct attn_each_rows rows = {.columns = columns,
                                         .n_column = N_COLUMN,
+                                        .hidden = 1 << CHANGE,
                                         .on_note = keep_note,
                                         .save = save,
                                         .user = asked};
@@ -443,14 +444,15 @@ START_TEST(writes_no_item)
     begin();
     asked.data = "";
     expect_ok(&asked);
-    attn_folder_assert("rows.csv", "id,error\n", 9);
+    attn_folder_assert("rows.csv", "id,part,layer,same,shape,change,error\n", 38);
     asked.each.is_resumed = true;
     expect_ok(&asked);
     ck_assert(asked.result.is_complete);
     asked.each.is_resumed = false;
     asked.data = "{\"text\":\"x\",\"fails\":true}\n";
     expect_ok(&asked);
-    attn_folder_assert("rows.csv", "id,fails,error\n0,1,it fails\n", 28);
+    attn_folder_assert("rows.csv",
+                       "id,fails,part,layer,same,shape,change,error\n0,1,,,,,,it fails\n", 62);
     end();
 }
 END_TEST

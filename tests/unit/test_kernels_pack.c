@@ -176,6 +176,7 @@ START_TEST(tables_know_what_they_are)
     ck_assert(attn_kernels_find(ATTN_ISA_BASELINE)->isa == ATTN_ISA_BASELINE);
     ck_assert_str_eq(attn_isa_name(ATTN_ISA_AVX512), "avx512");
     ck_assert_str_eq(attn_isa_name(ATTN_ISA_NEON), "neon");
+    ck_assert_str_eq(attn_isa_name(ATTN_ISA_RELAXED), "relaxed");
 }
 END_TEST
 

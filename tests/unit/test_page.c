@@ -1,6 +1,6 @@
 /*
  * test_page.c - the page of --html as a file: its data blocks hold the weights that CSV holds, its
- * thumbnails the largest of them, and text from outside ends no element. What a browser makes of it
+ * thumbnails the mean row maxima, and text from outside ends no element. What a browser makes of it
  * tests/browser asks.
  */
 #include "output/writer.h"
@@ -260,7 +260,7 @@ static int level_of(double weight)
     return isnan(weight) ? 0 : 1 + (int)floor(254 * sqrt(fmin(weight, 1)) + 0.5);
 }
 
-START_TEST(thumbnails_hold_the_largest)
+START_TEST(thumbnails_hold_mean_row_maxima)
 {
     char text[512] = "";
     struct attn_page page;
@@ -279,25 +279,28 @@ START_TEST(thumbnails_hold_the_largest)
     ck_assert_uint_eq(size, 3 * 20 * 20); /* 2 x 2 cells each, in three ways */
     for (size_t r = 0; r < 20; r++)
         for (size_t c = 0; c < 20; c++) {
-            int most[3] = {0};
+            double sums[3] = {0};
+            int n[3] = {0};
 
-            for (size_t i = 0; i < 4; i++) {
-                const size_t row = 2 * r + i / 2, column = 2 * c + i % 2;
+            for (size_t row = 2 * r; row < 2 * r + 2; row++) {
                 const double *weights = m.weights + row * m.n_column;
-                double rest = 0;
+                double rest = 0, most = NAN, later = NAN;
 
                 for (size_t k = 1; k < m.n_column; k++)
                     rest += isnan(weights[k]) ? 0 : weights[k];
-                most[0] = (int)fmax(most[0], level_of(weights[column]));
-                if (column > 0)
-                    most[1] = (int)fmax(most[1], level_of(weights[column]));
-                if (column > 0)
-                    most[2] = (int)fmax(most[2], level_of(weights[column] / rest));
+                for (size_t k = 2 * c; k < 2 * c + 2; k++)
+                    most = fmax(most, weights[k]), later = k > 0 ? fmax(later, weights[k]) : later;
+                if (row > 0 && !isnan(most)) /* row 0 is 1 by definition */
+                    sums[0] += most, n[0]++;
+                if (!isnan(later)) {
+                    sums[1] += later, n[1]++;
+                    sums[2] += later / rest, n[2]++;
+                }
             }
             for (size_t p = 0; p < 3; p++)
-                ck_assert_msg(abs(thumbs[p * 400 + r * 20 + c] - most[p]) <= 1,
+                ck_assert_msg(abs(thumbs[p * 400 + r * 20 + c] - level_of(sums[p] / n[p])) <= 1,
                               "plane %zu [%zu,%zu] is %d, expected %d", p, r, c,
-                              thumbs[p * 400 + r * 20 + c], most[p]);
+                              thumbs[p * 400 + r * 20 + c], level_of(sums[p] / n[p]));
         }
     free(thumbs);
     attn_page_matrix_release(&m);
@@ -459,6 +462,6 @@ END_TEST
 ATTN_SUITE("page", blocks_hold_the_weights_of_a_run,
            blocks_hold_chosen_heads_and_queries_of_a_window, blocks_of_many_cells_have_a_byte_each,
            blocks_hold_cross_attention, blocks_hold_batches_of_arrays,
-           blocks_hold_both_of_a_comparison, thumbnails_hold_the_largest,
+           blocks_hold_both_of_a_comparison, thumbnails_hold_mean_row_maxima,
            no_text_leaves_its_element, blocks_and_feeds_give_the_same_page,
            weights_outside_0_to_1_and_not_finite_are_told, failures_leave_no_file)

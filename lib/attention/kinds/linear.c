@@ -11,6 +11,7 @@
 #include "attention/heads.h"
 #include "attention/kind_internal.h"
 #include "base/pool_internal.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -188,7 +189,7 @@ static void run_kv_head(void *context, size_t g, int worker)
     float *scratch = heads->memory->scratch[worker];
 
     for (size_t i = 0; i < heads->feed.n_row; i++) {
-        if (heads->cancel && *heads->cancel != 0)
+        if (attn_is_canceled(heads->cancel))
             return;
         take_keys(pass, &heads->kv[g],
                   is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,

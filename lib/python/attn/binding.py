@@ -26,7 +26,8 @@ ATTN_ISA_BASELINE = 0
 ATTN_ISA_AVX2 = 1
 ATTN_ISA_AVX512 = 2
 ATTN_ISA_NEON = 3
-ATTN_ISA_BEST = 3
+ATTN_ISA_RELAXED = 4
+ATTN_ISA_BEST = 4
 ATTN_GEMM_AUTO = 0
 ATTN_GEMM_JIT = 1
 ATTN_GEMM_PORTABLE = 2
@@ -681,6 +682,14 @@ class attn_output(Structure):
 
 
 class attn_table_grid(Structure):
+    pass
+
+
+class attn_live(Structure):
+    pass
+
+
+class attn_live_args(Structure):
     pass
 
 
@@ -1534,6 +1543,7 @@ attn_picture_options._fields_ = [
     ("font_size", c_double),
     ("figure_width", c_double),
     ("font", c_char_p),
+    ("live", POINTER(attn_live)),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -1599,6 +1609,23 @@ attn_table_grid._fields_ = [
     ("foil", c_char_p),
     ("later", c_void_p * 1),
 ]
+attn_live._fields_ = [
+    ("module", c_void_p),
+    ("n_module", c_size_t),
+    ("model", c_char_p),
+    ("given", c_char_p),
+    ("files", POINTER(attn_blob)),
+    ("n_file", c_size_t),
+    ("story", c_char_p),
+    ("n_story", c_size_t),
+]
+attn_live_args._fields_ = [
+    ("source", POINTER(attn_source)),
+    ("given", c_char_p),
+    ("module", c_char_p),
+    ("most", c_size_t),
+    ("story", c_char_p),
+]
 attn_items_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
@@ -1640,6 +1667,7 @@ attn_item._fields_ = [
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+    ("corrupted_source", attn_input),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
@@ -1741,6 +1769,7 @@ attn_study_args._fields_ = [
     ("lists_labels", c_bool),
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
+    ("sort", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1863,7 +1892,7 @@ def ATTN_ABLATE_ARGS_DEFAULT():
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
-    return attn_attend_args(size=sizeof(attn_attend_args), attention=attn_attention(kind=0, is_scaled=1, factor=1), isa=3)
+    return attn_attend_args(size=sizeof(attn_attend_args), attention=attn_attention(kind=0, is_scaled=1, factor=1), isa=4)
 
 
 def ATTN_ATTENTION_DEFAULT():
@@ -1915,7 +1944,7 @@ def ATTN_GENERATE_ARGS_DEFAULT():
 
 
 def ATTN_HOST_OPTIONS_DEFAULT():
-    return attn_host_options(size=sizeof(attn_host_options), isa=3)
+    return attn_host_options(size=sizeof(attn_host_options), isa=4)
 
 
 def ATTN_ITEMS_OPTIONS_DEFAULT():
@@ -1955,7 +1984,7 @@ def ATTN_SCORE_ARGS_DEFAULT():
 
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
-    return attn_session_options(size=sizeof(attn_session_options), isa=3)
+    return attn_session_options(size=sizeof(attn_session_options), isa=4)
 
 
 def ATTN_STEERING_DEFAULT():
@@ -2121,6 +2150,11 @@ FUNCTIONS = {
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
+    "attn_live_module_find": (c_int, [c_char_p, POINTER(c_char_p), POINTER(attn_error)]),
+    "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_live_of": (POINTER(attn_live), [c_void_p]),
+    "attn_live_n_byte": (c_uint64, [c_void_p]),
+    "attn_live_close": (None, [c_void_p]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),

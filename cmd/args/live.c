@@ -1,0 +1,98 @@
+/* live.c - see live.h. */
+#include "cmd/args/live.h"
+
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* MiB */
+
+static const struct option rows[] = {
+    OPTION_FLAG("live", struct live_args, is_live,
+                "put this program and the model into the page of --html: whoever opens it can type "
+                "another text, switch heads off and knock keys out, without a network"),
+    OPTION_NUMBER("live-limit", "MIB", struct live_args, limit, 1, MOST_LIMIT,
+                  "the largest model that --live puts into a page, default: 64 MiB; a page "
+                  "without one asks for the model's files"),
+    OPTION_TEXT("story", "FILE", struct live_args, story,
+                "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
+};
+
+const struct option_group live_options = OPTION_GROUP("Output", rows);
+
+/* Whether a page is among the outputs. */
+static bool has_page(const struct output_args *args)
+{
+    for (struct output_walk walk = {.args = args}; output_next(&walk);)
+        if (strcmp(walk.output.format->name, "html") == 0)
+            return true;
+    return false;
+}
+
+/* The first option that a page cannot follow, since it names a file or needs another page; or
+ * NULL. */
+static const char *find_other(const struct served *served)
+{
+    static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source|config|vocab|"
+                                 "weights|queries|figure";
+    struct option_walk walk = {.command = served->call->command};
+
+    while (option_next(&walk)) {
+        const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
+
+        if (name && word_find(others, name) >= 0)
+            return name;
+    }
+    return NULL;
+}
+
+enum attn_status live_check(const struct live_args *args, const struct served *served,
+                            struct attn_error *err)
+{
+    const char *other = args->is_live ? find_other(served) : NULL;
+
+    if (!args->is_live && (args->story || args->limit > 0))
+        return refuse(err, NULL, "--%s is of a live page, expected --live too",
+                      args->story ? "story" : "live-limit");
+    if (args->is_live && !has_page(&served->args->output))
+        return refuse(err, "add --html FILE", "--live makes a page, and none is written");
+    if (other)
+        return refuse(err, NULL,
+                      "--live and --%s do not go together: the page runs the model on a text of "
+                      "its reader",
+                      other);
+    return ATTN_OK;
+}
+
+enum attn_status live_open(const struct live_args *args, const struct model_args *model,
+                           struct served *served, struct attn_live_files **files,
+                           struct attn_error *err)
+{
+    const struct running_args *running = &served->args->running;
+    const struct running_args quiet = {.is_quiet = true};
+    const int64_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
+    struct attn_live_args live = {
+        .given = model->name, .most = (size_t)limit << 20, .story = args->story};
+    struct model_source source;
+    enum attn_status status;
+    char *module;
+
+    if (!args->is_live)
+        return ATTN_OK;
+    ATTN_TRY(model_source_find(model, &quiet, &source, err));
+    ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
+                      attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err), err));
+    live.source = &source.source;
+    live.module = module;
+    status = attn_live_open(&live, attn_host_model(served->host), files, err);
+    attn_text_free(module);
+    ATTN_TRY(at_stage(ATTN_STAGE_INPUT, status, err));
+    served->picture.live = attn_live_of(*files);
+    if (served->picture.live->n_file == 0 && !running->is_quiet)
+        note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
+             "files",
+             (double)attn_live_n_byte(*files) / (1 << 20), (long long)limit);
+    return ATTN_OK;
+}

@@ -1,0 +1,730 @@
+// live.js - a page that answers: another text, heads that are switched off, keys that are not looked
+// at. A worker (live_worker.js) runs the tool itself with the options that a shell would give it, and
+// the viewer (viewer.js) shows the run that comes back. Nothing is asked of a network.
+'use strict';
+(() => {
+const viewer = globalThis.attnViewer, { $, el, state } = viewer;
+const live = JSON.parse($('live').textContent);
+for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
+const story = $('live-steps') && JSON.parse($('live-steps').textContent);
+
+// --- What is asked for --------------------------------------------------------------------------
+
+// Options that are changed on the page, and those of the run that stay.
+const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
+const PREDICTED = [['top', '12'], ['queries', 'all']];
+const NO_MODEL = 'This page holds no model: choose the files of one.';
+const MOST_EXPECTED = 7; // rows of the table of the next words
+const kept = live.options.filter(([name]) => !CHANGED.includes(name));
+const given = name => live.options.filter(option => option[0] === name).map(option => option[1]);
+
+// The heads that a text means, "0.3,1.*,L2H1", by their names; undefined for another text.
+function headsOf(text) {
+  const names = viewer.run.heads.map(head => head.group + '.' + head.head);
+  const found = text.split(',').map(part => {
+    const match = /^L?(\d+)[.H](\d+|\*)$/.exec(part.trim());
+    return match && names.filter(name => match[2] === '*' ? name.startsWith(match[1] + '.')
+      : name === match[1] + '.' + match[2]);
+  });
+  return found.includes(null) ? undefined : found.flat();
+}
+
+// A text and what is changed: heads that are off, 'zero' or 'mean' by their names, knockouts, and
+// options of the attention.
+function noChanges() {
+  return { off: {}, knockouts: [], attention: '', mask: '' };
+}
+
+// The changes of options; VALUES_OF gives all values of one by its name.
+function changesOf(valuesOf) {
+  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), attention: valuesOf('attention')[0] ?? '',
+    mask: valuesOf('mask')[0] ?? '' };
+  for (const [option, how] of [['ablate', 'zero'], ['ablate-mean', 'mean']])
+    for (const name of valuesOf(option).flatMap(text => headsOf(text) ?? [])) changes.off[name] = how;
+  return changes;
+}
+
+const asked = { text: viewer.run.text ?? '', ...changesOf(given) };
+const first = structuredClone(asked);
+const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+const isChanged = ({ off, knockouts, attention, mask }) =>
+  Object.keys(off).length + knockouts.length > 0 || attention !== '' || mask !== '';
+
+// The options that say what is changed.
+function optionsOf({ off, knockouts, attention, mask }) {
+  const heads = how => Object.keys(off).filter(name => off[name] === how).join();
+  return [...heads('zero') ? [['ablate', heads('zero')]] : [],
+    ...heads('mean') ? [['ablate-mean', heads('mean')]] : [],
+    ...knockouts.map(knockout => ['knockout', knockout]),
+    ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
+}
+
+// The command line of COMMAND with OPTIONS on TEXT. The model is the page's own.
+const argsOf = (command, options, text) => [command, '-m', live.model,
+  ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name + '=' + value]), '--', text];
+
+const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+
+// What a shell is told to get the same numbers.
+function commandOf(command, options, text) {
+  const model = live.given === null ? [] : ['-m', live.given];
+  return ['attn-cli', command, ...model,
+    ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name, value]),
+    ...text.startsWith('-') ? ['--'] : [], text].map(quote).join(' ');
+}
+
+// --- The engine ---------------------------------------------------------------------------------
+
+const PATIENCE = 400; // ms after which work that nobody waits for any more is given up
+
+class Superseded extends Error {}
+
+// One worker and what waits for it. Of work for the picture the last alone counts.
+class Engine {
+  constructor(files) {
+    this.files = files;
+    this.waiting = [];
+    this.nAsked = 0;
+    this.start();
+  }
+
+  start() {
+    const script = new Blob([$('live-worker').textContent], { type: 'text/javascript' });
+    const address = URL.createObjectURL(script);
+    this.worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    this.isReady = false;
+    this.current = null;
+    this.worker.onmessage = ({ data }) => this.take(data);
+    this.worker.onerror = event => this.take({ problem: event.message });
+    this.worker.postMessage({ module: $('live-module').textContent, files: this.files });
+  }
+
+  stop() {
+    this.worker.terminate();
+    for (const job of [this.current, ...this.waiting]) job?.reject(new Superseded());
+    this.waiting = [];
+  }
+
+  // Runs a command line. The picture's work replaces what was asked of the picture before.
+  ask(args, { wanted, isPicture = false } = {}) {
+    return new Promise((resolve, reject) => {
+      const job = { id: ++this.nAsked, args, wanted, isPicture, resolve, reject };
+      this.waiting.push(job);
+      this.next();
+    });
+  }
+
+  // Nobody waits for pictures any more that were asked for so far.
+  forgetPictures() {
+    for (const job of this.waiting.filter(job => job.isPicture)) job.reject(new Superseded());
+    this.waiting = this.waiting.filter(job => !job.isPicture);
+    if (!this.current?.isPicture) return;
+    this.current.reject(new Superseded());
+    if (this.isReady && performance.now() - this.begun > PATIENCE) {
+      this.worker.terminate();
+      this.start();
+    }
+  }
+
+  next() {
+    if (!this.isReady || this.current || this.waiting.length === 0) return;
+    const { id, args, wanted } = this.current = this.waiting.shift();
+    this.begun = performance.now();
+    this.worker.postMessage({ id, args, wanted });
+  }
+
+  take(data) {
+    if (data.isReady) this.isReady = true;
+    else if (data.problem && !this.current) this.onProblem?.(data.problem);
+    else if (data.problem) this.current.reject(new Error(data.problem));
+    else this.current.resolve(data);
+    if (!data.isReady) this.current = null;
+    this.next();
+  }
+}
+
+// What the tool says of a mistake, without its name.
+const messageOf = err => err.split('\n').filter(line => line !== '' && !/^(attn-cli: note|hint): /.test(line))
+  .map(line => line.replace(/^attn-cli: (error: )?/, '')).join(' ');
+
+let engine = null;
+
+function startEngine(files) {
+  engine?.stop();
+  plain = null;
+  engine = new Engine(files);
+  engine.onProblem = problem => say(problem, true);
+}
+
+const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).textContent]);
+
+// --- Another run --------------------------------------------------------------------------------
+
+let nFollowed = 0, nShown = 0, timer = 0; // asked for, and shown or told of
+let shownText = asked.text;
+let plain = null; // {text, found, isDone}: the run without changes
+
+// Runs the model on what is asked for, with predictions after all positions where the first page has
+// them: where they cost little.
+function runPage(changes, text) {
+  const options = [...kept, ...optionsOf(changes), ...viewer.run.predictions ? PREDICTED : [], ['html', 'page.html']];
+  return engine.ask(argsOf('run', options, text), { wanted: 'page', isPicture: true });
+}
+
+function plainRun(text) {
+  if (plain?.text !== text) {
+    const made = { text, isDone: false, found: runPage(noChanges(), text) };
+    made.found.then(() => { made.isDone = true; }, () => {});
+    plain = made;
+  }
+  return plain.found;
+}
+
+// Shows what is asked for now, unless something else is asked for before it is there.
+async function follow() {
+  const number = ++nFollowed, changes = structuredClone(asked), { text } = changes;
+  stopTimer();
+  writeControls();
+  if (!engine) return say(NO_MODEL);
+  engine.forgetPictures();
+  if (!plain?.isDone || plain.text !== text) plain = null;
+  say('computing \u2026');
+  try {
+    const before = isChanged(changes) ? await plainRun(text) : null;
+    const after = before?.code ? before : before ? await runPage(changes, text) : await plainRun(text);
+    if (number !== nFollowed) return;
+    if (after.code !== 0) return say(messageOf(after.err), true);
+    const textOf = ({ page }) => id => page.blocks[id];
+    if (before) after.page.run.set_names = ['changed', 'unchanged'];
+    await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
+      before && textOf(before));
+    if (number !== nFollowed) return;
+    if (text !== shownText) dropAnswer();
+    shownText = text;
+    showTexts(after.page.run);
+    showExpected(after.page.run, before?.page.run, changes);
+    suggestTargets();
+    say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
+  } catch (problem) {
+    if (!(problem instanceof Superseded)) say(problem.message, true);
+  } finally {
+    nShown = Math.max(nShown, number);
+  }
+  return undefined;
+}
+
+function stopTimer() {
+  clearTimeout(timer);
+  timer = 0;
+}
+
+function followSoon() {
+  stopTimer();
+  timer = setTimeout(follow, 150);
+}
+
+function change(changes) {
+  Object.assign(asked, changes);
+  return follow();
+}
+
+// --- Controls -----------------------------------------------------------------------------------
+
+const button = (id, text, action, more) => {
+  const node = el('button', { id, ...more }, text);
+  node.addEventListener('click', action);
+  return node;
+};
+
+const headHere = () => {
+  const head = viewer.run.heads[state.h];
+  return head.group + '.' + head.head;
+};
+
+function toggleHead(name) {
+  const off = { ...asked.off };
+  if (off[name]) delete off[name];
+  else off[name] = $('live-how').value;
+  change({ off });
+}
+
+// Keeps QUERIES from looking at KEYS, positions, in this head, its layer or everywhere; or lets them
+// look again.
+function toggleKnockout(queries, keys) {
+  const where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
+  const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
+  const knockout = range(queries) + '>' + range(keys) + where;
+  change({ knockouts: asked.knockouts.includes(knockout) ? asked.knockouts.filter(k => k !== knockout)
+    : [...asked.knockouts, knockout] });
+}
+
+function say(text, isProblem = false) {
+  $('live-status').textContent = text;
+  $('live-status').classList.toggle('problem', isProblem);
+}
+
+function showTexts(run) {
+  document.title = run.heading ?? run.title;
+  const heading = document.querySelector('h1 bdi');
+  if (heading) heading.textContent = run.heading ?? run.title;
+  const { length } = run.ids, changes = optionsOf(asked).map(option => option.join(' ')).join(', ');
+  $('about').textContent = `${run.model}: ${run.heads.length} heads, ${length} token${length === 1 ? '' : 's'}` +
+    (changes ? ` (${changes})` : '');
+  $('live-tokens').replaceChildren(...run.ids.map((id, p) =>
+    el('bdi', { title: `position ${p}, id ${id}` }, viewer.tokenAt(p, false))));
+}
+
+// --- The next words -----------------------------------------------------------------------------
+
+// Of the run that is shown, and of that without changes; each with what was changed. `logits` are
+// those of all tokens, where they were asked for.
+let expected = { after: viewer.run, before: null, changes: structuredClone(asked), logits: new Map() };
+let expectedDrawn = ''; // which of it is on the page
+
+function showExpected(after, before, changes) {
+  expected = { after, before, changes, logits: new Map() };
+  expectedDrawn = '';
+  return drawExpected();
+}
+
+// The logits after POSITION, one a token id, as the tool prints them.
+function logitsAt(changes, position) {
+  const key = JSON.stringify([changes, position]);
+  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(changes),
+    ['sites', 'logits'], ['queries', String(position)], ['csv', '-']];
+  const read = ({ code, out, err }) => {
+    if (code !== 0) throw new Error(messageOf(err));
+    const [header, row] = out.trimEnd().split('\n'), n = header.split(',').length - 1;
+    return row.split(',').slice(-n).map(Number);
+  };
+  if (!expected.logits.has(key))
+    expected.logits.set(key, engine.ask(argsOf('run', options, changes.text)).then(read));
+  return expected.logits.get(key);
+}
+
+// Probabilities at a TEMPERATURE of the tokens that LIST has: the softmax of the logits divided by it.
+async function warm(list, changes, position, temperature) {
+  const logits = await logitsAt(changes, position), most = Math.max(...logits);
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp((logit - most) / temperature);
+  return list.map(p => ({ ...p, probability: Math.exp((logits[p.id] - most) / temperature) / sum }));
+}
+
+async function drawExpected() {
+  const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
+  const wanted = [position, temperature].join(), { changes } = expected;
+  const listOf = run => (run?.predictions?.top ?? []).filter(p => p.position === position);
+  let after = listOf(expected.after), before = listOf(expected.before);
+  if (wanted === expectedDrawn) return;
+  expectedDrawn = wanted;
+  if (temperature !== 1 && engine && after.length > 0)
+    try {
+      [after, before] = await Promise.all([warm(after, changes, position, temperature),
+        before.length > 0 ? warm(before, { text: changes.text, ...noChanges() }, position, temperature) : []]);
+    } catch (problem) {
+      return say(problem.message, true);
+    }
+  if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
+}
+
+// A row a token of either list; what a list lacks is below its last.
+function expectedTable(position, after, before) {
+  const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
+  for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
+  const largest = p => Math.max(p.after ?? 0, p.before ?? 0);
+  const cell = (p, list) => el('td', { class: 'number' },
+    p !== undefined ? p.toFixed(4) : '< ' + list.at(-1).probability.toFixed(4));
+  const bar = (p, name) => {
+    const span = el('span', { class: name });
+    span.style.width = 100 * (p ?? 0) + '%';
+    return span;
+  };
+  const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
+  const order = [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_EXPECTED);
+  return el('table', {},
+    el('caption', {}, 'expected after ', el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
+    el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
+    el('tbody', {}, ...order.map(p => el('tr', {},
+      el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
+      ...before.length > 0 ? [cell(p.before, before)] : [], cell(p.after, after),
+      el('td', { class: 'meter', 'aria-hidden': 'true' }, ...before.length > 0 ? [bar(p.before, 'before')] : [],
+        bar(p.after, 'after'))))));
+}
+
+// --- More controls ------------------------------------------------------------------------------
+
+// A change as a button that takes it back.
+const chip = (text, label, action) => {
+  const node = el('button', { class: 'chip', 'aria-label': label }, text, ' \u00d7');
+  node.addEventListener('click', action);
+  return node;
+};
+
+function writeControls() {
+  const { off, knockouts, attention, mask } = asked;
+  if (document.activeElement !== $('live-text')) $('live-text').value = asked.text;
+  $('live-attention').value = attention;
+  $('live-mask').value = mask;
+  $('live-changes').replaceChildren(
+    ...Object.entries(off).map(([name, how]) => chip(`head ${name} ${how === 'zero' ? 'off' : 'to its mean'}`,
+      `switch head ${name} on`, () => toggleHead(name))),
+    ...knockouts.map(knockout => chip('knockout ' + knockout, 'let them look again: ' + knockout, () =>
+      change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))));
+  $('live-restore').disabled = !isChanged(asked);
+  fitText();
+}
+
+// The text box is as high as its text.
+function fitText() {
+  const box = $('live-text');
+  box.style.height = 'auto';
+  box.style.height = Math.min(box.scrollHeight + 2, 240) + 'px';
+}
+
+function makeControls() {
+  const text = el('textarea', { id: 'live-text', name: 'sentence', rows: 1, spellcheck: 'false',
+    autocomplete: 'off', 'aria-label': 'Sentence' });
+  const option = ([value, name]) => el('option', { value }, name);
+  const temperature = el('input', { id: 'live-temperature', type: 'number', min: '0.1', max: '10', step: '0.1', value: '1',
+    title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
+  const attention = el('input', { id: 'live-attention', placeholder: 'full', size: 12, list: 'live-kinds',
+    'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
+  const place = el('section', { id: 'live-controls', 'aria-label': 'Another sentence' }, el('div', {},
+    el('div', { class: 'live-row' }, el('label', { for: 'live-text' }, 'Sentence'), text),
+    el('p', { id: 'live-tokens', 'aria-label': 'Tokens' }),
+    el('p', { id: 'live-status', role: 'status' }),
+    el('div', { class: 'live-row', id: 'live-tools' },
+      button('live-off', 'Switch head off', () => toggleHead(headHere()), { 'aria-pressed': 'false' }),
+      el('select', { id: 'live-how', 'aria-label': 'What a head gives that is off' },
+        ...[['zero', 'to zero'], ['mean', 'to its mean']].map(option)),
+      button('live-knock', 'Knock out cell', () => knockOutCell(),
+        { title: 'This query does not look at this key. Or drag over cells of the matrix' }),
+      el('select', { id: 'live-where', 'aria-label': 'Where a knockout counts' },
+        ...[['head', 'in this head'], ['layer', 'in this layer'], ['all', 'in all heads']].map(option)),
+      el('label', {}, 'Attention ', attention),
+      el('datalist', { id: 'live-kinds' }, ...['window:4', 'window:8', 'strided:2', 'log', 'block:4', 'linear']
+        .map(kind => el('option', { value: kind }))),
+      el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
+        .map(option))),
+      el('span', { class: 'group end' }, button('live-explain', 'Arithmetic', explain,
+        { title: 'How the weights of this query in this head come about' }),
+        button('live-save', 'Save numbers', chooseOutputs), button('live-command', 'Copy command', copyCommand),
+        button('live-files', 'Another model', chooseFiles))),
+    el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
+      button('live-restore', 'Restore all', () => change(noChanges())))),
+    el('div', { id: 'live-next' }, el('div', { id: 'live-expected' }),
+      el('label', {}, 'Temperature ', temperature)));
+
+  $('app').prepend(place);
+  text.value = asked.text;
+  text.addEventListener('input', () => {
+    asked.text = text.value;
+    fitText();
+    followSoon();
+  });
+  temperature.addEventListener('input', drawExpected);
+  attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
+  $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
+}
+
+// --- Heads and cells ----------------------------------------------------------------------------
+
+function knockOutCell() {
+  const { q, k } = viewer.cell();
+  if (k >= 0) toggleKnockout([q, q], [k, k]);
+  else say('Choose a cell of the matrix first: with a click, or with the arrow keys.');
+}
+
+// A drag over cells knocks them out.
+function listenToDrags() {
+  let from = null;
+  const stage = $('stage');
+  stage.addEventListener('pointerdown', event => {
+    from = event.button === 0 && event.pointerType !== 'touch' ? viewer.cellAt(event) : null;
+  });
+  stage.addEventListener('pointermove', event => {
+    const at = from && viewer.cellAt(event);
+    if (at && (at.q !== from.q || at.k !== from.k)) drawBox(from, at);
+  });
+  addEventListener('pointerup', event => {
+    const at = from && viewer.cellAt(event), began = from;
+    from = null;
+    $('live-box')?.remove();
+    if (!at || (at.q === began.q && at.k === began.k)) return;
+    const sorted = (a, b) => a < b ? [a, b] : [b, a];
+    toggleKnockout(sorted(began.q, at.q), sorted(began.k, at.k));
+  });
+}
+
+// The cells that a drag would take.
+function drawBox(from, to) {
+  const box = $('live-box') ?? el('div', { id: 'live-box', 'aria-hidden': 'true' });
+  const { frame, left, top, width, height } = viewer.boxOf(from, to);
+  Object.assign(box.style, { left: left + 'px', top: top + 'px', width: width + 'px', height: height + 'px' });
+  frame.append(box);
+}
+
+function onDrawn() {
+  const name = headHere(), isOff = Boolean(asked.off[name]);
+  $('live-off').textContent = isOff ? 'Switch head on' : 'Switch head off';
+  $('live-off').setAttribute('aria-pressed', String(isOff));
+  viewer.run.heads.forEach((head, h) => {
+    const node = $('thumb-' + h), how = asked.off[head.group + '.' + head.head];
+    node?.classList.toggle('off', Boolean(how));
+    if (node && !node.querySelector('.switch')) {
+      const toggle = el('button', { class: 'switch', tabindex: '-1', 'aria-hidden': 'true', title: 'Switch this head off, or on' }, 'off');
+      toggle.addEventListener('click', event => {
+        event.stopPropagation();
+        toggleHead(head.group + '.' + head.head);
+      });
+      node.append(toggle);
+    }
+  });
+  drawExpected();
+}
+
+// --- Keeping ------------------------------------------------------------------------------------
+
+function copyCommand() {
+  const command = commandOf('run', [...kept, ...optionsOf(asked), ['html', 'page.html']], asked.text);
+  const box = el('textarea', { readonly: '', rows: 3, id: 'live-line', 'aria-label': 'Command' });
+  box.value = command;
+  viewer.openDialog('The same in a shell', box,
+    el('p', { class: 'note' }, 'The same numbers, to the last bit. --csv, --npz or --json in place of --html give them as tables.'));
+  box.select();
+  if (navigator.clipboard) navigator.clipboard.writeText(command).catch(() => {});
+}
+
+// What the address holds beside the view.
+function hashParts() {
+  if (isSame(asked, first)) return [];
+  return [['text', asked.text], ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
+}
+
+// What an address asks for. Without a text it is what the page began with.
+function readHash() {
+  const parts = [];
+  try {
+    for (const part of location.hash.replace(/^#/, '').split('&')) {
+      const at = part.indexOf('=');
+      parts.push([part.slice(0, at), decodeURIComponent(part.slice(at + 1))]);
+    }
+  } catch {
+    return structuredClone(first); // it was cut
+  }
+  const text = parts.find(([name]) => name === 'text');
+  return text ? { text: text[1], ...changesOf(name => parts.filter(part => part[0] === name).map(part => part[1])) }
+    : structuredClone(first);
+}
+
+// --- Questions ----------------------------------------------------------------------------------
+
+// The arithmetic of the row that is looked at, as --explain prints it.
+async function explain() {
+  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(asked),
+    ['heads', headHere()], ['queries', String(state.q)], ['explain', '']];
+  await showAnswer('The arithmetic of one row', 'run', options);
+}
+
+// What the tool prints, as it prints it, in a dialog.
+async function showAnswer(title, command, options) {
+  say('computing \u2026');
+  const { code, out, err, ms } = await engine.ask(argsOf(command, options, asked.text));
+  if (code !== 0) return say(messageOf(err), true);
+  say(`${Math.round(ms)} ms`);
+  return viewer.openDialog(title, el('pre', { class: 'live-answer', tabindex: '0' }, out),
+    el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked.text))));
+}
+
+// What is asked of a text: the command, what it finds, and whether it needs a target.
+const QUESTIONS = [
+  ['ablate', 'Which heads matter for the next word? (ablate)', true],
+  ['attribute', 'Which parts add to its logit? (attribute)', true],
+  ['lens', 'What does each layer expect? (lens)', false],
+  ['score', 'How probable is each token? (score)', false],
+];
+
+function makeQuestions() {
+  const text = (id, name) => el('label', {}, name + ' ', el('input', { id, class: 'live-input', size: 8, list: 'live-words',
+    spellcheck: 'false' }));
+  const place = el('details', { id: 'live-questions' }, el('summary', {}, 'Ask about this text'),
+    el('div', { class: 'live-row' },
+      el('select', { id: 'live-question', 'aria-label': 'Question' }, ...QUESTIONS.map(([command, name]) =>
+        el('option', { value: command }, name))),
+      el('span', { id: 'live-answer', class: 'group' }, text('live-target', 'Target'), text('live-foil', 'Foil'),
+        el('datalist', { id: 'live-words' })),
+      button('live-ask', 'Ask', askQuestion)),
+    el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-experiment' }));
+  const needsTarget = () => QUESTIONS.find(([command]) => command === $('live-question').value)[2];
+
+  $('live-controls').after(place);
+  $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
+  place.addEventListener('toggle', suggestTargets);
+  $('live-experiment').addEventListener('attn-choose', ({ detail: { layer, head, position, key } }) => {
+    const h = viewer.headAt(layer + '.' + head);
+    viewer.set({ ...h === undefined ? {} : { h }, ...position === undefined ? {} : { q: position },
+      ...key === undefined ? {} : { k: key } });
+  });
+}
+
+// The most probable next word as the target, unless a person has named another.
+function suggestTargets() {
+  const last = expected.after.ids.length - 1;
+  const words = (expected.after.predictions?.top ?? []).filter(p => p.position === last && p.token !== null).map(p => p.token);
+  $('live-words').replaceChildren(...words.map(value => el('option', { value })));
+  const { dataset, value } = $('live-target');
+  if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
+}
+
+async function askQuestion() {
+  const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
+  const { text, attention, mask } = asked, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
+    ...needsTarget && foil ? [['foil', foil]] : [], ['html', 'page.html']];
+  say('computing \u2026');
+  const { code, err, ms, page } = await engine.ask(argsOf(command, options, text), { wanted: 'page' });
+  if (code !== 0) return say(messageOf(err), true);
+  if (text !== asked.text) return undefined;
+  say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
+  $('live-asked').textContent = commandOf(command, options, text) +
+    (Object.keys(asked.off).length + asked.knockouts.length > 0 ? ' (no head off, no key knocked out)' : '');
+  return attnExperiment.show($('live-experiment'), page.experiment);
+}
+
+// An answer about another text than that which is shown goes away.
+function dropAnswer() {
+  $('live-asked').textContent = '';
+  $('live-experiment').replaceChildren();
+}
+
+// --- Files --------------------------------------------------------------------------------------
+
+const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
+  ['tidy', 'out.csv', 'the patterns as one long CSV'], ['svg', 'out.svg', 'the patterns as a figure']];
+
+// Files that the tool writes, saved.
+function chooseOutputs() {
+  const row = ([format, path, text]) => el('p', {}, button('live-save-' + format, path.replace('out.', '').toUpperCase(),
+    () => saveOutput(format, path)), ' ' + text);
+  viewer.openDialog('Save numbers', ...SAVED.map(row), el('p', { class: 'note' },
+    'Written by the tool itself, byte for byte as in a shell.'));
+}
+
+async function saveOutput(format, path) {
+  const { code, err, file } = await engine.ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked.text),
+    { wanted: 'file' });
+  if (code !== 0) return say(messageOf(err), true);
+  return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
+}
+
+// --- A story ------------------------------------------------------------------------------------
+
+let step = 0;
+
+// Shows step NUMBER of the story: its text, its changes and its view. What it does not name stays as
+// it is in a text, and begins anew in changes.
+function tell(number) {
+  const told = story.steps[number];
+  step = number;
+  $('live-step').textContent = `${number + 1} of ${story.steps.length}`;
+  $('live-step-title').textContent = told.title ?? story.title ?? '';
+  $('live-paragraph').textContent = told.paragraph ?? '';
+  $('live-back').disabled = number === 0;
+  $('live-on').disabled = number === story.steps.length - 1;
+  if (told.view) viewer.look(told.view);
+  change({ text: told.text ?? asked.text, ...changesOf(name => [told[name] ?? []].flat()) });
+}
+
+function makeStory() {
+  const place = el('section', { id: 'live-story', 'aria-label': 'Story' },
+    el('h2', { id: 'live-step-title', 'aria-live': 'polite' }), el('p', { id: 'live-paragraph', 'aria-live': 'polite' }),
+    el('p', { class: 'group' }, button('live-back', 'Back', () => tell(step - 1)), el('span', { id: 'live-step' }),
+      button('live-on', 'Next', () => tell(step + 1))));
+  $('app').prepend(place);
+}
+
+// --- Another model ------------------------------------------------------------------------------
+
+const PARTS = /(^|\/)(config\.json|generation_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|merges\.txt|tokenizer\.json|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
+
+function chooseFiles() {
+  const input = el('input', { type: 'file', multiple: '', id: 'live-input' });
+  const folder = el('input', { type: 'file', webkitdirectory: '', id: 'live-folder' });
+  for (const node of [input, folder])
+    node.addEventListener('change', () => {
+      $('dialog').close();
+      takeFiles([...node.files]);
+    });
+  viewer.openDialog('Another model',
+    el('p', {}, 'Choose the files of a model as Hugging Face lays them out (config.json, model.safetensors, ' +
+      'tokenizer.json or vocab.json and merges.txt), or a GGUF file. They are read by this page. ' +
+      'Nothing leaves this machine.'),
+    el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
+}
+
+// Takes files that a person chose, in place of the model.
+function takeFiles(chosen) {
+  const wanted = chosen.filter(file => PARTS.test(file.name));
+  const gguf = wanted.find(file => file.name.endsWith('.gguf'));
+  const folder = wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
+  if (wanted.length === 0) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
+  live.model = gguf ? gguf.name : folder;
+  live.given = live.model;
+  kept.length = 0;
+  startEngine(gguf ? [[gguf.name, gguf]] : wanted.map(file => [folder + '/' + file.name, file]));
+  Object.assign(asked, noChanges());
+  Object.assign(first, structuredClone(asked));
+  return follow();
+}
+
+// --- Start --------------------------------------------------------------------------------------
+
+function listen() {
+  document.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || $('dialog').open) return;
+    if (event.target.closest?.('select, input, textarea')) return;
+    if (event.key === 'x' && state.v === 'grid') toggleHead(headHere());
+    else if (event.key === 'x') knockOutCell();
+    else if (event.key === 'i') $('live-text').focus();
+    else return;
+    event.preventDefault();
+  });
+  $('live-text').addEventListener('keydown', event => {
+    if (event.key === 'Escape') event.target.blur();
+  });
+  addEventListener('hashchange', () => {
+    const found = readHash(), view = location.hash;
+    if (!isSame(found, asked)) change(found).then(() => viewer.look(view));
+  });
+  listenToDrags();
+}
+
+// A command line of the tool, for tests and for whoever opens the console.
+globalThis.attnLive = {
+  ask: (args, wanted) => engine.ask(args, { wanted }),
+  follow: text => change({ text }),
+  isReady: () => Boolean(engine?.isReady),
+  isDone: () => nShown === nFollowed && !timer && !engine?.current,
+};
+
+viewer.isReady.then(() => {
+  makeControls();
+  makeQuestions();
+  viewer.addToHash(hashParts);
+  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ['i', 'type another sentence']]);
+  viewer.onDrawn(onDrawn);
+  listen();
+  if (live.files.length > 0) startEngine(ownFiles());
+  else say(NO_MODEL);
+  const view = location.hash;
+  Object.assign(asked, readHash());
+  showTexts(viewer.run);
+  if (story) makeStory();
+  if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
+  else if (story) tell(0);
+  else writeControls();
+  onDrawn();
+});
+})();

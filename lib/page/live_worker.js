@@ -1,0 +1,62 @@
+// live_worker.js - the worker of a live page, after wasi.js: runs the tool as often as it is asked.
+//
+//   {module, files}         once: the module, and the model's files, [path, bytes]. Bytes are base64
+//                           of raw deflate, or a File that a person chose
+//   {id, args, wanted}      a command line. `wanted`: 'page' for what a page written to page.html
+//                           holds, 'file' for the one file that is written, else undefined
+//
+// It answers {isReady} or {problem}, and {id, code, out, err, ms, page or file}.
+
+// The bytes of base64 of raw deflate.
+async function unpack(text) {
+  const packed = Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const bytesOf = async packed => typeof packed === 'string' ? unpack(packed)
+  : new Uint8Array(await packed.arrayBuffer());
+
+// What the page TEXT holds: its run, its experiment, and its blocks by their names. Nothing in them
+// has a '<'.
+function readPage(text) {
+  const blocks = {};
+  for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
+    blocks[id] = content;
+  const { run = 'null', 'experiment-data': experiment = 'null', ...rest } = blocks;
+  return { run: JSON.parse(run), experiment: JSON.parse(experiment), blocks: rest };
+}
+
+let module, files;
+
+async function start(asked) {
+  const [code, ...contents] = await Promise.all([unpack(asked.module), ...asked.files.map(([, packed]) => bytesOf(packed))]);
+  module = await WebAssembly.compile(code);
+  files = Object.fromEntries(asked.files.map(([path], i) => [path, contents[i]]));
+}
+
+function answer({ id, args, wanted }) {
+  const begun = performance.now(), decoder = new TextDecoder();
+  const call = wasiCall(module, ['attn-cli', ...args],
+    { files, environment: { LC_ALL: 'C.UTF-8', NO_COLOR: '1' } });
+  const found = { id, code: call.code, out: decoder.decode(call.out), err: call.err };
+  const written = [...call.files].filter(([path]) => !Object.hasOwn(files, path));
+
+  if (wanted === 'page' && call.code === 0) found.page = readPage(decoder.decode(call.files.get('page.html')));
+  if (wanted === 'file' && call.code === 0) found.file = written[0][1].slice();
+  found.ms = performance.now() - begun;
+  return found;
+}
+
+onmessage = async ({ data }) => {
+  try {
+    if (data.module) {
+      await start(data);
+      postMessage({ isReady: true });
+    } else {
+      postMessage(answer(data));
+    }
+  } catch (problem) { // out of memory, say
+    postMessage({ id: data.id, problem: String(problem.message ?? problem) });
+  }
+};

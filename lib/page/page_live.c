@@ -1,0 +1,104 @@
+/* page_live.c - see page_internal.h. */
+#include "page/live.h"
+#include "page/page_internal.h"
+
+#include "base/status_internal.h"
+#include "encode/json_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Files of this folder (page_files.S). */
+extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
+extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
+extern const char attn_page_live_css[], attn_page_live_css_end[];
+extern const char attn_page_live_js[], attn_page_live_js_end[];
+extern const char attn_page_worker_js[], attn_page_worker_js_end[];
+extern const char attn_page_wasi_js[], attn_page_wasi_js_end[];
+
+static void append_element(struct attn_buffer *out, const char *tag, const char *begin,
+                           const char *end)
+{
+    attn_buffer_append_format(out, "<%s>", tag);
+    attn_buffer_append(out, begin, (size_t)(end - begin));
+    attn_buffer_append_format(out, "</%s>\n", tag);
+}
+
+void attn_page_live_append_scripts(struct attn_buffer *out)
+{
+    attn_buffer_append_char(out, '\n');
+    append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
+    append_element(out, "style", attn_page_live_css, attn_page_live_css_end);
+    append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
+    append_element(out, "script", attn_page_live_js, attn_page_live_js_end);
+}
+
+/* What the page says to the tool: the model, its files, and the options of the run as they were
+ * given. */
+static void append_live(struct attn_buffer *out, const struct attn_page *page)
+{
+    const struct attn_live *live = page->base.options.picture->live;
+    const struct attn_labels *labels = &page->base.labels;
+    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
+
+    attn_json_begin(&json, '{');
+    attn_json_text(attn_json_key(&json, "model"), live->model);
+    attn_json_text(attn_json_key(&json, "given"), live->given);
+    attn_json_begin(attn_json_key(&json, "files"), '[');
+    for (size_t i = 0; i < live->n_file; i++)
+        attn_json_text(&json, live->files[i].name);
+    attn_json_end(&json);
+    attn_json_begin(attn_json_key(&json, "options"), '[');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        attn_json_begin(&json, '[');
+        attn_json_text(&json, labels->options[i].name);
+        attn_json_text(&json, labels->options[i].value);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+    attn_json_end(&json);
+}
+
+/* The script that runs the module is taken by another script, not by the browser. */
+static void write_worker(struct attn_sink *sink)
+{
+    static const char begin[] = "<script type=\"text/plain\" id=\"live-worker\">";
+    static const char end[] = "</script>\n";
+
+    attn_sink_write(sink, begin, sizeof begin - 1);
+    attn_sink_write(sink, attn_page_wasi_js, (size_t)(attn_page_wasi_js_end - attn_page_wasi_js));
+    attn_sink_write(sink, attn_page_worker_js,
+                    (size_t)(attn_page_worker_js_end - attn_page_worker_js));
+    attn_sink_write(sink, end, sizeof end - 1);
+}
+
+enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err)
+{
+    const struct attn_live *live = page->base.options.picture->live;
+    struct attn_sink *sink = page->base.sink;
+    struct attn_buffer text = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_page_data_add(page->data, "live-module", live->module, live->n_module, err));
+    for (size_t i = 0; i < live->n_file; i++) {
+        char id[ATTN_PAGE_ID_SIZE];
+
+        snprintf(id, sizeof id, "live-file-%zu", i);
+        ATTN_TRY(attn_page_data_add(page->data, id, live->files[i].data, live->files[i].size, err));
+    }
+    append_live(&text, page);
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_page_write_json(sink, "live", &text);
+    if (live->story) {
+        text.size = 0;
+        attn_buffer_append(&text, live->story, live->n_story);
+        status = attn_buffer_check(&text, err);
+        if (status == ATTN_OK)
+            attn_page_write_json(sink, "live-steps", &text);
+    }
+    if (status == ATTN_OK)
+        write_worker(sink);
+    attn_buffer_release(&text);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* live.c - see live.h. */
+#include "run/live.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/status_internal.h"
+#include "formats/gguf.h"
+#include "formats/json.h"
+#include "run/model_parts.h"
+
+#include <string.h>
+
+struct attn_live_files {
+    struct attn_live live;
+    struct attn_model_parts parts;
+    struct attn_file module, story;
+    struct attn_file *files; /* [parts.n] owns */
+    struct attn_blob *blobs; /* [parts.n] owns */
+    char **names;            /* [parts.n] owns, of the blobs */
+    char *model;             /* owns */
+    uint64_t n_byte;
+};
+
+/* --- The model ------------------------------------------------------------------------------- */
+
+static enum attn_status open_part(struct attn_live_files *to, size_t i, struct attn_error *err)
+{
+    const struct attn_model_part *part = &to->parts.items[i];
+    struct attn_file *file = &to->files[i];
+
+    if (part->path) {
+        ATTN_TRY(attn_file_open_regular(part->path, ATTN_MAP, file, err));
+        to->blobs[i].data = file->data;
+        to->blobs[i].size = file->size;
+    } else {
+        to->blobs[i].data = part->blob->data;
+        to->blobs[i].size = part->blob->size;
+    }
+    to->n_byte += to->blobs[i].size;
+    return ATTN_OK;
+}
+
+/* A page calls a model by the last part of its name: a folder with its files, or one GGUF file. */
+static enum attn_status name_parts(struct attn_live_files *to, const struct attn_live_args *args,
+                                   const struct attn_model *model, struct attn_error *err)
+{
+    const bool is_gguf = attn_gguf_is_source(args->source);
+    struct attn_buffer name = {0};
+    enum attn_status status = ATTN_OK;
+    size_t n;
+    const char *last = attn_path_last(
+        is_gguf ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
+
+    to->model = attn_strndup(last, n, err);
+    if (!to->model)
+        return ATTN_NO_MEMORY;
+    to->live.model = to->model;
+    for (size_t i = 0; status == ATTN_OK && i < to->parts.n; i++) {
+        name.size = 0;
+        attn_buffer_append_string(&name, to->model);
+        if (!is_gguf)
+            attn_buffer_append_format(&name, "/%s", to->parts.items[i].name);
+        status = attn_buffer_check(&name, err);
+        if (status == ATTN_OK)
+            to->blobs[i].name = to->names[i] = attn_strndup(name.data, name.size, err);
+        if (!to->blobs[i].name)
+            status = ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&name);
+    return status;
+}
+
+static enum attn_status open_model(struct attn_live_files *to, const struct attn_live_args *args,
+                                   const struct attn_model *model, struct attn_error *err)
+{
+    ATTN_TRY(attn_model_parts_find(args->source, model, &to->parts, err));
+    to->files = attn_alloc(to->parts.n, sizeof *to->files, err);
+    to->blobs = attn_alloc(to->parts.n, sizeof *to->blobs, err);
+    to->names = attn_alloc(to->parts.n, sizeof *to->names, err);
+    if (!to->files || !to->blobs || !to->names)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < to->parts.n; i++)
+        ATTN_TRY(open_part(to, i, err));
+    ATTN_TRY(name_parts(to, args, model, err));
+    to->live.files = to->blobs;
+    to->live.n_file = to->n_byte <= args->most ? to->parts.n : 0;
+    return ATTN_OK;
+}
+
+/* --- The story ------------------------------------------------------------------------------- */
+
+/* Whether VALUE, of KEY in STEP number NUMBER, is a list of texts. */
+static enum attn_status check_list(const struct attn_json *json, const struct attn_node *value,
+                                   const char *key, size_t number, struct attn_error *err)
+{
+    bool is_list = attn_node_is_array(value);
+
+    for (const struct attn_node *item = attn_node_first(value); item; item = attn_node_next(item))
+        is_list &= attn_node_string(item) != NULL;
+    return is_list
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts",
+                                key, number, attn_quote_string(attn_json_name(json)).text);
+}
+
+/* A step has texts, and lists of them for options that may be given several times. */
+static enum attn_status check_step(const struct attn_json *json, const struct attn_node *step,
+                                   size_t number, struct attn_error *err)
+{
+    static const struct {
+        const char *key;
+        bool is_list;
+    } members[] = {{"title", false}, {"paragraph", false},  {"text", false},
+                   {"view", false},  {"attention", false},  {"mask", false},
+                   {"ablate", true}, {"ablate-mean", true}, {"knockout", true}};
+    enum { N_MEMBER = sizeof members / sizeof *members };
+
+    if (!attn_node_is_object(step))
+        return attn_error_set(err, ATTN_FORMAT, "step %zu of '%s' is no object", number,
+                              attn_quote_string(attn_json_name(json)).text);
+    for (const struct attn_node *value = attn_node_first(step); value;
+         value = attn_node_next(value)) {
+        const char *key = attn_node_key(value), *text;
+        size_t i = 0;
+
+        while (i < N_MEMBER && strcmp(members[i].key, key) != 0)
+            i++;
+        if (i == N_MEMBER)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "step %zu of '%s' has '%s', expected title, paragraph, text, "
+                                  "view, attention, mask, ablate, ablate-mean or knockout",
+                                  number, attn_quote_string(attn_json_name(json)).text,
+                                  attn_quote_string(key).text);
+        ATTN_TRY(members[i].is_list ? check_list(json, value, key, number, err)
+                                    : attn_json_get_string(json, step, key, &text, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_steps(const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
+    const char *title;
+    size_t n = 0;
+
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
+    if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
+                              attn_quote_string(attn_json_name(json)).text);
+    for (const struct attn_node *step = attn_node_first(steps); step; step = attn_node_next(step))
+        ATTN_TRY(check_step(json, step, n++, err));
+    return ATTN_OK;
+}
+
+static enum attn_status open_story(struct attn_live_files *to, const char *path,
+                                   struct attn_error *err)
+{
+    struct attn_json *json;
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &to->story, err));
+    ATTN_TRY(attn_json_parse(&to->story, &json, err));
+    status = check_steps(json, err);
+    attn_json_free(json);
+    to->live.story = (const char *)to->story.data;
+    to->live.n_story = to->story.size;
+    return status;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
+                                 const struct attn_model *model, struct attn_error *err)
+{
+    ATTN_TRY(attn_file_open_regular(args->module, ATTN_MAP, &to->module, err));
+    to->live.module = to->module.data;
+    to->live.n_module = to->module.size;
+    to->live.given = args->given;
+    if (args->story)
+        ATTN_TRY(open_story(to, args->story, err));
+    return open_model(to, args, model, err);
+}
+
+enum attn_status attn_live_open(const struct attn_live_args *args, const struct attn_model *model,
+                                struct attn_live_files **files, struct attn_error *err)
+{
+    struct attn_live_files *made;
+    enum attn_status status;
+
+    if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
+        !attn_is_given(args->module, "module", err) || !attn_is_given(model, "model", err) ||
+        !attn_is_given(files, "files", err))
+        return ATTN_INVALID;
+    made = attn_alloc(1, sizeof *made, err);
+    status = made ? open_all(made, args, model, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        *files = made;
+    else
+        attn_live_close(made);
+    return status;
+}
+
+const struct attn_live *attn_live_of(const struct attn_live_files *files)
+{
+    return &files->live;
+}
+
+uint64_t attn_live_n_byte(const struct attn_live_files *files)
+{
+    return files->n_byte;
+}
+
+void attn_live_close(struct attn_live_files *files)
+{
+    if (!files)
+        return;
+    for (size_t i = 0; i < files->parts.n; i++) {
+        if (files->files)
+            attn_file_release(&files->files[i]);
+        if (files->names)
+            attn_free(files->names[i]);
+    }
+    attn_file_release(&files->module);
+    attn_file_release(&files->story);
+    attn_model_parts_release(&files->parts);
+    attn_free(files->files);
+    attn_free(files->blobs);
+    attn_free(files->names);
+    attn_free(files->model);
+    attn_free(files);
+}

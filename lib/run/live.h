@@ -1,0 +1,41 @@
+/*
+ * live.h - opens what a live page holds (page/live.h): a module, the files of a model, a story.
+ *
+ *     struct attn_live_args args = {.source = &source, .module = "attn.wasm", .most = 64 << 20};
+ *     struct attn_live_files *files;
+ *     attn_live_open(&args, model, &files, &err);
+ *     picture.live = attn_live_of(files);
+ *     ... write the page ...
+ *     attn_live_close(files);
+ */
+#ifndef ATTN_RUN_LIVE_H
+#define ATTN_RUN_LIVE_H
+
+#include "model/model.h"
+#include "page/live.h"
+
+struct attn_live_args {
+    const struct attn_source *source; /* that the model was opened from */
+    const char *given;                /* its name in a shell; NULL: the default */
+    const char *module;               /* path of the tool as a WebAssembly module */
+    size_t most;       /* bytes of the model that the page takes; of a larger one it takes none,
+                          and asks for its files */
+    const char *story; /* path of a story; NULL: none */
+};
+
+struct attn_live_files;
+
+/* ATTN_IO or ATTN_FORMAT of a file. Blobs of the source, and what is given, are borrowed until it
+ * is closed; the caller owns *files. */
+ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args,
+                                         const struct attn_model *model,
+                                         struct attn_live_files **files, struct attn_error *err);
+
+ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *files);
+
+/* Bytes of the model, whether the page takes them or not. */
+ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
+
+ATTN_API void attn_live_close(struct attn_live_files *files); /* NULL is allowed */
+
+#endif

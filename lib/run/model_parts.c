@@ -1,0 +1,88 @@
+/* model_parts.c - see model_parts.h. */
+#include "run/model_parts.h"
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "formats/gguf.h"
+#include "model/model_internal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define WEIGHTS "model.safetensors"
+
+/* Adds a file; PATH NULL: the bytes of BLOB. */
+static enum attn_status add(struct attn_model_parts *parts, const char *name, const char *path,
+                            const struct attn_blob *blob, struct attn_error *err)
+{
+    struct attn_model_part *part;
+
+    ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + 1, sizeof *parts->items, err));
+    part = &parts->items[parts->n++];
+    *part = (struct attn_model_part){.name = attn_strndup(name, strlen(name), err), .blob = blob};
+    if (path)
+        part->path = attn_strndup(path, strlen(path), err);
+    return part->name && (!path || part->path) ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Adds the part NAME where there is one. */
+static enum attn_status add_part(struct attn_model_parts *parts, const struct attn_source *source,
+                                 const char *name, struct attn_error *err)
+{
+    const char *path = attn_source_override(source, name);
+    const struct attn_blob *blob = path ? NULL : attn_source_blob(source, name);
+    struct attn_buffer joined = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (!path && !blob && source->directory) {
+        attn_buffer_append_format(&joined, "%s/%s", source->directory, name);
+        path = attn_buffer_string(&joined);
+        status = attn_buffer_check(&joined, err);
+        if (path && access(path, R_OK) != 0)
+            path = NULL;
+    }
+    if (status == ATTN_OK && (path || blob))
+        status = add(parts, name, path, blob, err);
+    attn_buffer_release(&joined);
+    return status;
+}
+
+enum attn_status attn_model_parts_find(const struct attn_source *source,
+                                       const struct attn_model *model,
+                                       struct attn_model_parts *parts, struct attn_error *err)
+{
+    static const char *const texts[] = {
+#define PART_NAME(part, max) part,
+        ATTN_TEXT_BOUND_MAP(PART_NAME)
+#undef PART_NAME
+    };
+    const struct attn_tensor_files *weights = attn_model_files(model);
+    const int n = attn_tensor_files_n_shard(weights);
+    const bool is_gguf = attn_gguf_is_source(source);
+    const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
+
+    /* Of the texts beside a GGUF file those are read that were asked for. */
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!is_gguf || attn_source_override(source, texts[i]))
+            ATTN_TRY(add_part(parts, source, texts[i], err));
+    if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
+        return add_part(parts, source, WEIGHTS, err);
+    for (int i = 0; i < n; i++) {
+        const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
+
+        ATTN_TRY(add(parts, n == 1 ? single : (slash ? slash + 1 : path), path, NULL, err));
+    }
+    return ATTN_OK;
+}
+
+void attn_model_parts_release(struct attn_model_parts *parts)
+{
+    for (size_t i = 0; i < parts->n; i++) {
+        attn_free(parts->items[i].name);
+        attn_free(parts->items[i].path);
+    }
+    attn_free(parts->items);
+    *parts = (struct attn_model_parts){0};
+}

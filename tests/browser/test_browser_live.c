@@ -1,0 +1,619 @@
+/*
+ * test_browser_live.c - the live page in a browser, used as a person does: another sentence is
+ * typed, heads are switched off, cells are knocked out, another model is chosen; beside the binary,
+ * byte for byte.
+ */
+#include "tests/browser/browser.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[3000]; /* of the repository, as tests work in a folder of their own */
+static struct attn_browser *browser;
+
+/* Puts what the repository has as PATH into the folder of the test, as NAME. */
+static void borrow(const char *path, const char *name)
+{
+    char whole[4096];
+
+    snprintf(whole, sizeof whole, "%s/%s", root, path);
+    ck_assert_int_eq(symlink(whole, name), 0);
+}
+
+static void enter(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    attn_folder_enter();
+    borrow("models/fable", "fable");
+    browser = attn_browser_open(1280, 1000);
+}
+
+static void leave(void)
+{
+    attn_browser_assert_quiet(browser);
+    attn_browser_close(browser);
+    ck_assert_int_eq(system("rm -rf -- *"), 0);
+    attn_folder_leave();
+}
+
+static void run(const char *const *args)
+{
+    struct attn_ran ran = attn_command(args);
+
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+}
+
+#define RUN(...) run((const char *[]){"run", "-m", "fable", __VA_ARGS__, NULL})
+
+static const char keys[] = "The keys to the cabinet";
+
+#define ID(id) "document.getElementById('" id "')"
+#define STATUS ID("live-status") ".textContent"
+#define TOKENS ID("live-tokens") ".textContent"
+#define EXPECTED ID("live-expected") ".textContent"
+
+/* Opens a live page of fable, and waits until the tool answers in it. */
+static void open_page(const char *hash)
+{
+    RUN("--html", "p.html", "--live", keys);
+    attn_browser_load(browser, "p.html", hash);
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady()");
+}
+
+static void assert_text(const char *expression, const char *expected)
+{
+    char *text = attn_browser_text(browser, expression);
+
+    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
+                  expected);
+    free(text);
+}
+
+/* Waits for the N-th run that the page shows, and for the end of all work. */
+static void wait_for_run(void)
+{
+    attn_browser_wait(browser, "attnLive.isReady() && !" STATUS ".startsWith('computing')");
+}
+
+/* Types TEXT in place of the sentence, a key at a time. */
+static void type(const char *text)
+{
+    attn_browser_click_on(browser, "#live-text");
+    free(attn_browser_text(browser, ID("live-text") ".select()"));
+    for (const char *at = text; *at != '\0'; at++)
+        attn_browser_key(browser, (char[]){*at, '\0'}, 0);
+    attn_browser_wait(browser, "attnLive.isDone()");
+}
+
+/* --- The same bytes -------------------------------------------------------------------------- */
+
+/* ARGS as a list of JavaScript. */
+static char *list_of(const char *const *args)
+{
+    cJSON *list = cJSON_CreateArray();
+    char *text;
+
+    for (; *args; args++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(*args));
+    text = cJSON_PrintUnformatted(list);
+    cJSON_Delete(list);
+    return text;
+}
+
+/* What the page says to a command line is what the binary says. */
+static void assert_same(const char *const *args)
+{
+    struct attn_ran ran = attn_command(args);
+    char *list = list_of(args), expression[4096], *expected, *found;
+
+    snprintf(expression, sizeof expression,
+             "attnLive.ask(%s).then(r => r.code + '\\n' + r.err + '\\n' + r.out)", list);
+    ck_assert_int_ge(asprintf(&expected, "%d\n%s\n%s", ran.exit, ran.err, ran.out), 0);
+    found = attn_browser_text(browser, expression);
+    ck_assert_msg(strcmp(found, expected) == 0,
+                  "%s\n--- in the page\n%.900s\n--- the binary\n%.900s", list, found, expected);
+    free(found);
+    free(expected);
+    free(list);
+    attn_ran_release(&ran);
+}
+
+#define SAME(...) assert_same((const char *[]){__VA_ARGS__, NULL})
+
+static const char *const texts[] = {
+    "Life is short, eat dessert first",
+    "The cat sat. The cat sat.",
+    "caf\xc3\xa9 \xe7\x8c\xab \xf0\x9f\x9a\x80 \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+    "What they said of the dog was that it ran away.",
+};
+
+START_TEST(fable_has_the_bits_of_the_binary)
+{
+    enter();
+    open_page("");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        SAME("run", "-m", "fable", texts[i]);
+        SAME("run", "-m", "fable", "--sites", "*", "--json", "-", texts[i]);
+        SAME("run", "-m", "fable", "--tidy", "-", texts[i]);
+        SAME("run", "-m", "fable", "--ablate", "2.5,1.*", "--json", "-", texts[i]);
+        SAME("run", "-m", "fable", "--ablate-mean", "0.*", "--top", "5", texts[i]);
+        SAME("run", "-m", "fable", "--knockout", "-1>0@3.2", "--json", "-", texts[i]);
+        SAME("run", "-m", "fable", "--heads", "2.2", "--queries", "-1", "--explain", texts[i]);
+        SAME("tokenize", "-m", "fable", texts[i]);
+        SAME("lens", "-m", "fable", texts[i]);
+        SAME("score", "-m", "fable", texts[i]);
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(attention_and_questions_have_the_bits_of_the_binary)
+{
+    static const char *const kinds[] = {"window:3", "strided:2",  "log",    "random:3",
+                                        "block:2",  "hybrid:2:3", "linear", "lowrank:3"};
+
+    enter();
+    open_page("");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        SAME("run", "-m", "fable", "--attention", kinds[i], "--mask",
+             strcmp(kinds[i], "lowrank:3") == 0 ? "none" : "causal", "--json", "-", texts[3]);
+    SAME("run", "-m", "fable", "--mask", "none", "--json", "-", texts[0]);
+    SAME("run", "-m", "fable", "--grad", "--target", " are", "--foil", " is", "--json", "-", keys);
+    SAME("ablate", "-m", "fable", "--target", " are", "--foil", " is", "--json", "-", keys);
+    SAME("attribute", "-m", "fable", "--target", " are", "--foil", " is", "--json", "-", keys);
+    SAME("heads", "-m", "fable", "--json", "-", texts[1]);
+    SAME("heads", "-m", "fable", "--similarity", texts[1]);
+    SAME("diff", "-m", "fable", texts[1], "The dog sat. The cat sat.");
+    SAME("generate", "-m", "fable", "-n", "12", "The old");
+    SAME("run", "-m", "fable", "--heads", "9.9", "x");
+    SAME("run", "-m", "fable", "");
+    leave();
+}
+END_TEST
+
+/* The folder of a model, its files by a person's choice, one of them at a time. */
+static void choose_model(const char *name, const char *const *files, size_t n)
+{
+    char paths[4][4200];
+    const char *list[4];
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%s/%s", root, name, files[i]);
+        list[i] = paths[i];
+    }
+    attn_browser_click_on(browser, "#live-files");
+    attn_browser_choose(browser, "#live-input", list, n);
+    attn_browser_wait(browser, "attnLive.isReady() && attnLive.isDone()");
+}
+
+START_TEST(families_have_the_bits_of_the_binary)
+{
+    static const char *const names[] = {"qwen3", "gemma2", "mistral", "olmo2", "phi"};
+    static const char *const files[] = {"config.json", "model.safetensors"};
+    static const char *const ids[] = {"1,5,2,9,3,3", "7", "4,4,4,4", "2,3,5,7,11,13,17,19"};
+
+    enter();
+    open_page("");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[128];
+
+        snprintf(path, sizeof path, "tests/fixtures/family-%s", names[i]);
+        unlink("model");
+        borrow(path, "model");
+        choose_model(path, files, 2);
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++) {
+            SAME("run", "-m", "model", "--ids", ids[k], "--sites", "*", "--json", "-");
+            SAME("run", "-m", "model", "--ids", ids[k], "--ablate", "0.0", "--tidy", "-");
+        }
+    }
+    leave();
+}
+END_TEST
+
+/* A GGUF file is one file, and is called by its name. */
+START_TEST(a_gguf_file_can_be_chosen)
+{
+    static const char *const files[] = {"tiny.gguf"};
+
+    enter();
+    open_page("");
+    borrow("tests/fixtures/gguf/tiny.gguf", "tiny.gguf");
+    choose_model("tests/fixtures/gguf", files, 1);
+    SAME("run", "-m", "tiny.gguf", "--ids", "1,2,3", "--sites", "*", "--json", "-");
+    SAME("inspect", "tiny.gguf");
+    leave();
+}
+END_TEST
+
+/* --- A person -------------------------------------------------------------------------------- */
+
+START_TEST(what_is_typed_is_shown)
+{
+    enter();
+    open_page("");
+    type("The cat sat on the mat");
+    assert_text(TOKENS, "The cat sat on the mat");
+    assert_text("document.title", "The cat sat on the mat");
+    assert_text("document.querySelector('h1').textContent", "The cat sat on the mat");
+    assert_text("location.hash.includes('text=The%20cat%20sat%20on%20the%20mat')", "true");
+    leave();
+}
+END_TEST
+
+/* Pictures appear in the order of their texts, and the last is that of the last text. */
+START_TEST(no_picture_is_older_than_the_one_before)
+{
+    enter();
+    open_page("");
+    free(attn_browser_text(
+        browser, "(globalThis.seen = [], new MutationObserver(() => seen.push(document.title))"
+                 ".observe(document.querySelector('title'), {childList: true}))"));
+    for (int i = 0; i < 5; i++) {
+        char text[64];
+
+        snprintf(text, sizeof text, "The %.*s", 4 + 3 * i, "old dog and the young cat");
+        free(attn_browser_text(browser, ID("live-text") ".focus()"));
+        snprintf(text, sizeof text, "%d", i);
+        attn_browser_key(browser, text, 0);
+        free(attn_browser_text(browser, "new Promise(done => setTimeout(done, 170))"));
+    }
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("seen.every((text, i) => i === 0 || text.length >= seen[i - 1].length)", "true");
+    assert_text("seen.at(-1) === " ID("live-text") ".value", "true");
+    leave();
+}
+END_TEST
+
+/* The table of the next words, as the binary has it. */
+static void assert_expected(const char *const *args, const char *name)
+{
+    struct attn_ran ran = attn_command(args);
+    double probability;
+    char expression[512], expected[16];
+
+    ck_assert_msg(sscanf(ran.out, "%lf", &probability) == 1, "%s", ran.err);
+    snprintf(expected, sizeof expected, "%.4f", probability);
+    snprintf(expression, sizeof expression,
+             "(t => [...t.rows].find(r => r.cells[0].textContent === \"%s\").cells[t.rows[0].cells"
+             ".length - 2].textContent)(document.querySelector('#live-expected table'))",
+             name);
+    assert_text(expression, expected);
+    attn_ran_release(&ran);
+}
+
+START_TEST(heads_are_switched_off_and_on)
+{
+    enter();
+    open_page("v=grid&h=2.5");
+    attn_browser_click_on(browser, "#live-off");
+    wait_for_run();
+    assert_text(ID("live-changes") ".textContent", "head 2.5 off \xc3\x97");
+    assert_text(ID("about") ".textContent", "fable: 32 heads, 5 tokens (ablate 2.5)");
+    assert_expected(
+        (const char *[]){"run", "-m", "fable", "--ablate", "2.5", "--top", "1", keys, NULL},
+        " are");
+    assert_text(ID("which") ".options[0].textContent", "changed");
+    attn_browser_key(browser, "ArrowLeft", 0);
+    attn_browser_key(browser, "x", 0); /* head 2.4 */
+    wait_for_run();
+    assert_text("location.hash.includes('ablate=2.5%2C2.4')", "true");
+    attn_browser_point_at(browser, "#thumb-9");
+    attn_browser_click_on(browser, "#thumb-9 .switch"); /* head 1.1 */
+    wait_for_run();
+    assert_text("document.querySelectorAll('.thumb.off').length", "3");
+    attn_browser_click_on(browser, "#live-restore");
+    wait_for_run();
+    assert_text("document.querySelectorAll('.thumb.off').length", "0");
+    assert_text(ID("compared") ".hidden", "true");
+    assert_text("location.hash.includes('ablate')", "false");
+    leave();
+}
+END_TEST
+
+START_TEST(cells_are_knocked_out)
+{
+    double from[2], to[2];
+    char *text;
+
+    enter();
+    open_page("v=matrix&h=3.2&q=4&k=1");
+    attn_browser_key(browser, "x", 0);
+    wait_for_run();
+    assert_text("location.hash.includes('knockout=4%3E1%403.2')", "true");
+    attn_browser_key(browser, "x", 0); /* and back */
+    wait_for_run();
+    assert_text("location.hash.includes('knockout')", "false");
+    text = attn_browser_text(
+        browser, "(() => { const b = attnViewer.boxOf({q: 3, k: 0}, {q: 4, k: 1}), f = "
+                 "b.frame.getBoundingClientRect(); return [f.x + b.left + 6, f.y + b.top + 6, f.x "
+                 "+ b.left + b.width - 6, f.y + b.top + b.height - 6].join(' '); })()");
+    ck_assert_int_eq(sscanf(text, "%lf %lf %lf %lf", from, from + 1, to, to + 1), 4);
+    free(text);
+    attn_browser_drag(browser, from, to);
+    wait_for_run();
+    assert_text("location.hash.includes('knockout=3-4%3E0-1%403.2')", "true");
+    assert_expected((const char *[]){"run", "-m", "fable", "--knockout", "3-4>0-1@3.2", "--top",
+                                     "1", keys, NULL},
+                    " are");
+    leave();
+}
+END_TEST
+
+START_TEST(an_address_restores_all_of_it)
+{
+    enter();
+    open_page("v=matrix&h=1.3&w=difference&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
+              "attention=window%3A2");
+    attn_browser_wait(browser, ID("which") ".value === 'difference'");
+    assert_text(TOKENS, "The dogs");
+    assert_text(ID("live-text") ".value", "The dogs");
+    assert_text(ID("live-attention") ".value", "window:2");
+    assert_text(ID("live-changes") ".children.length", "2");
+    assert_text(ID("head") ".value", "11");
+    assert_text("location.hash",
+                "#v=matrix&h=1.3&w=difference&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
+                "attention=window%3A2");
+    leave();
+}
+END_TEST
+
+START_TEST(a_mistake_is_told_in_the_words_of_the_tool)
+{
+    enter();
+    open_page("");
+    free(attn_browser_text(browser, "(" ID("live-attention") ".value = 'window:x', " ID(
+                                        "live-attention") ".dispatchEvent(new Event('change')))"));
+    attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
+    assert_text(STATUS ".includes('window:x')", "true");
+    assert_text("document.title", keys); /* the picture is that of before, and says so */
+    attn_browser_click_on(browser, "#live-restore");
+    wait_for_run();
+    assert_text(ID("live-status") ".classList.contains('problem')", "false");
+    leave();
+}
+END_TEST
+
+START_TEST(a_broken_model_is_told)
+{
+    static const char *const files[] = {"config.json"};
+
+    enter();
+    open_page("");
+    choose_model("models/fable", files, 1);
+    assert_text(ID("live-status") ".classList.contains('problem')", "true");
+    assert_text(STATUS ".includes('model.safetensors')", "true");
+    leave();
+}
+END_TEST
+
+START_TEST(a_large_model_is_asked_for)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.json",
+                                        "merges.txt"};
+
+    enter();
+    RUN("--html", "p.html", "--live", "--live-limit", "1", "-q", keys);
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('[id^=live-file-]').length", "0");
+    attn_browser_wait(browser, STATUS);
+    assert_text(STATUS, "This page holds no model: choose the files of one.");
+    choose_model("models/fable", files, 4);
+    type("The dogs");
+    assert_text(TOKENS, "The dogs");
+    leave();
+}
+END_TEST
+
+START_TEST(a_story_has_steps)
+{
+    FILE *file;
+
+    enter();
+    file = fopen("story.json", "w");
+    fputs(
+        "{\"title\": \"Agreement\", \"steps\": [{\"text\": \"The keys\", \"paragraph\": \"One.\", "
+        "\"view\": \"v=matrix&h=3.2\"}, {\"text\": \"The dogs\", \"ablate\": [\"2.5\"], "
+        "\"paragraph\": \"Two <b>.\"}]}",
+        file);
+    fclose(file);
+    RUN("--html", "p.html", "--live", "--story", "story.json", keys);
+    attn_browser_load(browser, "p.html", "");
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    assert_text(TOKENS, "The keys");
+    assert_text(ID("live-step-title") ".textContent", "Agreement");
+    assert_text(ID("head") ".value", "26");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(TOKENS, "The dogs");
+    assert_text(ID("live-paragraph") ".textContent", "Two <b>.");
+    assert_text(ID("live-changes") ".textContent", "head 2.5 off \xc3\x97");
+    assert_text(ID("live-on") ".disabled", "true");
+    leave();
+}
+END_TEST
+
+/* Each step of the stories that come with the program is shown without a mistake. */
+START_TEST(shipped_stories_are_told)
+{
+    static const char *const stories[][2] = {{"fable", "five-heads"},
+                                             {"self-attention", "self-attention"}};
+
+    enter();
+    borrow("models/self-attention", "self-attention");
+    for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
+        char path[4096];
+        bool is_last = false;
+
+        snprintf(path, sizeof path, "%s/data/stories/%s.json", root, stories[i][1]);
+        run((const char *[]){"run", "-m", stories[i][0], "--html", "p.html", "--live", "--story",
+                             path, "--", i == 0 ? "The keys" : "Life is short", NULL});
+        attn_browser_load(browser, "p.html", "");
+        while (!is_last) {
+            attn_browser_wait(browser,
+                              "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+            assert_text(ID("live-status") ".classList.contains('problem')", "false");
+            assert_text(ID("live-text") ".value === " TOKENS
+                                        " || document.title === " ID("live-text") ".value",
+                        "true");
+            is_last = attn_browser_number(browser, "Number(" ID("live-on") ".disabled)") == 1;
+            if (!is_last)
+                attn_browser_click_on(browser, "#live-on");
+        }
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(questions_are_answered_in_the_page)
+{
+    enter();
+    open_page("v=matrix");
+    attn_browser_click_on(browser, "#live-questions summary");
+    attn_browser_wait(browser, ID("live-target") ".value === ' are'");
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser,
+                      "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+    free(attn_browser_text(
+        browser, "[...document.querySelectorAll('#live-experiment tbody tr')].find(r => "
+                 "r.cells[1].textContent === '1' && r.cells[2].textContent === '3').click()"));
+    assert_text(ID("head") ".selectedOptions[0].textContent", "layer 1, head 3");
+    type("The dogs");
+    assert_text(ID("live-experiment") ".childElementCount", "0");
+    leave();
+}
+END_TEST
+
+START_TEST(temperature_and_arithmetic_and_command)
+{
+    enter();
+    open_page("v=matrix&h=2.5&ablate=2.4&text=The%20keys");
+    wait_for_run();
+    assert_text("(rows => rows.length > 3 && rows.every(r => r.cells.length === 4))"
+                "([...document.querySelectorAll('#live-expected tbody tr')])",
+                "true");
+    free(attn_browser_text(browser, "(globalThis.cold = " EXPECTED
+                                    ", " ID("live-temperature") ".value = '2', " ID(
+                                        "live-temperature") ".dispatchEvent(new Event('input')))"));
+    attn_browser_wait(browser, EXPECTED " !== cold");
+    attn_browser_click_on(browser, "#live-explain");
+    attn_browser_wait(browser, ID("dialog") ".open");
+    assert_text("document.querySelector('.live-answer').textContent.includes('softmax')", "true");
+    attn_browser_click_on(browser, "#dialog-close");
+    attn_browser_click_on(browser, "#live-command");
+    assert_text(ID("live-line") ".value",
+                "attn-cli run -m fable --ablate 2.4 --html page.html 'The keys'");
+    leave();
+}
+END_TEST
+
+START_TEST(nothing_is_fetched)
+{
+    enter();
+    open_page("");
+    assert_text("fetch('https://example.com/').then(() => 'fetched', () => 'refused')", "refused");
+    assert_text("(() => { try { new Worker('data:text/javascript,0'); return 'made'; } catch { "
+                "return 'refused'; } })()",
+                "made"); /* the refusal comes as an event */
+    attn_browser_forgive(browser);
+    leave();
+}
+END_TEST
+
+START_TEST(a_hundred_sentences_leave_nothing_behind)
+{
+    double before, after;
+    char text[64];
+
+    enter();
+    open_page("");
+    for (int i = 0; i < 100; i++) {
+        if (i == 20)
+            before = attn_browser_number(browser, "document.querySelectorAll('*').length");
+        snprintf(text, sizeof text, "attnLive.follow('The dog sat %d times')", 10 + i % 90);
+        free(attn_browser_text(browser, text));
+    }
+    after = attn_browser_number(browser, "document.querySelectorAll('*').length");
+    ck_assert_msg(fabs(after - before) < 60, "%g elements, then %g", before, after);
+    leave();
+}
+END_TEST
+
+START_TEST(fits_a_telephone_and_is_dark)
+{
+    enter();
+    attn_browser_resize(browser, 390, 800);
+    attn_browser_set_media(browser, "", "dark");
+    open_page("text=The%20dogs%20in%20the%20garden&ablate=2.5,2.4");
+    wait_for_run();
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
+                "b.getBoundingClientRect().height >= 44)",
+                "true");
+    leave();
+}
+END_TEST
+
+START_TEST(everything_has_a_name)
+{
+    enter();
+    open_page("");
+    assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
+                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
+                "e.closest('label'))).map(e => e.id).join()",
+                "");
+    leave();
+}
+END_TEST
+
+/* The pictures of the README, beside the program: a sentence that was typed, a key that is knocked
+ * out, and a question. */
+START_TEST(is_seen)
+{
+    static const char *const hashes[] = {
+        "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet",
+        "v=matrix&h=2.5&q=4&k=1&w=both&text=The%20keys%20to%20the%20cabinet&knockout=4%3E1%402.5"
+        "&ablate=1.1",
+        "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet"};
+    const char *build = getenv("BUILD") ? getenv("BUILD") : "build/release";
+
+    enter();
+    attn_browser_resize(browser, 1100, 800);
+    for (int i = 0; i < 3; i++) {
+        char path[4096];
+
+        open_page(hashes[i]);
+        wait_for_run();
+        if (i == 2) {
+            attn_browser_click_on(browser, "#live-questions summary");
+            attn_browser_wait(browser, ID("live-target") ".value");
+            free(attn_browser_text(browser, ID("live-foil") ".value = ' is'"));
+            attn_browser_click_on(browser, "#live-ask");
+            attn_browser_wait(browser,
+                              "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+        }
+        free(attn_browser_text(browser, "(" ID("live-status") ".textContent = '5 tokens', "
+                                                              "document.activeElement.blur())"));
+        snprintf(path, sizeof path, "%s/%s/live-%d.png", root, build, i + 1);
+        attn_browser_screenshot(browser, path);
+    }
+    leave();
+}
+END_TEST
+
+ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
+           attention_and_questions_have_the_bits_of_the_binary,
+           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
+           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
+           cells_are_knocked_out, an_address_restores_all_of_it,
+           a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
+           a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
+           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
+           nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, everything_has_a_name, is_seen)
