@@ -196,7 +196,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
 # what its policy says of script and style.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy experiment.policy live.policy)
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
@@ -208,10 +208,9 @@ $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment live,$(part).js $(part).css)) >$@
 
-$(BUILD)/lib/page/experiment.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+$(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< lib/page/experiment.js lib/page/viewer.js \
-	    lib/page/experiment.css lib/page/viewer.css >$@
+	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,experiment neurons viewer,$(part).js $(part).css)) >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

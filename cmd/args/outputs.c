@@ -339,14 +339,12 @@ static enum attn_status prepare_patterns(const struct tables_run *run,
     const struct attn_dims *dims;
     struct attn_error unseen;
     double n_cell;
-    /* what was asked about has run already: only the pattern can be what there is not */
     const enum attn_status status = attn_run_prepare(run->host, request, prepared, &unseen);
 
-    if (status != ATTN_OK) {
-        if (status == ATTN_CANCELED)
-            *err = unseen;
-        return status == ATTN_CANCELED ? status : ATTN_OK;
-    }
+    if (status == ATTN_INVALID) /* it has run already: only the pattern is what there may not be */
+        return ATTN_OK;
+    if (status != ATTN_OK)
+        return attn_error_copy(err, &unseen);
     dims = attn_selection_dims(attn_run_labels(*prepared)->selection);
     n_cell = (double)dims->n_layer * (double)dims->n_head * (double)dims->n_position *
              (double)(dims->n_position + dims->n_source);

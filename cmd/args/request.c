@@ -333,6 +333,34 @@ static enum attn_status start_explanation(const struct served *served,
     return attn_explainer_create(&args, explainer, err);
 }
 
+/* Writes OUTPUT, a page of the chosen heads with what each row of theirs is made of. */
+static enum attn_status write_explained_page(const struct served *served,
+                                             const struct attn_output *output,
+                                             struct attn_error *err)
+{
+    const bool is_rotary =
+        attn_model_config(attn_host_model(served->host))->positions == ATTN_POSITIONS_ROTARY;
+    struct attn_request request = served->request;
+    struct attn_result result = {0};
+    enum attn_status status;
+
+    request.selection.sites =
+        is_rotary ? "pattern,rot_q,rot_k,attn_scores,v" : "pattern,q,k,attn_scores,v";
+    request.selection.queries = NULL;
+    request.predict = (struct attn_request_predict){.top = 0};
+    request.outputs.items = output;
+    request.outputs.n = 1;
+    status = attn_run_request(served->host, &request, &result, err);
+    attn_result_release(&result);
+    return status;
+}
+
+/* Whether OUTPUT is a page of a model's heads, and not a figure of one row alone. */
+static bool is_explained_page(const struct served *served, const struct attn_output *output)
+{
+    return output->format == attn_format_find("html") && !attn_run_arrays(served->run);
+}
+
 static enum attn_status print_explanation(const struct served *served,
                                           struct attn_explainer *explainer, struct attn_error *err)
 {
@@ -343,9 +371,14 @@ static enum attn_status print_explanation(const struct served *served,
     const struct attn_explanation *row;
 
     ATTN_TRY(attn_explainer_finish(explainer, &row, err));
-    for (size_t i = 0; i < served->n_figure; i++)
-        ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture,
-                                           &served->outputs[served->request.outputs.n + i], err));
+    for (size_t i = 0; i < served->n_figure; i++) {
+        const struct attn_output *output = &served->outputs[served->request.outputs.n + i];
+
+        if (is_explained_page(served, output))
+            ATTN_TRY(write_explained_page(served, output, err));
+        else
+            ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture, output, err));
+    }
     return attn_explanation_print(row, &run, served->call->out, err);
 }
 
@@ -362,11 +395,24 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
     return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
 }
 
+/* Whether nothing but a page is asked for, of no row in particular. */
+static bool is_page_alone(const struct served *served)
+{
+    const struct selection_args *asked = &served->args->selection;
+
+    return served->request.outputs.n == 0 && served->n_figure == 1 &&
+           is_explained_page(served, &served->outputs[0]) && !asked->queries;
+}
+
 static enum attn_status explain(struct served *served, struct attn_error *err)
 {
     struct attn_explainer *explainer = NULL;
-    enum attn_status status = start_explanation(served, &explainer, err);
+    struct attn_error unseen;
+    enum attn_status status;
 
+    if (is_page_alone(served) && start_explanation(served, &explainer, &unseen) != ATTN_OK)
+        return write_explained_page(served, &served->outputs[0], err); /* of several heads */
+    status = explainer ? ATTN_OK : start_explanation(served, &explainer, err);
     if (status == ATTN_OK)
         status = perform(served, explainer, err);
     attn_explainer_free(explainer);

@@ -49,10 +49,10 @@ function textOf(column, value) {
 const numberOf = value => typeof value === 'boolean' ? Number(value)
   : typeof value === 'number' ? value : NaN;
 
-// Round numbers from 0 to HIGH: steps of 1, 2, 2.5 or 5 times a power of ten.
-function roundTicks(high) {
+// Round numbers from 0 to HIGH, N at most after 0: steps of 1, 2, 2.5 or 5 times a power of ten.
+function roundTicks(high, n) {
   const power = 10 ** Math.floor(Math.log10(high / 2)), ticks = [];
-  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= 4) ?? 10 * power;
+  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= n) ?? 10 * power;
   for (let i = 0; i * step <= high * (1 + 1e-9); i++) ticks.push(Number((i * step).toPrecision(6)));
   return ticks;
 }
@@ -182,8 +182,8 @@ class View {
     const { map } = this.data;
     const side = (axis, i) => {
       const { position, text } = this.label(axis, i), title = (axis.title ?? '').replace(/:.*/, '');
-      return (position || map.kind === 'tokens' ? [position && title, position] : [])
-        .concat(text).filter(Boolean).join(' ');
+      const isNumber = !position && i < axis.n_main; // beside parts, whose names say enough
+      return [position || isNumber ? title : '', position, text].filter(Boolean).join(' ');
     };
     if (map.is_pairs) return side(map.rows, r) + ' and ' + side(map.columns, c);
     if (map.kind === 'tokens') return this.tokenName(c);
@@ -684,7 +684,7 @@ class View {
     context.clip();
     for (let c = Math.ceil(seen.c0 / this.everyColumn) * this.everyColumn; c < seen.c1; c += this.everyColumn) {
       const label = this.paintLabel(context, columns, c, c === here[1]), x = this.x(c) + w / 2 - this.dx;
-      if (this.isTurned && columns.texts?.[c]) {
+      if (this.isTurned && !(c < columns.n_main)) {
         context.save();
         context.translate(x, this.top - 6);
         context.rotate(-Math.PI / 2);
@@ -786,21 +786,30 @@ class View {
 
   // --- The legend
 
+  // As many round numbers as have room.
+  ticks(share) {
+    const [low, high] = this.limits, font = '11px system-ui, sans-serif';
+    const textAt = x => share ? Number((100 * x).toPrecision(3)) + (x === high ? ' %' : '') : String(x);
+    const lists = share && this.curveName() === 'sqrt' && high === 1 ? [[0, 0.01, 0.04, 0.1, 0.25, 0.5, 1]]
+      : [4, 3, 2, 1].map(n => roundTicks(high, n));
+    let found = [];
+    for (const up of lists) {
+      const both = low < 0 ? [...up.slice(1).map(x => -x).reverse(), ...up] : up;
+      found = both.filter(x => x >= low).map(x => ({ at: this.step(x) / 255, text: signed(textAt(x)) }));
+      const widths = found.map(tick => this.measure(tick.text, font));
+      if (found.every((tick, i) => i === 0 || 240 * (tick.at - found[i - 1].at) > (widths[i] + widths[i - 1]) / 2 + 6)) break;
+    }
+    return found;
+  }
+
   drawLegend() {
-    const column = this.column(this.state.value), [low, high] = this.limits, share = column.range === 'share';
+    const column = this.column(this.state.value), share = column.range === 'share';
     const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' }), context = canvas.getContext('2d');
     const image = context.createImageData(256, 1), box = el('div', { class: 'x-ramp' }, canvas);
     for (let i = 0; i < 256; i++) image.data.set([this.ramp[3 * i], this.ramp[3 * i + 1], this.ramp[3 * i + 2], 255], 4 * i);
     context.putImageData(image, 0, 0);
-    const up = share && this.curveName() === 'sqrt' && high === 1 ? [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1] : roundTicks(high);
-    const ticks = low < 0 ? [...up.slice(1).map(x => -x).reverse(), ...up] : up;
-    let last = -1;
-    for (const tick of ticks.filter(x => x >= low)) {
-      const at = this.step(tick) / 255;
-      if (last >= 0 && at - last < 0.08) continue;
-      last = at;
-      const text = share ? Number((100 * tick).toPrecision(3)) + (tick === high ? ' %' : '') : String(tick);
-      const node = el('span', { class: 'tick' }, signed(text));
+    for (const { at, text } of this.ticks(share)) {
+      const node = el('span', { class: 'tick' }, text);
       node.style.left = 100 * at + '%';
       box.append(node);
     }

@@ -35,7 +35,9 @@
     embed attn_page_wasi_js, "lib/page/wasi.js"
     embed attn_page_experiment_css, "lib/page/experiment.css"
     embed attn_page_experiment_js, "lib/page/experiment.js"
-    embed attn_page_experiment_policy, "lib/page/experiment.policy"
+    embed attn_page_neurons_css, "lib/page/neurons.css"
+    embed attn_page_neurons_js, "lib/page/neurons.js"
+    embed attn_page_more_policy, "lib/page/more.policy"
 
 #ifdef __ELF__
     .section .note.GNU-stack, "", @progbits

@@ -1,8 +1,8 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), what it says of its run (page_run.c) or of an experiment
- * (page_experiment.c), what makes it live (page_live.c), and what it shows where no script runs
- * (page_first_view.c). page_writer.c puts them together.
+ * blocks of data (page_data.c), vectors (page_vectors.c), what it says of its run (page_run.c) or
+ * of an experiment (page_experiment.c), what makes it live (page_live.c), and what it shows where
+ * no script runs (page_first_view.c). page_writer.c puts them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -179,6 +179,34 @@ enum attn_status attn_page_experiment_init(struct attn_page_experiment *experime
                                            struct attn_error *err);
 void attn_page_experiment_release(struct attn_page_experiment *experiment);
 
+/* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
+
+/*
+ * What the weights of a page are made of, where q, k, attn_scores and v are selected beside the
+ * pattern, rot_q and rot_k instead of the first two where positions are rotary: float32, a block
+ * each head and site, from which neurons.js draws the arithmetic of a row. More than 8 million
+ * numbers are left out, which is noted.
+ */
+struct attn_page_vectors {
+    bool are_there;
+    enum attn_site query, key;
+    size_t widest; /* columns of a row */
+    float *row;    /* [widest] owns */
+};
+
+enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
+                                        const struct attn_writer *writer, struct attn_error *err);
+
+struct attn_page;
+
+/* Writes the rows of an event, in the order of a document, where they are of such a site. */
+enum attn_status attn_page_vectors_take(struct attn_page *page,
+                                        const struct attn_trace_event *event,
+                                        const struct attn_place *place, struct attn_error *err);
+
+/* Writes an element that says what the blocks are. */
+enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err);
+
 /* --- The page (page_writer.c) ----------------------------------------------------------------- */
 
 struct attn_page {
@@ -187,6 +215,7 @@ struct attn_page {
     struct attn_sink *svg;      /* owns; what it writes */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
+    struct attn_page_vectors vectors;
     bool has_experiment;
     struct attn_page_experiment experiment; /* owns */
     struct attn_token_texts

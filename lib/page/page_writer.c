@@ -37,10 +37,13 @@ extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
 extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
-/* Likewise what a page of an experiment has besides, and its policy for both. */
+/* Likewise what a page of an experiment has besides, what one with vectors has, and the policy for
+ * all of them. */
 extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
 extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
-extern const char attn_page_experiment_policy[], attn_page_experiment_policy_end[];
+extern const char attn_page_neurons_css[], attn_page_neurons_css_end[];
+extern const char attn_page_neurons_js[], attn_page_neurons_js_end[];
+extern const char attn_page_more_policy[], attn_page_more_policy_end[];
 
 enum {
     MOST_CELLS = 160000000,
@@ -317,19 +320,27 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, attn_page_live_policy, attn_page_live_policy_end);
-    else if (w->has_experiment)
-        append_file(out, attn_page_experiment_policy, attn_page_experiment_policy_end);
+    else if (w->has_experiment || w->vectors.are_there)
+        append_file(out, attn_page_more_policy, attn_page_more_policy_end);
     else
         append_file(out, attn_page_policy, attn_page_policy_end);
 }
 
+/* Appends a file as the element NAME. */
+static void append_element(struct attn_buffer *out, const char *name, const char *begin,
+                           const char *end)
+{
+    attn_buffer_append_format(out, "<%s>", name);
+    append_file(out, begin, end);
+    attn_buffer_append_format(out, "</%s>\n", name);
+}
+
 static void append_styles(struct attn_page *w, struct attn_buffer *out)
 {
-    if (!w->has_experiment)
-        return;
-    attn_buffer_append_string(out, "<style>");
-    append_file(out, attn_page_experiment_css, attn_page_experiment_css_end);
-    attn_buffer_append_string(out, "</style>\n");
+    if (w->has_experiment)
+        append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
+    if (w->vectors.are_there)
+        append_element(out, "style", attn_page_neurons_css, attn_page_neurons_css_end);
 }
 
 /* The place of the experiment. Without heads their part of the document is left out. */
@@ -344,14 +355,13 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
         w->rest = memmem(w->rest, (size_t)(attn_page_html_end - w->rest), next, sizeof next - 1);
 }
 
-/* The script of an experiment, where that of the viewer follows. */
+/* The scripts beside that of the viewer, which follows. */
 static void append_scripts(struct attn_page *w, struct attn_buffer *out)
 {
-    if (!w->has_experiment || !has_viewer(w))
-        return;
-    attn_buffer_append_string(out, "<script>");
-    append_file(out, attn_page_experiment_js, attn_page_experiment_js_end);
-    attn_buffer_append_string(out, "</script>\n");
+    if (w->has_experiment && has_viewer(w))
+        append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
+    if (w->vectors.are_there)
+        append_element(out, "script", attn_page_neurons_js, attn_page_neurons_js_end);
 }
 
 static void append_script(struct attn_page *w, struct attn_buffer *out)
@@ -549,7 +559,8 @@ static enum attn_status event_page(struct attn_writer *writer, const struct attn
 
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
-    return event->site == ATTN_SITE_PATTERN ? take_event(w, event, NULL, place, err) : ATTN_OK;
+    return event->site == ATTN_SITE_PATTERN ? take_event(w, event, NULL, place, err)
+                                            : attn_page_vectors_take(w, event, place, err);
 }
 
 static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
@@ -681,6 +692,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
+    ATTN_TRY(attn_page_vectors_init(&w->vectors, writer, err));
     ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
@@ -712,6 +724,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     ATTN_TRY(attn_page_data_finish(w->data, err));
     if (w->has_experiment)
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
+    ATTN_TRY(attn_page_vectors_write(w, err));
     ATTN_TRY(attn_page_run_write(w, err));
     if (writer->options.picture->live)
         ATTN_TRY(attn_page_live_write(w, err));
@@ -740,6 +753,7 @@ static void release_page(struct attn_writer *writer)
     attn_buffer_release(&w->low);
     attn_buffer_release(&w->exact_high);
     attn_buffer_release(&w->exact_low);
+    attn_free(w->vectors.row);
     attn_free(w->row);
     attn_free(w->exact_row);
     attn_free(w->cells);

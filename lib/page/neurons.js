@@ -1,0 +1,195 @@
+// neurons.js - what a row of a pattern is made of, on a page that has the vectors: q, each key's k,
+// their product by component, score, weight and v. It follows the head and the query of the viewer.
+'use strict';
+(() => {
+const $ = id => document.getElementById(id);
+const block = $('vectors');
+if (!block) return;
+const about = JSON.parse(block.textContent), run = JSON.parse($('run').textContent);
+const MOST_KEYS = 64, MOST_KEPT = 64;
+const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const ramps = ['diverging', 'diverging-dark'].map(name =>
+  Uint8Array.from(atob(run.colormaps[name]), c => c.charCodeAt(0)));
+let isPrinting = false, drawn = '', wanted = '';
+
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// --- The vectors --------------------------------------------------------------------------------
+
+const kept = new Map(); // blocks that were decoded, those asked for last at the end
+
+// The rows of a block as arrays of numbers.
+async function rowsOf(id, n) {
+  let rows = kept.get(id);
+  if (!rows) {
+    const packed = atob($(id).textContent.trim()), bytes = new Uint8Array(packed.length);
+    for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+    const view = new DataView(await new Response(stream).arrayBuffer()), width = view.byteLength / 4 / n;
+    rows = Array.from({ length: n }, (_, r) => Float32Array.from({ length: width },
+      (_, c) => view.getFloat32(4 * (r * width + c), true)));
+  }
+  kept.delete(id);
+  kept.set(id, rows);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+  return rows;
+}
+
+// All numbers of one row of HEAD: its query, and of each key that it may look at.
+async function arithmetic(head, row) {
+  const group = Math.floor(head.head * about.n_kv_head / about.n_head), at = 'L' + head.layer + 'H';
+  const [q, k, v, scores] = await Promise.all([rowsOf('q-' + at + head.head, head.rows),
+    rowsOf('k-' + at + group, head.cols), rowsOf('v-' + at + group, head.cols),
+    rowsOf('scores-' + at + head.head, head.rows)]);
+  const keys = [];
+  let most = -Infinity, sum = 0;
+  for (let j = 0; j < head.cols; j++) {
+    const score = scores[row][j];
+    if (!isFinite(score)) continue;
+    const product = q[row].map((x, i) => x * k[j][i]);
+    keys.push({ j, k: k[j], v: v[j], product, score, fit: product.reduce((s, x) => s + x, 0) });
+    most = Math.max(most, score);
+  }
+  for (const key of keys) sum += key.weight = Math.exp(key.score - most);
+  for (const key of keys) key.weight /= sum;
+  const z = new Float32Array(v[0].length).map((_, i) => keys.reduce((s, key) => s + key.weight * key.v[i], 0));
+  return { q: q[row], keys, z, factor: factorOf(keys) };
+}
+
+// What q.k is multiplied with to become the score; undefined where more than that is done to it.
+function factorOf(keys) {
+  const some = keys.filter(key => Math.abs(key.fit) > 1e-2);
+  if (some.length === 0) return undefined;
+  const factor = some[0].score / some[0].fit;
+  return some.every(key => Math.abs(key.score - factor * key.fit) < 1e-3 * Math.max(1, Math.abs(key.score)))
+    ? factor : undefined;
+}
+
+// --- Drawing ------------------------------------------------------------------------------------
+
+const isDark = () => !isPrinting && (root.dataset.theme ? root.dataset.theme === 'dark' : prefersDark.matches);
+const number = x => (x < 0 ? '\u2212' : '') + Math.abs(x).toFixed(4);
+const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
+
+function label(position, isSource) {
+  const texts = (isSource ? run.source_labels ?? run.source_texts ?? run.source_tokens
+    : run.labels ?? run.texts ?? run.tokens) ?? [];
+  if (texts.length === 0) return [String(position)];
+  return [position + ' ', el('bdi', {}, (texts[position] ?? '').trim() || "' '")];
+}
+
+// A vector as cells; MOST has the last colour. KIND says with which others a component is marked.
+function strip(vector, most, kind, say) {
+  const canvas = el('canvas', { width: vector.length, height: 1, 'aria-hidden': 'true' });
+  const context = canvas.getContext('2d'), image = context.createImageData(vector.length, 1);
+  const ramp = ramps[isDark() ? 1 : 0];
+  vector.forEach((x, i) => {
+    const c = 3 * Math.round(127.5 * (1 + Math.max(-1, Math.min(1, x / most))));
+    image.data.set([ramp[c], ramp[c + 1], ramp[c + 2], 255], 4 * i);
+  });
+  context.putImageData(image, 0, 0);
+  const node = el('span', { class: 'n-strip', 'data-kind': kind }, canvas);
+  node.addEventListener('pointermove', event => {
+    const box = node.getBoundingClientRect(), n = vector.length;
+    const i = Math.max(0, Math.min(n - 1, Math.floor((event.clientX - box.left) / box.width * n)));
+    table.style.setProperty('--at', 100 * i / n + '%');
+    table.style.setProperty('--one', 100 / n + '%');
+    table.className = 'at-' + kind;
+    said.textContent = say(i);
+  });
+  node.addEventListener('pointerleave', () => { table.className = ''; });
+  return node;
+}
+
+const name = el('h2'), said = el('p', { class: 'n-said', 'aria-live': 'polite' }), note = el('p', { class: 'note' });
+const table = el('table');
+const section = el('section', { id: 'neurons', 'aria-label': 'Arithmetic of a row' }, name, note, said,
+  el('div', { class: 'n-wrap', tabindex: '0', role: 'region', 'aria-label': 'Vectors, scores and weights' }, table));
+
+function keyLine(key, q, most, head, chosen) {
+  const of = ' of key ' + key.j;
+  const bar = el('span');
+  bar.style.width = 100 * key.weight + '%';
+  const line = el('tr', { 'data-k': key.j, class: key.j === chosen ? 'here' : '' },
+    el('th', { scope: 'row' }, ...label(key.j, head.is_source)),
+    el('td', {}, strip(key.k, most.k, 'key', i => 'component ' + i + of + ': k ' + number(key.k[i]))),
+    el('td', {}, strip(key.product, most.product, 'key', i => 'component ' + i + of + ': q ' + number(q[i]) +
+      ' \u00d7 k ' + number(key.k[i]) + ' = ' + number(key.product[i]))),
+    el('td', { class: 'number' }, number(key.fit)), el('td', { class: 'number' }, number(key.score)),
+    el('td', { class: 'number' }, number(key.weight)), el('td', { class: 'meter', 'aria-hidden': 'true' }, bar),
+    el('td', {}, strip(key.v, most.v, 'value', i => 'component ' + i + of + ': weight ' + number(key.weight) +
+      ' \u00d7 v ' + number(key.v[i]) + ' = ' + number(key.weight * key.v[i]))));
+  line.addEventListener('click', () => follow(key.j));
+  return line;
+}
+
+function fill(head, q, found, chosen) {
+  const { keys, z } = found;
+  const shown = keys.length <= MOST_KEYS ? keys
+    : [...keys].sort((a, b) => b.weight - a.weight).slice(0, MOST_KEYS).sort((a, b) => a.j - b.j);
+  const most = { q: largest([found.q]), k: largest(shown.map(key => key.k)), product: largest(shown.map(key => key.product)),
+    v: largest([z, ...shown.map(key => key.v)]) };
+  const empty = n => Array.from({ length: n }, () => el('td'));
+  table.replaceChildren(
+    el('thead', {}, el('tr', {}, ...['key', 'k', 'q \u00d7 k, by component', 'q\u00b7k', 'score', 'weight', '', 'v']
+      .map(text => el('th', { scope: 'col', class: ['q\u00b7k', 'score', 'weight'].includes(text) ? 'number' : '' }, text)))),
+    el('tbody', {},
+      el('tr', { class: 'query' }, el('th', { scope: 'row' }, 'q of ', ...label(q, false)),
+        el('td', {}, strip(found.q, most.q, 'key', i => 'component ' + i + ': q ' + number(found.q[i]))), ...empty(6)),
+      ...shown.map(key => keyLine(key, found.q, most, head, chosen)),
+      el('tr', { class: 'sum' }, el('th', { scope: 'row' }, 'sum of weight \u00d7 v: z'), ...empty(6),
+        el('td', {}, strip(z, most.v, 'value', i => 'component ' + i + ': z ' + number(z[i]))))));
+  const turned = about.query === 'rot_q' ? ' q and k are turned by their positions.' : '';
+  note.textContent = (found.factor === undefined ? 'The score is made of q\u00b7k' : 'score = q\u00b7k \u00d7 ' +
+    found.factor.toFixed(4)) + '; weights are the softmax of the scores.' + turned +
+    (shown.length < keys.length ? ' Of ' + keys.length + ' keys these are the ' + MOST_KEYS + ' with the largest weights.' : '') +
+    ' Blue is below 0, orange above.';
+}
+
+// --- What the viewer shows ----------------------------------------------------------------------
+
+const inHash = (key, otherwise) => {
+  const found = new RegExp('[#&]' + key + '=(\\d+)(&|$)').exec(location.hash);
+  return found ? Number(found[1]) : otherwise;
+};
+
+function follow(k) {
+  const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
+  parts.set('k', k);
+  const hash = '#' + [...parts].map(part => part.join('=')).join('&');
+  try { history.replaceState(null, '', hash); } catch { location.replace(hash); return; }
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+async function draw() {
+  const h = Number($('head').value), head = run.heads[h];
+  if (!head) return;
+  const last = run.queries ? run.queries.at(-1) : head.rows - 1, q = inHash('q', last), k = inHash('k', -1);
+  const row = run.queries ? run.queries.indexOf(q) : q, isMerged = /[#&]words=1/.test(location.hash);
+  wanted = [h, q, k, isMerged, isDark()].join();
+  if (wanted === drawn) return;
+  const key = wanted;
+  section.hidden = isMerged || row < 0 || row >= head.rows; // words have no vectors
+  if (section.hidden) return;
+  const found = await arithmetic(head, row);
+  if (key !== wanted) return; // another row was chosen meanwhile
+  drawn = key;
+  name.replaceChildren('layer ' + head.layer + ', head ' + head.head + ', query ', ...label(q, false), ': q, k and v');
+  said.textContent = '';
+  fill(head, q, found, k);
+  section.dataset.row = [head.layer + '.' + head.head, q].join(); // which is drawn, for scripts
+}
+
+$('app').after(section);
+// the viewer writes the address after it has drawn
+new MutationObserver(() => setTimeout(draw)).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
+addEventListener('hashchange', () => setTimeout(draw));
+prefersDark.addEventListener('change', () => draw());
+addEventListener('beforeprint', () => { isPrinting = true; draw(); });
+addEventListener('afterprint', () => { isPrinting = false; draw(); });
+})();

@@ -1,0 +1,115 @@
+/* page_vectors.c - see page_internal.h. */
+#include "page/page_internal.h"
+
+#include "base/memory.h"
+#include "trace/site_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double most_numbers = 8e6; /* of a page, 4 bytes each */
+
+/* What the blocks of a site are called; NULL: the page has none of it. */
+static const char *name_of(const struct attn_page_vectors *vectors, enum attn_site site)
+{
+    return site == vectors->query          ? "q"
+           : site == vectors->key          ? "k"
+           : site == ATTN_SITE_ATTN_SCORES ? "scores"
+           : site == ATTN_SITE_V           ? "v"
+                                           : NULL;
+}
+
+/* Whether all that a row is made of is selected in LAYER; adds its numbers to *N. */
+static bool count_layer(const struct attn_writer *writer, struct attn_page_vectors *vectors,
+                        int layer, double *n)
+{
+    const enum attn_site sites[] = {vectors->query, vectors->key, ATTN_SITE_ATTN_SCORES,
+                                    ATTN_SITE_V};
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        struct attn_extent extent;
+
+        if (!attn_selection_wants(writer->labels.selection, sites[i], layer))
+            return false;
+        extent = attn_writer_extent(writer, sites[i], layer);
+        vectors->widest = extent.n_col > vectors->widest ? extent.n_col : vectors->widest;
+        *n += (double)extent.n_row * (double)extent.n_head * (double)extent.n_col;
+    }
+    return true;
+}
+
+enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
+                                        const struct attn_writer *writer, struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    double n = 0;
+
+    vectors->query = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
+    vectors->key = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
+    if (writer->labels.axes || writer->options.picture->is_difference ||
+        writer->options.picture->live) /* where another text is typed, they would be of the first */
+        return ATTN_OK;
+    for (int layer = 0; layer < (int)dims->n_layer; layer++)
+        if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&
+            !count_layer(writer, vectors, layer, &n))
+            return ATTN_OK;
+    vectors->are_there = n <= most_numbers;
+    if (!vectors->are_there && writer->options.on_note)
+        writer->options.on_note(writer->options.user,
+                                "the page leaves out q, k, v and the scores, which are more than "
+                                "8 million numbers");
+    vectors->row = attn_alloc(vectors->widest, sizeof *vectors->row, err);
+    return vectors->row ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_page_vectors_take(struct attn_page *page,
+                                        const struct attn_trace_event *event,
+                                        const struct attn_place *place, struct attn_error *err)
+{
+    const char *name = name_of(&page->vectors, event->site);
+    char id[2 * ATTN_PAGE_ID_SIZE];
+
+    if (!page->vectors.are_there || !name)
+        return ATTN_OK;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t n = place->extent.n_col;
+        unsigned char *to;
+
+        if (place->row + r == 0) {
+            snprintf(id, sizeof id, "%s-L%dH%d", name, event->layer, event->head);
+            attn_page_data_begin(page->data, id);
+        }
+        attn_event_copy_row(event, r, page->vectors.row, n);
+        to = attn_page_data_reserve(page->data, n * sizeof *page->vectors.row);
+        if (to)
+            memcpy(to, page->vectors.row, n * sizeof *page->vectors.row);
+        if (place->row + r + 1 == place->extent.n_row)
+            attn_page_data_end(page->data);
+        ATTN_TRY(attn_page_data_flush(page->data, err));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(page->base.labels.selection);
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text, .comma = ",", .colon = ":"};
+    enum attn_status status;
+
+    if (!page->vectors.are_there)
+        return ATTN_OK;
+    attn_json_begin(&json, '{');
+    attn_json_text(attn_json_key(&json, "query"), attn_site_name(page->vectors.query));
+    attn_json_text(attn_json_key(&json, "key"), attn_site_name(page->vectors.key));
+    attn_json_size(attn_json_key(&json, "n_head"), dims->n_head);
+    attn_json_size(attn_json_key(&json, "n_kv_head"), dims->n_kv_head);
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_page_write_json(page->base.sink, "vectors", &text);
+    attn_buffer_release(&text);
+    return status;
+}
