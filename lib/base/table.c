@@ -279,7 +279,7 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
                                       const struct attn_cell *cells, size_t n,
                                       struct attn_error *err)
 {
-    struct attn_table *about;
+    struct attn_table *about = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_table_create(attn_table_name(table), columns, n, &about, err));
