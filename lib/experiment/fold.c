@@ -482,8 +482,10 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
         struct attn_moments *moments = &group->moments[i];
         struct attn_cell cell;
 
-        if (role == ROLE_DERIVED)
+        if (role == ROLE_DERIVED) { /* of no mean, and yet the item has the row */
+            moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
             continue;
+        }
         if (role == ROLE_KEY) {
             const struct attn_cell first = attn_table_cell(fold->first, row, column);
 
