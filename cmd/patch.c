@@ -337,16 +337,18 @@ static enum attn_status read_verify(const char *text, struct attn_patch_estimate
 }
 
 /* What goes with runs of each part alone. */
-static enum attn_status check_estimate(const struct patch_args *args, struct attn_error *err)
+static enum attn_status check_estimate(const struct patch_args *args, size_t n_verified,
+                                       struct attn_error *err)
 {
-    const char *option = args->items.path         ? "items"
-                         : args->places.n > 0     ? "positions"
+    const char *option = args->places.n > 0       ? "positions"
                          : args->control.control  ? "control"
                          : args->corrupted_source ? "corrupted-source"
                                                   : NULL;
 
     if (option)
         return refuse(err, NULL, "--%s and --estimate do not go together", option);
+    if (args->items.path && args->verify && n_verified > 0)
+        return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
     return ATTN_OK;
 }
 
@@ -365,7 +367,8 @@ static enum attn_status write_estimates(struct question *question,
     grid->asked = asked;
     grid->quantity =
         how->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
-    return tables_have_pictures(&question->args->tables)
+    grid->texts = how->study && grid->positions ? "token" : NULL;
+    return tables_have_pictures(&question->args->tables) && !how->study
                ? write_drawn(question, &how->corrupted, false, err)
                : question_write(question, err);
 }
@@ -380,7 +383,7 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
 
     ATTN_TRY(read_method(args->estimate, &how, err));
     ATTN_TRY(read_verify(args->verify, &how, err));
-    ATTN_TRY(check_estimate(args, err));
+    ATTN_TRY(check_estimate(args, how.n_verified, err));
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .values = "estimate",
                                               .positions = "position",
@@ -389,6 +392,7 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     ATTN_TRY(read_pair(question, &pair, err));
     question->request.selection.queries = args->queries;
     how.corrupted = pair.corrupted;
+    how.study = pair.study;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
@@ -397,7 +401,7 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     ATTN_TRY(
         attn_patch_estimate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(write_estimates(question, &how, err));
-    if (args->question.running.is_verbose)
+    if (args->question.running.is_verbose && !how.study)
         note("%zu runs for %zu parts", sum.n_feed, sum.n_part);
     return ATTN_OK;
 }

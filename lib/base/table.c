@@ -279,11 +279,11 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
                                       const struct attn_cell *cells, size_t n,
                                       struct attn_error *err)
 {
-    struct attn_table *about;
-    enum attn_status status;
+    struct attn_table *about = NULL;
+    enum attn_status status = attn_table_create(attn_table_name(table), columns, n, &about, err);
 
-    ATTN_TRY(attn_table_create(attn_table_name(table), columns, n, &about, err));
-    status = attn_table_append(about, cells, n, err);
+    if (about)
+        status = attn_table_append(about, cells, n, err);
     if (status != ATTN_OK) {
         attn_table_free(about);
         return status;

@@ -21,6 +21,7 @@ struct attn_derivative {
     struct attn_selection *seen;      /* of a feed: what any of the following wants */
     const struct attn_trace *watched; /* borrowed, or NULL */
     struct attn_trace trace;          /* that hands events to them */
+    struct attn_reply reply;          /* of the last feed */
     bool is_looking;                  /* there is no way back from this feed */
     struct attn_session *session;
     struct attn_backward *backward;
@@ -177,15 +178,15 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
                              const float *x, double *value, struct attn_error *err)
 {
-    struct attn_reply reply = {.value = 0};
-    const struct attn_reading reading = {.logits = derivative->logits, .replies = &reply};
+    const struct attn_reading reading = {.logits = derivative->logits,
+                                         .replies = &derivative->reply};
 
     attn_session_reset(derivative->session);
     ATTN_TRY(attn_error_at(
         attn_session_feed_embeddings(derivative->session, x, answer->run->text.n, err),
         ATTN_STAGE_MODEL, err));
     ATTN_TRY(attn_answer_read(answer, derivative->session, &reading, err));
-    *value = reply.value;
+    *value = derivative->reply.value;
     return ATTN_OK;
 }
 
@@ -210,6 +211,11 @@ enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, str
 
     return attn_error_at(attn_backward_run(derivative->backward, derivative->layers, &goal, err),
                          ATTN_STAGE_MODEL, err);
+}
+
+const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative)
+{
+    return &derivative->reply;
 }
 
 const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer)

@@ -56,6 +56,9 @@ enum attn_status attn_derivative_look(struct attn_derivative *derivative,
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
                                          struct attn_error *err);
 
+/* What the last feed replied. */
+const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
+
 /* The residual stream into LAYER [T, D] of the last feed. */
 const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer);
 

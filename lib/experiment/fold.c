@@ -509,7 +509,11 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
             const enum role role = fold->columns[column].role;
             struct attn_cell cell, first;
 
-            if (role == ROLE_DERIVED || (role == ROLE_KEY && *differs))
+            if (role == ROLE_DERIVED) { /* of no mean, and yet the item has the row */
+                moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
+                continue;
+            }
+            if (role == ROLE_KEY && *differs)
                 continue;
             cell = cell_of(a, role == ROLE_KEY ? NULL : b, row, column);
             if (role == ROLE_KEY) {

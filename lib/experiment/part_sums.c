@@ -32,7 +32,7 @@ struct attn_part_sums {
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
     bool is_swapped; /* the softmax is made again */
-    double base, source;
+    struct attn_reply base, source;
     double *sums;  /* [n_layer, n_unit, n_row] owns */
     double weight; /* of the way back that runs */
 
@@ -352,12 +352,15 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
 static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *err)
 {
     struct attn_answer answer = *s->options.answer;
+    double value;
 
     answer.run = s->options.source;
-    ATTN_TRY(attn_derivative_look(s->derivative, &answer, s->to, &s->source, err));
+    ATTN_TRY(attn_derivative_look(s->derivative, &answer, s->to, &value, err));
+    s->source = *attn_derivative_reply(s->derivative);
     note_feed(s);
     s->phase = BASE;
-    ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &s->base, err));
+    ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &value, err));
+    s->base = *attn_derivative_reply(s->derivative);
     s->phase = POINTS;
     note_feed(s);
     if (s->factors)
@@ -485,14 +488,14 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
-double attn_part_sums_base(const struct attn_part_sums *sums)
+const struct attn_reply *attn_part_sums_base(const struct attn_part_sums *sums)
 {
-    return sums->base;
+    return &sums->base;
 }
 
-double attn_part_sums_source(const struct attn_part_sums *sums)
+const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums)
 {
-    return sums->source;
+    return &sums->source;
 }
 
 size_t attn_part_sums_n_unit(const struct attn_part_sums *sums)

@@ -35,9 +35,9 @@ struct attn_part_sums;
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
                                      struct attn_part_sums **sums, struct attn_error *err);
 
-/* The metric of both runs. */
-double attn_part_sums_base(const struct attn_part_sums *sums);
-double attn_part_sums_source(const struct attn_part_sums *sums);
+/* What both runs reply. */
+const struct attn_reply *attn_part_sums_base(const struct attn_part_sums *sums);
+const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums);
 
 /* Parts of a layer: heads, key/value heads of k and v, neurons of mlp_post, else 1; and rows of
  * each: positions, of mlp_post 1. */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_PART = 2 }; /* after base and source */
 enum { DEFAULT_POINTS = 5, DEFAULT_MOST = 20, SHOWN_DIFFERENCES = 4 };
 
 static const double confidence = 0.95;
@@ -83,6 +84,7 @@ struct estimation {
     size_t *order;                   /* [n_part] the frame's: by |estimate|, descending */
     size_t n_top, n_random, n_shown; /* the first of that; those drawn after it; rows */
     double base_value, source_value;
+    bool can_restore; /* the two differ enough for effects */
 };
 
 /* --- What is asked for ------------------------------------------------------------------------ */
@@ -112,6 +114,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are estimated over all positions, not `by` "
                               "position");
+    if (e->args->study && e->site == ATTN_SITE_MLP_POST)
+        return attn_error_set(err, ATTN_INVALID,
+                              "neurons of 'mlp_post' are others in each item: `items` need another "
+                              "site");
+    if (e->frame.item && e->frame.item->queries && e->is_by_head)
+        e->queries = e->frame.item->queries;
     attn_frame_choose_nothing(request);
     return ATTN_OK;
 }
@@ -183,6 +191,51 @@ static void take_sums(struct estimation *e, int layer, size_t unit)
         e->parts[e->n_part++] = (struct part){.layer = layer, .unit = unit, .estimate = sum};
 }
 
+/* Of an item: what its clean run is; and beside the rows their sums, which are averaged before they
+ * are divided by the last number, the difference of both runs. */
+static enum attn_status report_sums(struct estimation *e, struct attn_error *err)
+{
+    const bool is_to_noise = e->args->is_to_noise;
+    double *numbers = attn_alloc(e->n_part + 1, sizeof *numbers, err);
+    enum attn_status status;
+
+    if (!numbers)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < e->n_part; i++)
+        numbers[i] = e->parts[i].estimate;
+    numbers[e->n_part] = e->source_value - e->base_value;
+    status = attn_frame_report_more(&e->frame, numbers, e->n_part + 1, err);
+    attn_free(numbers);
+    attn_frame_report_base(&e->frame, &e->answer,
+                           is_to_noise ? attn_part_sums_base(e->sums)
+                                       : attn_part_sums_source(e->sums));
+    if (e->frame.answer && !is_to_noise)
+        e->frame.answer->row = "source";
+    return status;
+}
+
+/* An attn_fold_derive_fn: ratios of means. A ratio of differences says nothing. */
+static enum attn_status derive(const void *given, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    const double whole = means->n_more > 0 ? means->more[means->n_more - 1] : 0;
+
+    (void)given;
+    if (means->is_paired || means->n_more == 0)
+        return ATTN_OK;
+    if (!means->is_resample && fabs(whole) < ATTN_PATCH_SMALLEST_DIFFERENCE)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the mean difference of clean and corrupted texts is %.3g: there is "
+                              "no difference to restore",
+                              whole);
+    means->rows[EFFECT] = attn_cell_real(0);
+    means->rows[N_COLUMN + EFFECT] = attn_cell_real(1);
+    for (size_t i = 0; i + 1 < means->n_more && i + FIRST_PART < means->n_row; i++)
+        means->rows[(FIRST_PART + i) * N_COLUMN + ESTIMATE] =
+            attn_cell_real(means->more[i] / whole + 0.0);
+    return ATTN_OK;
+}
+
 static enum attn_status find_estimates(struct estimation *e, struct attn_error *err)
 {
     const bool is_each = e->is_by_row && e->site == ATTN_SITE_K;
@@ -200,10 +253,11 @@ static enum attn_status find_estimates(struct estimation *e, struct attn_error *
     double whole;
 
     ATTN_TRY(attn_part_sums_find(&options, &e->sums, err));
-    e->base_value = attn_part_sums_base(e->sums);
-    e->source_value = attn_part_sums_source(e->sums);
+    e->base_value = attn_part_sums_base(e->sums)->value;
+    e->source_value = attn_part_sums_source(e->sums)->value;
     whole = e->source_value - e->base_value;
-    if (!(fabs(whole) >= ATTN_PATCH_SMALLEST_DIFFERENCE))
+    e->can_restore = fabs(whole) >= ATTN_PATCH_SMALLEST_DIFFERENCE;
+    if (!e->can_restore && !e->frame.item) /* over items the mean counts */
         return attn_patch_refuse_difference(&e->answer, e->source_value, err);
     n_unit = attn_part_sums_n_unit(e->sums);
     e->parts =
@@ -212,6 +266,8 @@ static enum attn_status find_estimates(struct estimation *e, struct attn_error *
     ATTN_TRY(attn_frame_memory(&e->frame, err));
     for (size_t i = 0; i < n_layer * n_unit; i++)
         take_sums(e, (int)(i / n_unit), i % n_unit);
+    if (e->frame.item)
+        ATTN_TRY(report_sums(e, err));
     for (size_t i = 0; i < e->n_part; i++) /* never -0 */
         e->parts[i].estimate = e->parts[i].estimate / whole + 0.0;
     return ATTN_OK;
@@ -516,6 +572,8 @@ static enum attn_status append_part(struct estimation *e, const struct part *par
                                       [KV_HEAD] = unit,
                                       [ESTIMATE] = attn_cell_real(part->estimate)};
 
+    if (!e->can_restore) /* an item that counts, with no ratio of its own */
+        row[ESTIMATE] = attn_cell_real((double)NAN);
     if (e->is_by_row) {
         row[POSITION] = attn_cell_integer((int64_t)part->row);
         row[TOKEN] = attn_cell_position(&e->base->text.tokens, part->row);
@@ -684,7 +742,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     ATTN_TRY(find_estimates(e, err));
     ATTN_TRY(rank(e, err));
-    if (e->args->n_verified > 0) {
+    if (e->args->n_verified > 0 && !e->frame.item) {
         ATTN_TRY(draw(e, err));
         ATTN_TRY(verify(e, err));
     }
@@ -692,6 +750,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(append_run(e, "base", e->base_value, 0, err));
     ATTN_TRY(append_run(e, "source", e->source_value, 1, err));
     ATTN_TRY(append_parts(e, err));
+    if (e->frame.item)
+        return ATTN_OK;
     ATTN_TRY(say_about(e, err));
     note_runs(e);
     note_checks(e);
@@ -705,6 +765,22 @@ static void release(void *state)
     attn_part_sums_free(e->sums);
 }
 
+static unsigned pairs(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_patch_estimate_args *given = args;
+
+    (void)request;
+    given->corrupted = item->other;
+    return attn_item_answer(item, &given->answer, err);
+}
+
 static const struct attn_experiment experiment = {
     .name = "patch",
     .columns = columns,
@@ -712,6 +788,12 @@ static const struct attn_experiment experiment = {
     .needs_output = true,
     .state_size = sizeof(struct estimation),
     .sum_size = sizeof(struct attn_patch_estimate_sum),
+    .study = offsetof(struct attn_patch_estimate_args, study),
+    .take_item = take_item,
+    .pairs = pairs,
+    .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT),
+    .derive = derive,
+    .hint = "texts of one length, or a site with heads, have as many rows",
     .check = check_args,
     .choose = choose,
     .prepare = prepare,

@@ -27,6 +27,9 @@
  *     part, layer, head, position, token, ...     by position: pattern by query
  *     part, layer, neuron, estimate, ...          mlp_post: those with the largest, and the drawn
  *
+ * Over items (study.h) sums are averaged before they are divided by the mean difference, so that
+ * estimates have no sd. Nothing is patched then.
+ *
  * `check` is `top` or `random` in rows that were patched, which alone have value and effect: those
  * of attn_patch, bit for bit.
  */
@@ -50,6 +53,8 @@ enum attn_estimate_method {
         ATTN_N_ESTIMATE_METHOD = 0 ATTN_ESTIMATE_METHOD_MAP(ATTN_COUNT)
 };
 
+struct attn_study_args; /* experiment/study.h */
+
 struct attn_patch_estimate_args {
     size_t size;                    /* of this struct */
     struct attn_input corrupted;    /* as of attn_patch, and the next three */
@@ -60,11 +65,11 @@ struct attn_patch_estimate_args {
     size_t n_point;      /* of ig; 0: 5 */
     bool is_by_position; /* of heads: each position by itself */
     size_t n_most;       /* rows of mlp_post; 0: 20 */
-    size_t
-        n_verified; /* parts of each kind that are patched, the largest and drawn ones; 0: none */
-    uint64_t seed;  /* of those that are drawn */
-    size_t kept_bytes; /* what fits into as many bytes is not computed again: less time, the same
-                            numbers */
+    size_t n_verified;   /* so many of the largest are patched, and of the others, drawn; 0: none */
+    uint64_t seed;       /* of those that are drawn */
+    size_t kept_bytes;   /* what fits into as many is not computed again: less time, the same
+                            numbers; 512 MiB */
+    const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
 };
 
 #define ATTN_PATCH_ESTIMATE_ARGS_DEFAULT                                                           \

@@ -621,6 +621,7 @@ static const struct {
     {"    n_verified", offsetof(struct attn_patch_estimate_args, n_verified)},
     {"    seed", offsetof(struct attn_patch_estimate_args, seed)},
     {"    kept_bytes", offsetof(struct attn_patch_estimate_args, kept_bytes)},
+    {"    study", offsetof(struct attn_patch_estimate_args, study)},
     {"attn_estimate_check", sizeof(struct attn_estimate_check)},
     {"    n", offsetof(struct attn_estimate_check, n)},
     {"    pearson", offsetof(struct attn_estimate_check, pearson)},

@@ -78,6 +78,10 @@ class Tables(TestCase):
         self.assertGreater(t.info["top"]["pearson"], 0.5)
         self.assertIn("direction restore", t.notes[0])
         self.assertIn("estimated effect", t._repr_svg_())
+        items = m.patch(items=[dict(clean="The keys to the cabinet", corrupted=KEY, target=" are", foil=" is")], site="q",
+                        estimate="atp")
+        np.testing.assert_allclose(items["estimate"][2:], m.patch("The keys to the cabinet", KEY, site="q", estimate="atp",
+                                                                  verify=0, **HOW)["estimate"][2:])
         for problem, arguments in ((TypeError, {"estimate": "atp", "control": 3}), (TypeError, {"by": "position"}),
                                    (ValueError, {"estimate": "foo"}), (attn.InvalidError, {"site": "mlp_post"})):
             with self.assertRaises(problem):

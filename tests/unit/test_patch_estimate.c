@@ -399,8 +399,8 @@ static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
             const char *name = i == 0 ? "value" : "effect";
             const double a = cell_of(table, row, name).real, b = cell_of(patched, row, name).real;
 
-            ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%s, row %zu: %s %.17g, expected %.17g",
-                          site, row, name, a, b);
+            ck_assert_msg(!(a < b || a > b), "%s, row %zu: %s %.17g, expected %.17g", site, row,
+                          name, a, b);
         }
     }
     ck_assert_uint_eq(n_checked, attn_table_n_row(table) < 8 ? attn_table_n_row(table) - 2 : 6);
@@ -443,7 +443,7 @@ START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
     ck_assert(attn_patch_estimate(pair.host, &pair.request, &args, &table, &sum, &pair.err) ==
               ATTN_OK);
     ck_assert_uint_eq(attn_table_n_row(table), 2 + 5 + 4);
-    ck_assert_uint_eq(sum.n_part, 4 * 512);
+    ck_assert_uint_eq(sum.n_part, 2048);
     for (size_t row = 2; row < 7; row++) {
         const double size = fabs(cell_of(table, row, "estimate").real);
 

@@ -1509,6 +1509,7 @@ attn_patch_estimate_args._fields_ = [
     ("n_verified", c_size_t),
     ("seed", c_uint64),
     ("kept_bytes", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_estimate_check._fields_ = [
     ("n", c_size_t),

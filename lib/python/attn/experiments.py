@@ -240,7 +240,8 @@ def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
 def _estimate(question, model, texts, options, *, site, direction, seed, estimate, verify, by, limit, answer) -> Table:
     name, _, points = estimate.partition(":")
     args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
-    fill_input(args.corrupted, texts[1], "corrupted", question.keep)
+    if not question.study:
+        fill_input(args.corrupted, texts[1], "corrupted", question.keep)
     args.method = choice(name, _ESTIMATES, "estimate")
     if points:
         args.n_point = int(points)
@@ -253,13 +254,14 @@ def _estimate(question, model, texts, options, *, site, direction, seed, estimat
                             text_name="clean", other=_only_text(texts[1]), other_name="corrupted",
                             answer=(answer["target"], answer["foil"], answer["metric"]),
                             quantity="estimated share of the clean answer lost" if args.is_to_noise else "estimated effect")
-    for name in ("top", "random"):
+    for name in () if question.study else ("top", "random"):
         table.info[name] = {field: getattr(getattr(found, name), field) for field, _ in c.attn_estimate_check._fields_}
     units = [name for name in table.columns if name in ("head", "kv_head", "neuron", "position")]
     detail = units[0] if len(units) > 1 else None
     table._drawn.update(columns=units[-1], detail=detail,
                         asked=f"of patching {site} of each {'head and ' if detail else ''}{units[-1]}")
-    table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
+    if not question.study:
+        table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
     return table
 
 
@@ -284,8 +286,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     """
     question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
     if estimate is not None:
-        if positions is not None or control or corrupted_source is not None or question.study:
-            raise TypeError("positions, control, corrupted_source and items need estimate=None")
+        if positions is not None or control or corrupted_source is not None:
+            raise TypeError("positions, control and corrupted_source need estimate=None")
         return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
                          estimate=estimate, verify=verify, by=by, limit=limit,
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
