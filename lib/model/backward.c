@@ -145,20 +145,22 @@ static enum attn_status refuse_values(const struct attn_backward *b)
                           name.text);
 }
 
+void attn_check_back(struct attn_backward *b, const float *x, size_t ld, size_t n_row, size_t n_col)
+{
+    for (size_t i = 0; i < n_row && b->status == ATTN_OK; i++)
+        if (!b->f->engine.kernels->is_finite(x + i * ld, n_col))
+            b->status = refuse_values(b);
+}
+
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
 {
     struct attn_trace_event part;
     size_t row = 0;
 
     while (!attn_backward_is_over(b) &&
-           attn_trace_next_part(b->asked_by->selection, event, &row, &part)) {
-        for (size_t i = 0; i < part.n_row && b->status == ATTN_OK; i++)
-            if (!b->f->engine.kernels->is_finite(part.data + i * part.ld, part.n_col))
-                b->status = refuse_values(b);
-        if (b->status == ATTN_OK)
-            b->status = attn_call_status(b->asked_by->on_event(b->asked_by->user, &part, b->err),
-                                         "on_event", b->err);
-    }
+           attn_trace_next_part(b->asked_by->selection, event, &row, &part))
+        b->status = attn_call_status(b->asked_by->on_event(b->asked_by->user, &part, b->err),
+                                     "on_event", b->err);
 }
 
 static bool wants_head(const struct attn_backward *b, enum attn_site site, int head)
@@ -197,8 +199,10 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
                                                .ld = n_head * width,
                                                .data = data + (size_t)head * width};
 
-        if (wants_head(b, site, head))
-            attn_emit_back(b, &event);
+        if (!wants_head(b, site, head))
+            continue;
+        attn_check_back(b, event.data, event.ld, event.n_row, event.n_col);
+        attn_emit_back(b, &event);
     }
 }
 
@@ -364,12 +368,10 @@ static int first_layer(const struct attn_backward *b)
     return n_layer;
 }
 
-static void check_finite(struct attn_backward *b, int layer)
+static void check_stream(struct attn_backward *b, int layer)
 {
     b->layer = layer;
-    if (b->status == ATTN_OK &&
-        !b->f->engine.kernels->is_finite(b->d, b->n * b->model->config.d_model))
-        b->status = refuse_values(b);
+    attn_check_back(b, b->d, 0, 1, b->n * b->model->config.d_model);
     b->layer = ATTN_NO_LAYER;
 }
 
@@ -384,11 +386,11 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
     b->status = ATTN_OK;
     b->err = err;
     attn_output_back(b, goal);
-    check_finite(b, ATTN_NO_LAYER);
+    check_stream(b, ATTN_NO_LAYER);
     for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);
          layer--) {
         attn_block_back(b, layer);
-        check_finite(b, layer);
+        check_stream(b, layer);
     }
     if (first == 0)
         attn_visit_back(b, ATTN_SITE_EMBED_GRAD, b->d);
