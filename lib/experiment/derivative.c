@@ -13,6 +13,7 @@ struct attn_derivative {
     struct attn_capture *resid;
     struct attn_session *session;
     struct attn_backward *backward;
+    struct attn_reply reply;
     float *logits;        /* [V] */
     const float **layers; /* [n_layer + 1] in resid */
 };
@@ -87,16 +88,21 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err)
 {
-    struct attn_reply reply = {.value = 0};
-    const struct attn_reading reading = {.logits = derivative->logits, .replies = &reply};
+    const struct attn_reading reading = {.logits = derivative->logits,
+                                         .replies = &derivative->reply};
 
     attn_session_reset(derivative->session);
     ATTN_TRY(attn_error_at(
         attn_session_feed_embeddings(derivative->session, x, derivative->answer->run->text.n, err),
         ATTN_STAGE_MODEL, err));
     ATTN_TRY(attn_answer_read(derivative->answer, derivative->session, &reading, err));
-    *value = reply.value;
+    *value = derivative->reply.value;
     return ATTN_OK;
+}
+
+const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative)
+{
+    return &derivative->reply;
 }
 
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)

@@ -29,6 +29,9 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
+/* What came of the last feed. */
+const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
+
 /* After a feed. */
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
                                          struct attn_error *err);
