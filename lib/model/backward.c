@@ -154,27 +154,8 @@ void attn_check_back(struct attn_backward *b, const float *x, size_t ld, size_t 
 
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
 {
-    struct attn_trace_event part;
-    size_t row = 0;
-
-    while (!attn_backward_is_over(b) &&
-           attn_trace_next_part(b->asked_by->selection, event, &row, &part))
-        b->status = attn_call_status(b->asked_by->on_event(b->asked_by->user, &part, b->err),
-                                     "on_event", b->err);
-}
-
-static bool wants_head(const struct attn_backward *b, enum attn_site site, int head)
-{
-    const struct attn_selection *selection = b->asked_by->selection;
-
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_VECTOR:
-        return true;
-    case ATTN_LAYOUT_KEY:
-        return attn_selection_has_kv_head(selection, b->layer, head);
-    default:
-        return attn_selection_has_head(selection, b->layer, head);
-    }
+    if (!attn_backward_is_over(b))
+        b->status = attn_trace_hand_on(b->asked_by, event, b->err);
 }
 
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
@@ -189,6 +170,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     if (site == ATTN_N_SITE || !attn_selection_wants(b->asked_by->selection, site, b->layer))
         return;
     width = attn_site_width(site, dims);
+    attn_check_back(b, data, 0, 1, b->n * n_head * width);
     for (int head = 0; head < (int)n_head; head++) {
         const struct attn_trace_event event = {.site = site,
                                                .layer = b->layer,
@@ -199,9 +181,6 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
                                                .ld = n_head * width,
                                                .data = data + (size_t)head * width};
 
-        if (!wants_head(b, site, head))
-            continue;
-        attn_check_back(b, event.data, event.ld, event.n_row, event.n_col);
         attn_emit_back(b, &event);
     }
 }
