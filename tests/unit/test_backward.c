@@ -511,7 +511,7 @@ START_TEST(gradients_go_through_other_kinds_of_attention)
     make_up(&pass, N);
     for (size_t i = 0; i < (size_t)N * N; i++)
         cells[i] = i / N == i % N || i * 7 % 5 > 2;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         for (size_t layer = 0; layer < attn_model_config(pass.model)->n_layer; layer++) {
             struct attn_attention *a = &attention[layer];
 
@@ -519,6 +519,7 @@ START_TEST(gradients_go_through_other_kinds_of_attention)
             a->kind = kind == 0   ? ATTN_ATTENTION_WINDOW
                       : kind == 1 ? ATTN_ATTENTION_STRIDED
                       : kind == 2 ? ATTN_ATTENTION_RANDOM
+                      : kind == 4 ? ATTN_ATTENTION_SINK
                                   : ATTN_ATTENTION_FULL;
             a->window = 5, a->stride = 4, a->count = 6, a->seed = 3;
             if (kind == 3) {
