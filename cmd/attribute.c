@@ -197,10 +197,10 @@ static enum attn_status check_tokens(const struct attribute_args *args, bool is_
 
     if (args->by != BY_PART)
         return refuse(err, NULL, "--by and --method do not go together: --by is of dla");
-    if (args->texts.path || args->items.path)
+    if (args->texts.path)
         return refuse(err, NULL,
-                      "--method %s and --%s do not go together: tokens belong to one text",
-                      args->method, args->texts.path ? "texts" : "items");
+                      "--method %s and --texts do not go together: tokens belong to one text",
+                      args->method);
     if (n_baseline > 1)
         return refuse(err, NULL, "a baseline is given twice");
     if (n_baseline > 0 && !is_ig)
@@ -242,7 +242,11 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
         question->grid.quantity = "length of the gradient of @";
     if (how.method == ATTN_TOKEN_METHOD_RELEVANCE)
         question->grid.quantity = "relevance for @";
-    status = question_begin(question, &args->texts, NULL, NULL, err);
+    if (args->items.path) /* they may have other tokens each */
+        question->grid.figure = ATTN_FIGURE_BARS;
+    status = question_begin_items(question, &args->items, &args->texts, &how.study, err);
+    if (status == ATTN_OK && !how.study)
+        status = question_begin(question, &args->texts, NULL, NULL, err);
     if (status == ATTN_OK)
         status =
             attn_attribute_tokens(question->host, &question->request, &how, &question->table, err);
@@ -260,6 +264,10 @@ static enum attn_status attribute_cells(struct question *question, struct attn_e
     ATTN_TRY(check_tokens(args, false, err));
     if (args->merges_words)
         return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
+    if (args->items.path)
+        return refuse(err, NULL,
+                      "--method attn_x_grad and --items do not go together: cells belong to one "
+                      "text");
     how.answer = answer_of(&args->answer, &ids);
     how.n_most = (size_t)args->question.tables.n_most;
     question->grid = (struct attn_table_grid){.rows = "layer",

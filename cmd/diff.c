@@ -216,6 +216,10 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
     if (sum.n_alone > 0 && question_is_noted(question))
         note("%zu array%s in only one of the files", sum.n_alone,
              sum.n_alone == 1 ? " is" : "s are");
+    if (sum.n_masked > 0 && question_is_noted(question))
+        note("%zu array%s of gradients differ%s in masked cells alone, where one file has 0: "
+             "TransformerLens has other values there, which nothing reads; set them to 0 first",
+             sum.n_masked, sum.n_masked == 1 ? "" : "s", sum.n_masked == 1 ? "s" : "");
     attn_sink_flush(question->call->out); /* the table stays when the check fails */
     if (sum.n_outside > 0)
         return problem(err, ATTN_STAGE_CHECK, NULL, "%zu of %zu arrays differ by more than %g",

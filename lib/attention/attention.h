@@ -64,9 +64,9 @@ enum attn_feature {
 /* One layer's attention. */
 struct attn_attention {
     enum attn_attention_kind kind;
-    size_t window;             /* W of window and hybrid, >= 1 */
+    size_t window;             /* W of window, hybrid and sink, >= 1 */
     size_t stride;             /* S of strided and hybrid, >= 1; of strided also 0: not resolved */
-    size_t count;              /* K of random, B of block, R of lowrank, >= 1 */
+    size_t count;              /* K of random and sink, B of block, R of lowrank, >= 1 */
     uint64_t seed;             /* of random and lowrank */
     enum attn_feature feature; /* of linear */
     bool is_raw;               /* linear without the division */

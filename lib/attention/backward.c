@@ -16,7 +16,8 @@
 
 enum {
     HALF_BLOCK = ATTN_PANEL / 2, /* keys in a piece */
-    WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits */
+    WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits: */
+    FEW_WATCHED_BYTES = 8 << 20, /* this much, or if that is more, a head of each worker */
     KEYS_AT_ONCE = 16,           /* whose sums are turned round together */
 };
 
@@ -105,13 +106,18 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = ld_keys(shape);
     const size_t n_worker = (size_t)sizes->heads.n_worker;
     const size_t all = attn_size_mul(attn_size_mul(n, n), sizes->n_watched);
-    size_t n_list = 0, limit = WATCHED_BYTES / sizeof(float);
+    const size_t of_worker = attn_size_mul(attn_size_mul(n, n), N_WATCHED_SITE);
+    size_t n_list = 0, limit = attn_size_mul(of_worker, n_worker);
 
     for (size_t i = 0; i < sizes->n_layer; i++) {
         const size_t size = attn_tile_list_size(&sizes->attention[i], n);
 
         n_list = size > n_list ? size : n_list;
     }
+    if (limit < FEW_WATCHED_BYTES / sizeof(float))
+        limit = FEW_WATCHED_BYTES / sizeof(float);
+    if (limit > WATCHED_BYTES / sizeof(float))
+        limit = WATCHED_BYTES / sizeof(float);
     if (limit < (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n)
         limit = (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n;
     memory->kv = attn_kv_plan(arena, shape, sizes->heads.n_kv_head, 0);
@@ -476,11 +482,14 @@ static void keep(const struct tile_work *work, enum attn_site site)
         const float *d = work->scratch.d + i * work->ld, *p = work->scratch.p + i * work->ld;
         float *row = rows + i * n;
 
-        memset(row, 0, n * sizeof *row);
-        for (size_t j = work->first; j < last; j++)
-            row[j] = site == ATTN_SITE_PATTERN          ? p[j]
-                     : site == ATTN_SITE_PATTERN_X_GRAD ? p[j] * d[j] + 0
-                                                        : d[j];
+        memset(row, 0, work->first * sizeof *row);
+        if (site == ATTN_SITE_PATTERN_X_GRAD)
+            for (size_t j = work->first; j < last; j++)
+                row[j] = p[j] * d[j] + 0;
+        else
+            memcpy(row + work->first, (site == ATTN_SITE_PATTERN ? p : d) + work->first,
+                   (last - work->first) * sizeof *row);
+        memset(row + last, 0, (n - last) * sizeof *row);
     }
 }
 
@@ -663,6 +672,7 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
                       int *list)
 {
     const size_t n_matrix = (size_t)__builtin_popcountll(heads->watched), n = heads->n;
+    const size_t n_thread = (size_t)attn_pool_n_thread(heads->pool);
     struct wave wave = {.heads = heads, .feed = feed, .n_row = n, .is_watched = true};
     size_t n_fit = n_matrix == 0 ? 0 : heads->memory->n_watched / n_matrix / n; /* rows */
     int n_other = 0;
@@ -673,6 +683,7 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
     for (size_t at = 0, n_watched = wave.n_head; at < n_watched; at += wave.n_head) {
         wave.list = list + at;
         wave.n_head = n_fit / n == 0 ? 1 : n_fit / n;
+        wave.n_head -= wave.n_head > n_thread ? wave.n_head % n_thread : 0; /* none waits */
         wave.n_head = wave.n_head < n_watched - at ? wave.n_head : n_watched - at;
         n_fit = n_fit < ATTN_QUERY_TILE ? ATTN_QUERY_TILE : n_fit;
         for (wave.first = 0; wave.first < n; wave.first += wave.n_row) {

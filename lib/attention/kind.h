@@ -29,6 +29,7 @@ struct attn_attention;
  *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
  *   block     floor(i/B) = floor(j/B)
  *   hybrid    |i-j| < W, or S divides i-j
+ *   sink      j < K, or |i-j| < W (Xiao et al. 2309.17453)
  *
  * A number that reaches that of the keys means all of them. Two keep no pairs:
  *
@@ -45,6 +46,7 @@ struct attn_attention;
     X(RANDOM, 4, random, "random:K[:SEED]")                                                        \
     X(BLOCK, 5, block, "block:B")                                                                  \
     X(HYBRID, 6, hybrid, "hybrid:W:S")                                                             \
+    X(SINK, 9, sink, "sink:K:W")                                                                   \
     X(LINEAR, 7, linear, "linear[:elu|relu|exp][:raw]")                                            \
     X(LOWRANK, 8, lowrank, "lowrank:R[:SEED]")
 

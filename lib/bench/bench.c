@@ -32,6 +32,7 @@ enum {
     X(softmax)                                                                                     \
     X(attention)                                                                                   \
     X(prefill)                                                                                     \
+    X(gradients)                                                                                   \
     X(decode)                                                                                      \
     X(batch)                                                                                       \
     X(load)                                                                                        \
@@ -113,6 +114,11 @@ size_t attn_bench_length(const struct attn_bench *bench, size_t i)
     if (i >= sizeof lengths / sizeof *lengths || lengths[i] > bench->config->n_ctx)
         return 0;
     return lengths[i];
+}
+
+int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
+{
+    return (int32_t)((i * 7919 + 13) % bench->config->n_vocab);
 }
 
 /* --- Limits ----------------------------------------------------------------------------------- */

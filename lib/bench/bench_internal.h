@@ -40,7 +40,10 @@ double attn_bench_now(void);
 /* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
 size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 
-/* One function for each part: bench.c, bench_layers.c, bench_models.c, bench_files.c. */
+/* Token I of what is fed. */
+int32_t attn_bench_id(const struct attn_bench *bench, size_t i);
+
+/* One function for each part: bench.c, bench_NAME.c. */
 typedef enum attn_status (*attn_bench_part_fn)(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err);
@@ -48,6 +51,7 @@ enum attn_status attn_bench_pack(struct attn_bench *bench, struct attn_error *er
 enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_attention(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err);
+enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *err);

@@ -31,11 +31,6 @@ static enum attn_status take(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-static int32_t id_of(const struct attn_bench *bench, size_t i)
-{
-    return (int32_t)((i * 7919 + 13) % bench->config->n_vocab);
-}
-
 /* Those of every session here, over N positions. */
 static struct attn_session_options options_of(const struct attn_bench *bench, size_t n,
                                               const struct attn_trace *trace)
@@ -70,7 +65,7 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
     if (!fed->ids)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        fed->ids[i] = id_of(bench, i);
+        fed->ids[i] = attn_bench_id(bench, i);
     fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = take};
     session.pool = bench->options->pool;
     session.has_logits = bench->config->output != ATTN_OUTPUT_NONE;
@@ -238,7 +233,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < N_TEXT; i++)
         for (size_t k = 0; k < batch->n_token; k++)
-            batch->ids[i][k] = id_of(batch->bench, i * N_TOKEN + k);
+            batch->ids[i][k] = attn_bench_id(batch->bench, i * N_TOKEN + k);
     options.n_sequence = batch->n_at_once;
     options.cache = ATTN_CACHE_ONE_LAYER;
     for (size_t i = 0; i < n_thread; i++)

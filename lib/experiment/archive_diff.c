@@ -150,6 +150,28 @@ static double difference(float a, float b)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+/* Whether A and B are gradients of matrices [..., T, T], of which those cells alone differ that a
+ * causal mask hides: there one has 0. */
+static bool differs_where_masked(const struct archive_diff *diff, const char *site,
+                                 const struct array *a, const struct array *b)
+{
+    static const char ending[] = "_grad";
+    const size_t size = strlen(site), n_end = sizeof ending - 1;
+    const size_t n_key = a->rank > 1 ? a->shape[a->rank - 1] : 0;
+
+    if (size < n_end || strcmp(site + size - n_end, ending) != 0 || n_key == 0 ||
+        a->shape[a->rank - 2] != n_key)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        const bool is_masked = i % n_key > i / n_key % n_key;
+
+        if (difference(a->values[i], b->values[i]) > diff->tolerance &&
+            !(is_masked && (a->values[i] == 0 || b->values[i] == 0)))
+            return false;
+    }
+    return true;
+}
+
 static enum attn_status append(struct archive_diff *diff, const char *site, const struct array *a,
                                const struct array *b, struct attn_error *err)
 {
@@ -174,6 +196,7 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
     diff->sum.n_compared++;
     diff->n_tensor += a->n > 0 && !is_label(site);
     diff->sum.n_outside += !(largest <= diff->tolerance);
+    diff->sum.n_masked += largest > diff->tolerance && differs_where_masked(diff, site, a, b);
     return attn_table_append(diff->table, row, 5, err);
 }
 

@@ -27,6 +27,9 @@ struct attn_archive_sum {
     size_t n_compared; /* arrays of both files */
     size_t n_outside;  /* of them, those that differ by more than the tolerance */
     size_t n_alone;    /* arrays of numbers that one file alone has */
+    size_t n_masked;   /* of those that differ, gradients by key of which only cells of later keys
+                          do: where one file has 0, as ours, and the other a number that nothing
+                          reads, as TransformerLens */
 };
 
 /* The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input where no tensor is

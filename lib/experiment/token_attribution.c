@@ -271,6 +271,8 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
         ATTN_TRY(append_part(a, "pos", a->pos, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
     ATTN_TRY(append_part(a, "model", a->model, err));
+    if (a->frame.item) /* whose table says it */
+        return ATTN_OK;
     if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
         attn_request_note(&a->frame.request,
                           "the attributions add up to %.4g, and the model says %.4g: more points "
@@ -319,6 +321,15 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
                : ATTN_INVALID;
 }
 
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_token_attribution_args *given = args;
+
+    (void)request;
+    return attn_item_answer(item, &given->answer, err);
+}
+
 static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
 {
     if (a->args->merges_words && !a->frame.run->text.tokens.bytes)
@@ -364,6 +375,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     else
         status = multiply(a, err);
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
+    attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
     return append_all(a, err);
 }
 
@@ -382,6 +394,9 @@ static const struct attn_experiment experiment = {
     .n_column = N_COLUMN,
     .needs_output = true,
     .state_size = sizeof(struct attribution),
+    .study = offsetof(struct attn_token_attribution_args, study),
+    .take_item = take_item,
+    .hint = "items of one table have as many tokens, or words with `merges_words`",
     .check = check_args,
     .prepare = prepare,
     .ask = ask,

@@ -32,6 +32,7 @@
 #define ATTN_EXPERIMENT_TOKEN_ATTRIBUTION_H
 
 #include "base/table.h"
+#include "experiment/study.h"
 #include "run/answer.h"
 #include "run/run.h"
 
@@ -59,11 +60,13 @@ enum attn_baseline {
 struct attn_token_attribution_args {
     size_t size; /* of this struct */
     enum attn_token_method method;
-    struct attn_answer_args answer; /* any metric but kl */
-    size_t n_point;                 /* of ig; 0: 50 */
-    enum attn_baseline baseline;    /* of ig */
-    struct attn_input given;        /* that text, or ids, of as many tokens */
-    bool merges_words;              /* a row a word: the sum over its tokens */
+    struct attn_answer_args answer;      /* any metric but kl */
+    size_t n_point;                      /* of ig; 0: 50 */
+    enum attn_baseline baseline;         /* of ig */
+    struct attn_input given;             /* that text, or ids, of as many tokens */
+    bool merges_words;                   /* a row a word: the sum over its tokens */
+    const struct attn_study_args *study; /* items of as many tokens instead of the text, that of
+                                            the request; or NULL */
 };
 
 #define ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT                                                        \

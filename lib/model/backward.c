@@ -164,34 +164,17 @@ static enum attn_status refuse_values(const struct attn_backward *b)
                           name.text);
 }
 
-void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
+void attn_check_back(struct attn_backward *b, const float *x, size_t ld, size_t n_row, size_t n_col)
 {
-    struct attn_trace_event part;
-    size_t row = 0;
-
-    while (!attn_backward_is_over(b) &&
-           attn_trace_next_part(b->asked_by->selection, event, &row, &part)) {
-        for (size_t i = 0; i < part.n_row && b->status == ATTN_OK; i++)
-            if (!b->f->engine.kernels->is_finite(part.data + i * part.ld, part.n_col))
-                b->status = refuse_values(b);
-        if (b->status == ATTN_OK)
-            b->status = attn_call_status(b->asked_by->on_event(b->asked_by->user, &part, b->err),
-                                         "on_event", b->err);
-    }
+    for (size_t i = 0; i < n_row && b->status == ATTN_OK; i++)
+        if (!b->f->engine.kernels->is_finite(x + i * ld, n_col))
+            b->status = refuse_values(b);
 }
 
-static bool wants_head(const struct attn_backward *b, enum attn_site site, int head)
+void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
 {
-    const struct attn_selection *selection = b->asked_by->selection;
-
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_VECTOR:
-        return true;
-    case ATTN_LAYOUT_KEY:
-        return attn_selection_has_kv_head(selection, b->layer, head);
-    default:
-        return attn_selection_has_head(selection, b->layer, head);
-    }
+    if (!attn_backward_is_over(b))
+        b->status = attn_trace_hand_on(b->asked_by, event, b->err);
 }
 
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
@@ -206,6 +189,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     if (site == ATTN_N_SITE || !attn_selection_wants(b->asked_by->selection, site, b->layer))
         return;
     width = attn_site_width(site, dims);
+    attn_check_back(b, data, 0, 1, b->n * n_head * width);
     for (int head = 0; head < (int)n_head; head++) {
         const struct attn_trace_event event = {.site = site,
                                                .layer = b->layer,
@@ -216,8 +200,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
                                                .ld = n_head * width,
                                                .data = data + (size_t)head * width};
 
-        if (wants_head(b, site, head))
-            attn_emit_back(b, &event);
+        attn_emit_back(b, &event);
     }
 }
 
@@ -386,12 +369,10 @@ static int first_layer(const struct attn_backward *b)
     return n_layer;
 }
 
-static void check_finite(struct attn_backward *b, int layer)
+static void check_stream(struct attn_backward *b, int layer)
 {
     b->layer = layer;
-    if (b->status == ATTN_OK &&
-        !b->f->engine.kernels->is_finite(b->d, b->n * b->model->config.d_model))
-        b->status = refuse_values(b);
+    attn_check_back(b, b->d, 0, 1, b->n * b->model->config.d_model);
     b->layer = ATTN_NO_LAYER;
 }
 
@@ -408,11 +389,11 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
         attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->pool);
     attn_output_back(b, goal);
-    check_finite(b, ATTN_NO_LAYER);
+    check_stream(b, ATTN_NO_LAYER);
     for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);
          layer--) {
         attn_block_back(b, layer);
-        check_finite(b, layer);
+        check_stream(b, layer);
     }
     if (first == 0)
         attn_visit_back(b, ATTN_SITE_EMBED_GRAD, b->d);

@@ -241,9 +241,15 @@ static bool is_stopped(void *context)
     return attn_backward_is_over(context);
 }
 
+/* Rows of a head's matrix. One that is not finite has made its row of d_q so: those are fewer. */
 static void emit(void *context, const struct attn_trace_event *event)
 {
-    attn_emit_back(context, event);
+    struct attn_backward *b = context;
+    const size_t width = b->f->dims.d_head, ld = b->f->dims.n_head * width;
+
+    attn_check_back(b, b->d_q + event->row0 * ld + (size_t)event->head * width, ld, event->n_row,
+                    width);
+    attn_emit_back(b, event);
 }
 
 void attn_attention_back(struct attn_backward *b)

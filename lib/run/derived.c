@@ -187,18 +187,6 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
     return n;
 }
 
-enum attn_status attn_derivation_emit(const struct attn_derivation *derivation,
-                                      const struct attn_trace_event *event, struct attn_error *err)
-{
-    const struct attn_trace *asked_by = derivation->asked_by;
-    struct attn_trace_event part;
-    size_t row = 0;
-
-    while (attn_trace_next_part(asked_by->selection, event, &row, &part))
-        ATTN_TRY(asked_by->on_event(asked_by->user, &part, err));
-    return ATTN_OK;
-}
-
 /* --- The trace ------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
@@ -206,23 +194,14 @@ static bool is_wanted(const struct attn_derivation *derivation, enum attn_site s
     return attn_selection_wants(derivation->asked_by->selection, site, layer);
 }
 
-/* Whether the numbers of EVENT are of a head that was asked for. */
-static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
-{
-    if (event->head == ATTN_ALL_HEADS)
-        return true;
-    return attn_site_layout(event->site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(selection, event->layer, event->head)
-               : attn_selection_has_head(selection, event->layer, event->head);
-}
-
 /* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
 static int last_to_need_earlier(const struct attn_derivation *derivation)
 {
+    const int n_layer = (int)attn_selection_dims(derivation->asked_by->selection)->n_layer;
     int last = -1;
 
     for (size_t i = 0; i < N_KIND; i++)
-        for (int layer = 0; layer < (int)attn_selection_dims(derivation->watched)->n_layer; layer++)
+        for (int layer = 0; layer < n_layer; layer++)
             if (kinds[i]->needs_earlier && is_wanted(derivation, kinds[i]->site, layer))
                 last = layer > last ? layer : last;
     return last;
@@ -281,32 +260,20 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
     if (event->site == ATTN_SITE_RESID_PRE)
         ATTN_TRY(keep_resid(derivation, event, err));
-    if (is_wanted(derivation, event->site, event->layer) &&
-        wants_head(derivation->asked_by->selection, event))
-        ATTN_TRY(attn_derivation_emit(derivation, event, err));
+    ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
     if (event->site == attn_site_of_output(dims) && event->row0 + event->n_row == dims->n_position)
         ATTN_TRY(finish_layer(derivation, event->layer, err));
     return ATTN_OK;
 }
 
-/* Beside what was asked for, the ends of the layers, with all their rows. */
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
-    const struct attn_selection *asked = derivation->asked_by->selection;
-    const attn_site_set ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                               ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(asked)));
-    char spec[32];
-    int last;
+    const int last = last_to_need_earlier(derivation);
+    char layers[32];
 
-    ATTN_TRY(attn_selection_copy(asked, &derivation->watched, err));
-    ATTN_TRY(attn_selection_set_sites(
-        derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err));
-    ATTN_TRY(attn_selection_set_queries(derivation->watched, "all", err));
-    last = last_to_need_earlier(derivation);
-    if (last < 0)
-        return ATTN_OK;
-    snprintf(spec, sizeof spec, "0-%d", last);
-    return attn_selection_set_layers(derivation->watched, spec, err);
+    snprintf(layers, sizeof layers, "0-%d", last);
+    return attn_selection_see_stream(derivation->asked_by->selection, attn_sites_derived(),
+                                     last < 0 ? NULL : layers, &derivation->watched, err);
 }
 
 enum attn_status attn_derivation_create(const struct attn_run *run, const struct attn_trace *trace,

@@ -61,8 +61,4 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation, int lay
 /* Rows that matter to the queries that are wanted: the first *n. */
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer);
 
-/* Emits those rows of EVENT that are wanted. */
-enum attn_status attn_derivation_emit(const struct attn_derivation *derivation,
-                                      const struct attn_trace_event *event, struct attn_error *err);
-
 #endif

@@ -167,7 +167,7 @@ static enum attn_status emit(const struct rollout *rollout, int layer, struct at
 
         for (size_t i = 0; i < rollout->n; i++)
             rollout->row[i] = (float)rollout->from[q * rollout->n + i];
-        ATTN_TRY(attn_derivation_emit(rollout->derivation, &event, err));
+        ATTN_TRY(attn_trace_hand_on(rollout->derivation->asked_by, &event, err));
     }
     return ATTN_OK;
 }

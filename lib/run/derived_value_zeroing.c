@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "capture/capture.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -203,7 +204,7 @@ static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, stru
         event.keys = &no_key;
         event.n_kept = &none;
     }
-    return attn_derivation_emit(zeroing->derivation, &event, err);
+    return attn_trace_hand_on(zeroing->derivation->asked_by, &event, err);
 }
 
 static enum attn_status zero_keys(struct zeroing *zeroing, struct attn_error *err)

@@ -18,6 +18,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,7 +122,7 @@ static enum attn_status emit_rows(struct weighting *weighting, const struct attn
             to[i] = is_masked ? 0 : (float)((double)from[i] * lengths[key]);
         }
     }
-    return attn_derivation_emit(weighting->derivation, &part, err);
+    return attn_trace_hand_on(weighting->derivation->asked_by, &part, err);
 }
 
 /* An attn_trace_fn. */

@@ -4,7 +4,6 @@
  */
 #include "run/gradient.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/backward.h"
@@ -127,25 +126,6 @@ enum attn_status attn_gradient_choose(struct attn_run *run, struct attn_error *e
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-static enum attn_status hand_on(const struct attn_gradient *gradient,
-                                const struct attn_trace_event *event, struct attn_error *err)
-{
-    const struct attn_trace *asked_by = gradient->asked_by;
-    const struct attn_selection *selection = asked_by->selection;
-    const bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    struct attn_trace_event part;
-    size_t row = 0;
-
-    if (!attn_selection_wants(selection, event->site, event->layer) ||
-        (event->head != ATTN_ALL_HEADS &&
-         !(is_key ? attn_selection_has_kv_head(selection, event->layer, event->head)
-                  : attn_selection_has_head(selection, event->layer, event->head))))
-        return ATTN_OK;
-    while (attn_trace_next_part(selection, event, &row, &part))
-        ATTN_TRY(asked_by->on_event(asked_by->user, &part, err));
-    return ATTN_OK;
-}
-
 /* An attn_trace_fn, of the feed: keeps the stream into every layer and after the last. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
@@ -162,7 +142,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     for (size_t r = 0; at <= dims->n_layer && r < event->n_row; r++)
         memcpy(gradient->rows + (at * dims->n_position + event->row0 + r) * d,
                event->data + r * event->ld, d * sizeof *gradient->rows);
-    return hand_on(gradient, event, err);
+    return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
 /* An attn_trace_fn, of the way back. */
@@ -173,24 +153,10 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 
     if (gradient->relevance && event->site == ATTN_SITE_PATTERN_X_GRAD)
         attn_relevance_add(gradient->relevance, event);
-    return hand_on(gradient, event, err);
+    return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
 /* --- creating --------------------------------------------------------------------------------- */
-
-/* Of the feed: what was asked for of its own, and the stream with all its rows. */
-static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
-{
-    const struct attn_selection *asked = gradient->asked_by->selection;
-    const attn_site_set ends =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-
-    ATTN_TRY(attn_selection_copy(asked, &gradient->watched, err));
-    ATTN_TRY(attn_selection_set_sites(
-        gradient->watched, (attn_selection_sites(asked) & ~attn_gradient_sites()) | ends, err));
-    ATTN_TRY(attn_selection_set_queries(gradient->watched, "all", err));
-    return attn_selection_set_layers(gradient->watched, "all", err);
-}
 
 /* Of the way back: what was asked for; and for relevance all patterns times their gradients, up to
  * its last layer. */
@@ -215,7 +181,8 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
     const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
     const size_t n_stream = dims->n_layer + 1, n_row = dims->n_position * dims->d_model;
 
-    ATTN_TRY(choose_watched(gradient, err));
+    ATTN_TRY(attn_selection_see_stream(gradient->asked_by->selection, attn_gradient_sites(), "all",
+                                       &gradient->watched, err));
     ATTN_TRY(choose_wanted(gradient, err));
     gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
     gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};

@@ -19,4 +19,11 @@ bool attn_selection_is_all_queries(const struct attn_selection *selection);
  */
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
+/* What has to be seen of a feed to make the sites MADE of SELECTION: the others, and the stream
+ * into and out of layers with all its rows. LAYERS are these instead; NULL: its own. The caller
+ * frees *seen. */
+enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
+                                           attn_site_set made, const char *layers,
+                                           struct attn_selection **seen, struct attn_error *err);
+
 #endif

@@ -2,6 +2,8 @@
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
+#include "base/status_internal.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -47,6 +49,31 @@ bool attn_trace_next_part(const struct attn_selection *selection,
         part->n_kept += first;
     }
     return true;
+}
+
+/* Whether the numbers of EVENT are of a head that is wanted. */
+static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
+{
+    if (event->head == ATTN_ALL_HEADS)
+        return true;
+    return attn_site_layout(event->site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(selection, event->layer, event->head)
+               : attn_selection_has_head(selection, event->layer, event->head);
+}
+
+enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
+                                    const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_selection *selection = trace->selection;
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    if (!attn_selection_wants(selection, event->site, event->layer) ||
+        !wants_head(selection, event))
+        return ATTN_OK;
+    while (attn_trace_next_part(selection, event, &row, &part))
+        ATTN_TRY(attn_call_status(trace->on_event(trace->user, &part, err), "on_event", err));
+    return ATTN_OK;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------ */

@@ -16,6 +16,10 @@ bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,
                           struct attn_trace_event *part);
 
+/* Gives TRACE the rows of EVENT that it wants, where it wants any of this tensor and head. */
+enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
+                                    const struct attn_trace_event *event, struct attn_error *err);
+
 /*
  * The cells of an event's row that count; all others of the row are masked.
  *

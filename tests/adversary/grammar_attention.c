@@ -17,11 +17,11 @@ static const struct {
     const char *name, *parameters;
     enum attn_attention_kind kind;
 } kinds[] = {
-    {"full", "", ATTN_ATTENTION_FULL},         {"window", "W", ATTN_ATTENTION_WINDOW},
-    {"strided", "s", ATTN_ATTENTION_STRIDED},  {"log", "", ATTN_ATTENTION_LOG},
-    {"random", "Nr", ATTN_ATTENTION_RANDOM},   {"block", "N", ATTN_ATTENTION_BLOCK},
-    {"hybrid", "WS", ATTN_ATTENTION_HYBRID},   {"linear", "fa", ATTN_ATTENTION_LINEAR},
-    {"lowrank", "Nr", ATTN_ATTENTION_LOWRANK},
+    {"full", "", ATTN_ATTENTION_FULL},        {"window", "W", ATTN_ATTENTION_WINDOW},
+    {"strided", "s", ATTN_ATTENTION_STRIDED}, {"log", "", ATTN_ATTENTION_LOG},
+    {"random", "Nr", ATTN_ATTENTION_RANDOM},  {"block", "N", ATTN_ATTENTION_BLOCK},
+    {"hybrid", "WS", ATTN_ATTENTION_HYBRID},  {"sink", "NW", ATTN_ATTENTION_SINK},
+    {"linear", "fa", ATTN_ATTENTION_LINEAR},  {"lowrank", "Nr", ATTN_ATTENTION_LOWRANK},
 };
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 

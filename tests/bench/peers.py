@@ -33,7 +33,7 @@ TUNED = {
 }
 
 
-PARTS = ["prefill", "decode", "write", "process", "files", "batch"]
+PARTS = ["prefill", "gradients", "decode", "write", "process", "files", "batch"]
 FRESH = {"process", "files"}  # those of processes.py
 OTHER = FRESH | {"batch"}  # not of attn-cli bench
 FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
@@ -202,14 +202,14 @@ def question(part, name):
     numbers = [int(digits) for digits in re.findall(r"\b\d+\b", name)]
     if part == "write":
         return ("save", name.split(",")[0], *numbers)
-    return (part, numbers[-1]) if part in ("prefill", "decode") else None
+    return (part, numbers[-1]) if part in ("prefill", "gradients", "decode") else None
 
 
 def is_wanted(args, part, name, compute):
     asked = question(part, name)
     if part == "write":
         return compute == "float32"  # files are the same
-    return asked is not None and (part != "prefill" or asked[1] in args.lengths)
+    return asked is not None and (part not in ("prefill", "gradients") or asked[1] in args.lengths)
 
 
 def is_beside(peer, compute, computes):
@@ -255,7 +255,7 @@ def show(machine, ours, theirs):
     print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}")
     for (part, name, compute), figures in ours.items():
         seconds, share = medians(figures)
-        title = f"{part}, {name.removesuffix(', all patterns')}" + {
+        title = f"{part}, {re.sub(', all .*', '', name)}" + {
             "float32": "", "bfloat16": ", bf16"}.get(compute, f", {compute}")
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
         for worker, values in theirs.get((part, name, compute), {}).items():
@@ -292,7 +292,7 @@ def read_args():
                   if any(peer.label.lower().startswith(word.lower()) for word in args.only)]
     if args.family is not None:
         args.peers = [peer for peer in args.peers if peer.reads_families]
-        args.parts = [part for part in args.parts if part in ("prefill", "decode")]
+        args.parts = [part for part in args.parts if part in ("prefill", "gradients", "decode")]
     return args
 
 

@@ -65,6 +65,8 @@ class Items(TestCase):
                     ([{"good": item["a"], "bad": item["b"]} for item in two], ["score", "--per", "token"],
                      lambda **options: m.score(per="token", **options)),
                     (one, ["lens"], m.lens), (one, ["attribute", "--group-by", "number"], m.attribute),
+                    (one[:1], ["attribute", "--method", "saliency"],
+                     lambda **options: m.attribute(method="saliency", **options)),
                     (two, ["diff"], m.diff),
                     (one, ["diff", "--with-attention", "window:2"],
                      lambda **options: m.diff(with_attention="window:2", **options)),

@@ -312,8 +312,9 @@ END_TEST
 
 START_TEST(kinds_that_keep_every_key_give_the_bits_of_full)
 {
-    static const char *const whole[] = {"window:77",   "strided:77", "random:77:3", "block:77",
-                                        "hybrid:77:2", "hybrid:1:1", "strided:1"};
+    static const char *const whole[] = {"window:77", "strided:77",  "random:77:3",
+                                        "block:77",  "hybrid:77:2", "hybrid:1:1",
+                                        "strided:1", "sink:1:77",   "sink:77:1"};
     struct input input = make_input(2, 1, 77, 77, 12, 9);
 
     for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {

@@ -48,6 +48,8 @@ static bool is_kept(const struct attn_attention *attention, size_t i, size_t j)
         return distance == 0 || is_power_of_two(distance);
     case ATTN_ATTENTION_BLOCK:
         return i / attention->count == j / attention->count;
+    case ATTN_ATTENTION_SINK:
+        return j < attention->count || distance < attention->window;
     case ATTN_ATTENTION_HYBRID:
         return distance < attention->window || distance % attention->stride == 0;
     default:
@@ -109,10 +111,11 @@ static void check_matrix(const char *text, const struct attn_attention *attentio
 }
 
 static const char *const defined_kinds[] = {
-    "full",       "window:1",     "window:2",    "window:5",    "window:64",  "strided",
-    "strided:1",  "strided:3",    "strided:16",  "strided:100", "log",        "block:1",
-    "block:4",    "block:7",      "block:70",    "hybrid:1:1",  "hybrid:3:7", "hybrid:7:3",
-    "hybrid:1:8", "hybrid:100:2", "hybrid:2:100"};
+    "full",       "window:1",     "window:2",     "window:5",    "window:64",  "strided",
+    "strided:1",  "strided:3",    "strided:16",   "strided:100", "log",        "block:1",
+    "block:4",    "block:7",      "block:70",     "hybrid:1:1",  "hybrid:3:7", "hybrid:7:3",
+    "hybrid:1:8", "hybrid:100:2", "hybrid:2:100", "sink:1:1",    "sink:4:3",   "sink:3:9",
+    "sink:100:1", "sink:2:100"};
 enum { N_DEFINED = sizeof defined_kinds / sizeof *defined_kinds };
 
 START_TEST(rows_hold_the_pairs_that_the_kind_is_defined_by)
@@ -193,7 +196,8 @@ START_TEST(parameters_beyond_the_keys_mean_full_and_overflow_nothing)
                                         "block:18446744073709551615",
                                         "hybrid:18446744073709551615:18446744073709551615",
                                         "hybrid:9:2",
-                                        "hybrid:2:1"};
+                                        "hybrid:2:1",
+                                        "sink:18446744073709551615:18446744073709551615"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {

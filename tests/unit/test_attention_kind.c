@@ -63,6 +63,7 @@ START_TEST(a_kind_is_written_with_all_its_parameters_and_reads_back)
         {"random:3:9", "random:3:9"},
         {"block:2", "block:2"},
         {"hybrid:1:2", "hybrid:1:2"},
+        {"sink:4:64", "sink:4:64"},
         {"hybrid:18446744073709551615:18446744073709551615",
          "hybrid:18446744073709551615:18446744073709551615"},
         {"linear", "linear:elu"},
@@ -111,7 +112,7 @@ START_TEST(bad_kinds_are_refused_with_what_was_expected_and_change_nothing)
         const char *text, *message;
     } rows[] = {
         {"", "unknown attention '', expected one of full, window:W, strided[:S], log, "
-             "random:K[:SEED], block:B, hybrid:W:S, linear[:elu|relu|exp][:raw], "
+             "random:K[:SEED], block:B, hybrid:W:S, sink:K:W, linear[:elu|relu|exp][:raw], "
              "lowrank:R[:SEED]"},
         {"Full", "unknown attention 'Full', expected one of full"},
         {"windo:3", "unknown attention 'windo:3', expected one of full"},
@@ -342,7 +343,7 @@ START_TEST(numbers_out_of_range_are_refused)
     expect_refused(&attention, false, "the factor on scores");
     attention = make("full");
     attention.kind = ATTN_N_ATTENTION_KIND;
-    expect_refused(&attention, false, "there is no attention of kind 9");
+    expect_refused(&attention, false, "there is no attention of kind 10");
     attention = make("full");
     attention.mask = ATTN_MASK_MATRIX;
     expect_refused(&attention, false, "the mask is a matrix, but no matrix is given");

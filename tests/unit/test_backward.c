@@ -25,6 +25,7 @@ struct question {
     int32_t target, foil;
     const int32_t *ids; /* [n], or NULL */
     size_t n, n_vocab;
+    float weight; /* of that difference; 0: 1 */
 };
 
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
@@ -33,8 +34,8 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     double largest = -(double)INFINITY, sum = 0;
 
     if (!question->ids) {
-        d[question->target] += 1;
-        d[question->foil] -= 1;
+        d[question->target] += question->weight != 0 ? question->weight : 1;
+        d[question->foil] -= question->weight != 0 ? question->weight : 1;
         return;
     }
     for (size_t i = 0; i < question->n_vocab; i++)
@@ -54,7 +55,9 @@ struct pass {
     size_t n;
     struct question question;
     enum attn_backward_rule rule;
-    attn_site_set sites; /* 0: all gradients */
+    attn_site_set sites;    /* 0: all gradients */
+    bool is_at_first;       /* the answer comes after the first position */
+    const char *refused_in; /* the way back is, as too large there; NULL: it is not */
     int n_thread;
     enum attn_isa isa;
     enum attn_gemm gemm;
@@ -126,7 +129,8 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
 {
     const int n_layer = (int)attn_model_config(pass->model)->n_layer;
     const bool is_of_all = pass->question.ids;
-    const struct attn_backward_goal goal = {.first = is_of_all ? 0 : pass->n - 1,
+    const struct attn_backward_goal goal = {.first =
+                                                is_of_all || pass->is_at_first ? 0 : pass->n - 1,
                                             .n = is_of_all ? pass->n - 1 : 1,
                                             .reads_logits = is_of_all,
                                             .differentiate = differentiate,
@@ -156,7 +160,12 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
     resid[n_layer] = attn_capture_tensor(pass->resid, ATTN_SITE_RESID_POST, n_layer - 1);
     ck_assert_msg(attn_backward_create(pass->model, &options, &backward, &err) == ATTN_OK, "%s",
                   err.message);
-    ck_assert_msg(attn_backward_run(backward, resid, &goal, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_backward_run(backward, resid, &goal, &err) ==
+                      (pass->refused_in ? ATTN_FORMAT : ATTN_OK),
+                  "%s", err.message);
+    ck_assert_msg(!pass->refused_in || (strstr(err.message, "too large for float32") &&
+                                        strstr(err.message, pass->refused_in)),
+                  "%s", err.message);
     attn_backward_free(backward);
     attn_pool_free(pool);
 }
@@ -502,7 +511,7 @@ START_TEST(gradients_go_through_other_kinds_of_attention)
     make_up(&pass, N);
     for (size_t i = 0; i < (size_t)N * N; i++)
         cells[i] = i / N == i % N || i * 7 % 5 > 2;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         for (size_t layer = 0; layer < attn_model_config(pass.model)->n_layer; layer++) {
             struct attn_attention *a = &attention[layer];
 
@@ -510,6 +519,7 @@ START_TEST(gradients_go_through_other_kinds_of_attention)
             a->kind = kind == 0   ? ATTN_ATTENTION_WINDOW
                       : kind == 1 ? ATTN_ATTENTION_STRIDED
                       : kind == 2 ? ATTN_ATTENTION_RANDOM
+                      : kind == 4 ? ATTN_ATTENTION_SINK
                                   : ATTN_ATTENTION_FULL;
             a->window = 5, a->stride = 4, a->count = 6, a->seed = 3;
             if (kind == 3) {
@@ -647,9 +657,100 @@ START_TEST(masked_cells_have_no_gradient)
 }
 END_TEST
 
+/* Scores so large that each row has one 1 and else exact zeros: no score has a gradient, the pattern
+ * and the values have. */
+START_TEST(a_pattern_of_zeros_and_ones_has_scores_without_gradient)
+{
+    enum { N = 9 };
+    struct attn_attention attention[MOST_LAYERS];
+    struct pass pass = open_pass("models/fable");
+    const int n_layer = (int)attn_model_config(pass.model)->n_layer;
+    const size_t n = attn_model_config(pass.model)->n_head * N * N;
+    bool has_pattern = false;
+
+    for (int layer = 0; layer < n_layer; layer++) {
+        attention[layer] = attn_model_config(pass.model)->attention[layer];
+        attention[layer].factor = 1e9;
+    }
+    make_up(&pass, N);
+    pass.sites = ATTN_SITE_BIT(ATTN_SITE_QK_GRAD) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES_GRAD) |
+                 ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    run_with(&pass, attention);
+    for (int layer = 0; layer < n_layer; layer++) {
+        const float *qk = attn_capture_tensor(pass.gradients, ATTN_SITE_QK_GRAD, layer);
+        const float *scores =
+            attn_capture_tensor(pass.gradients, ATTN_SITE_ATTN_SCORES_GRAD, layer);
+        const float *d = attn_capture_tensor(pass.gradients, ATTN_SITE_PATTERN_GRAD, layer);
+        const float *pattern = attn_capture_tensor(pass.gradients, ATTN_SITE_PATTERN, layer);
+
+        for (size_t i = 0; i < n; i++) {
+            ck_assert(pattern[i] == 0 || pattern[i] == 1);
+            ck_assert(scores[i] == 0 && qk[i] == 0 && isfinite(d[i]));
+            has_pattern = has_pattern || d[i] != 0;
+        }
+    }
+    ck_assert(has_pattern);
+    release(&pass);
+    attn_model_free(pass.model);
+}
+END_TEST
+
+/* Of an answer after the first position, all later ones have none, and it has that of a lone
+ * token. */
+START_TEST(a_target_at_the_first_position_has_gradients_there_alone)
+{
+    struct pass pass = open_pass("models/fable"), lone = open_pass("models/fable");
+    const size_t d = attn_model_config(pass.model)->d_model;
+    const float *gradient, *expected;
+
+    make_up(&pass, 7), make_up(&lone, 1);
+    pass.is_at_first = true;
+    run(&pass), run(&lone);
+    gradient = attn_capture_tensor(pass.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    expected = attn_capture_tensor(lone.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    ck_assert_mem_eq(gradient, expected, d * sizeof *expected);
+    for (size_t i = 0; i < d; i++)
+        ck_assert(isfinite(gradient[i]) && gradient[i] != 0);
+    for (size_t i = d; i < 7 * d; i++)
+        ck_assert(gradient[i] == 0);
+    release(&pass), release(&lone);
+    attn_model_free(pass.model), attn_model_free(lone.model);
+}
+END_TEST
+
+/* What does not fit into float32 is refused: of the stream after the last layer, and in a layer
+ * below steep scores, whatever is watched. */
+START_TEST(gradients_that_overflow_are_refused)
+{
+    static const attn_site_set sites[] = {0, ATTN_SITE_BIT(ATTN_SITE_QK_GRAD),
+                                          ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)};
+    struct attn_attention attention[MOST_LAYERS];
+    struct pass pass = open_pass("models/fable");
+
+    for (size_t layer = 0; layer < attn_model_config(pass.model)->n_layer; layer++)
+        attention[layer] = attn_model_config(pass.model)->attention[layer];
+    make_up(&pass, 9);
+    pass.refused_in = "outside of its layers";
+    pass.question.weight = 3e38F;
+    run_with(&pass, attention);
+    pass.refused_in = "in layer 2";
+    pass.question.weight = 5e36F;
+    attention[3].factor = 400;
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        pass.sites = sites[i];
+        run_with(&pass, attention);
+    }
+    release(&pass);
+    attn_model_free(pass.model);
+}
+END_TEST
+
 ATTN_SUITE("backward", every_gradient_of_every_family_is_that_of_float64,
            relevance_by_rules_is_that_of_float64, estimates_by_relp_are_those_of_float64,
            gradients_are_the_differences_of_the_forward_pass,
            gradients_go_through_other_kinds_of_attention,
            gradients_are_the_same_bits_however_they_are_computed,
-           a_lone_token_has_scores_without_gradient, masked_cells_have_no_gradient)
+           a_lone_token_has_scores_without_gradient, masked_cells_have_no_gradient,
+           a_pattern_of_zeros_and_ones_has_scores_without_gradient,
+           a_target_at_the_first_position_has_gradients_there_alone,
+           gradients_that_overflow_are_refused)

@@ -72,7 +72,8 @@ START_TEST(measures_every_part_that_is_asked_for)
     struct attn_error err = {0};
 
     ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_str_eq(seen.parts, "limit;product;pack;softmax;attention;prefill;decode;batch;load;");
+    ck_assert_str_eq(seen.parts,
+                     "limit;product;pack;softmax;attention;prefill;gradients;decode;batch;load;");
     seen = (struct seen){.parts = ""};
     ck_assert(run("decode,softmax", &seen, &err) == ATTN_OK);
     ck_assert_str_eq(seen.parts, "softmax;decode;");
@@ -133,9 +134,10 @@ START_TEST(an_unknown_part_is_refused)
     struct attn_error err = {0};
 
     ck_assert(run("decode,encode", &seen, &err) == ATTN_INVALID);
-    ck_assert_str_eq(err.message,
-                     "unknown part 'encode', expected some of "
-                     "limit,product,pack,softmax,attention,prefill,decode,batch,load,write");
+    ck_assert_str_eq(
+        err.message,
+        "unknown part 'encode', expected some of "
+        "limit,product,pack,softmax,attention,prefill,gradients,decode,batch,load,write");
     ck_assert_uint_eq(seen.n_row, 0);
 }
 END_TEST

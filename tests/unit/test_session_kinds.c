@@ -67,9 +67,9 @@ static void run(struct trial *trial, struct attn_recording *recording, size_t n,
                   "%s", err.message);
 }
 
-static const char *const causal_kinds[] = {"full",       "window:7",   "strided:5",
-                                           "log",        "random:6:2", "block:16",
-                                           "hybrid:3:8", "linear",     "linear:relu"};
+static const char *const causal_kinds[] = {"full",       "window:7",   "strided:5",  "log",
+                                           "random:6:2", "block:16",   "hybrid:3:8", "sink:2:5",
+                                           "linear",     "linear:relu"};
 
 static void check_feeds(const char *directory, const char *kind)
 {

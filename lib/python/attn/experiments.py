@@ -387,8 +387,9 @@ def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
     fill_answer(args.answer, question.keep, **answer)
     quantity = {"saliency": "length of the gradient of @", "relevance": "relevance for @"}.get(name, "share of @")
+    figure = c.ATTN_FIGURE_BARS if question.study else c.ATTN_FIGURE_TOKENS
     return question.answer("attn_attribute_tokens", args, rows="position", columns="position", texts="token",
-                           values="attribution", figure=c.ATTN_FIGURE_TOKENS, answer=drawn_answer, quantity=quantity,
+                           values="attribution", figure=figure, answer=drawn_answer, quantity=quantity,
                            asked="of each word" if merge_words else "of each token")
 
 
@@ -401,17 +402,19 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     by_token    each head by the key that it read from; limit: so many rows, default 20
     items       many items instead of a text, as of ablate
     method      instead of that, by gradients of `metric`: of the tokens "saliency", "grad_x_input", "ig" or "ig:N",
-                "attnlrp", "relevance"; of the cells of patterns "attn_x_grad", with `limit`
+                "attnlrp", "relevance"; of the cells of patterns "attn_x_grad", with `limit`. Items: as many tokens each
     baseline    of ig: "mean" or "zero"; or `baseline_text`, a text or ids of as many tokens
     merge_words of tokens: a row a word
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
-        if by_token or texts is not None or question.study:
-            raise TypeError("by_token, texts and items need method='dla'")
+        if by_token or texts is not None:
+            raise TypeError("by_token and texts need method='dla'")
         asked = {"target": target, "foil": foil, "at": at, "metric": metric}
         drawn = target, foil, metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
         if method == "attn_x_grad":
+            if question.study:
+                raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
             return _attribute_cells(question, asked, drawn, limit)
         return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
     _texts(question, args, texts)

@@ -25,6 +25,21 @@ class Transformers:
 
         return run
 
+    def gradients(self, n):
+        """Forward and backward: of the difference of two logits, by embeddings and patterns."""
+        ids = self.torch.tensor([worker.token_ids(n, self.model.config.vocab_size)])
+        self.model.requires_grad_(False)
+        embed = self.model.get_input_embeddings()
+
+        def run():
+            rows = embed(ids).requires_grad_()
+            out = self.model(inputs_embeds=rows, output_attentions=True, use_cache=False,
+                             logits_to_keep=1)
+            answer = out.logits[0, -1, 0] - out.logits[0, -1, 1]
+            return self.torch.autograd.grad(answer, [rows, *out.attentions])
+
+        return run
+
     def batch(self, texts, size):
         """TEXTS, lists of ids, SIZE at a time in their order, padded to the longest of them."""
         batches = []

@@ -4,7 +4,7 @@
     PEER.py MODEL THREADS COMPUTE installed|tuned once N [FOLDER]
 
 A peer is a class with `name`, a string with versions, and with methods that return what is to be
-timed: prefill(n), decode(n) after n tokens, batch(texts, size) of lists of ids, save(format, heads,
+timed: prefill(n), gradients(n), decode(n) after n tokens, batch(texts, size) of lists of ids, save(format, heads,
 tokens); or that and a number, where it is one of so many equal parts of the work. prepare(), if it has that, comes before each
 run. serve answers a line of JSON, ["prefill", 128], with the median seconds of several runs, or
 null where the peer has no such work. once feeds N tokens a single time and saves each layer's

@@ -1,0 +1,180 @@
+/* bench_gradients.c - a prompt and the way back through it: the gradients of all tensors. */
+#include "bench/bench_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "model/backward.h"
+#include "model/cost.h"
+#include "model/model_internal.h"
+#include "model/session.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A session that is fed again and again, and what goes back through it. */
+struct passes {
+    struct attn_bench *bench;
+    size_t n;
+    int32_t *ids;        /* [n] owns all of these */
+    float *rows;         /* [n_layer + 1, n, D] the residual stream */
+    const float **resid; /* [n_layer + 1] each in rows */
+    struct attn_selection *stream, *wanted;
+    struct attn_session *session;
+    struct attn_backward *backward;
+    struct attn_trace feed_trace, trace;
+};
+
+/* An attn_trace_fn, of the feed. */
+static enum attn_status keep_stream(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    const struct passes *passes = user;
+    const struct attn_config *config = passes->bench->config;
+    const size_t layer = (size_t)event->layer, d = config->d_model;
+    const bool is_after = event->site == ATTN_SITE_RESID_POST;
+
+    (void)err;
+    if (!is_after || layer + 1 == config->n_layer)
+        memcpy(passes->rows + ((layer + is_after) * passes->n + event->row0) * d, event->data,
+               event->n_row * d * sizeof *passes->rows);
+    return ATTN_OK;
+}
+
+/* An attn_trace_fn, of the way back. */
+static enum attn_status take(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+/* The difference of two logits. */
+static void differentiate(const void *context, size_t row, const float *logits, float *d)
+{
+    (void)context, (void)row, (void)logits;
+    d[0] += 1;
+    d[1] -= 1;
+}
+
+static enum attn_status go_both_ways(void *context, struct attn_error *err)
+{
+    struct passes *passes = context;
+    const struct attn_backward_goal goal = {
+        .first = passes->n - 1, .n = 1, .differentiate = differentiate};
+
+    attn_session_reset(passes->session);
+    ATTN_TRY(attn_session_feed(passes->session, passes->ids, passes->n, err));
+    return attn_backward_run(passes->backward, passes->resid, &goal, err);
+}
+
+static void close_passes(struct passes *passes)
+{
+    attn_backward_free(passes->backward);
+    attn_session_free(passes->session);
+    attn_selection_free(passes->stream);
+    attn_selection_free(passes->wanted);
+    attn_free(passes->ids);
+    attn_free(passes->rows);
+    attn_free(passes->resid);
+}
+
+static enum attn_status open_session(struct passes *passes, struct attn_dims *dims,
+                                     struct attn_error *err)
+{
+    const struct attn_bench *bench = passes->bench;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    ATTN_TRY(attn_selection_create(dims, &passes->stream, err));
+    ATTN_TRY(attn_selection_set_sites(
+        passes->stream, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
+        err));
+    passes->feed_trace = (struct attn_trace){passes->stream, keep_stream, passes};
+    options.n_max = passes->n;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.trace = &passes->feed_trace;
+    options.pool = bench->options->pool;
+    options.gemm = bench->options->gemm;
+    options.isa = bench->options->isa;
+    options.cancel = bench->options->cancel;
+    return attn_session_create(bench->options->model, &options, &passes->session, err);
+}
+
+static enum attn_status open_backward(struct passes *passes, struct attn_dims *dims,
+                                      struct attn_error *err)
+{
+    const struct attn_bench *bench = passes->bench;
+    const struct attn_backward_options options = {.n = passes->n,
+                                                  .n_goal = 1,
+                                                  .trace = &passes->trace,
+                                                  .attention = bench->config->attention,
+                                                  .pool = bench->options->pool,
+                                                  .cancel = bench->options->cancel,
+                                                  .gemm = bench->options->gemm,
+                                                  .isa = bench->options->isa};
+    const attn_site_set gradients = attn_sites_gradients_of(dims->sites);
+
+    dims->sites |= gradients;
+    ATTN_TRY(attn_selection_create(dims, &passes->wanted, err));
+    ATTN_TRY(attn_selection_set_sites(passes->wanted, gradients, err));
+    passes->trace = (struct attn_trace){passes->wanted, take, NULL};
+    return attn_backward_create(bench->options->model, &options, &passes->backward, err);
+}
+
+static enum attn_status open_passes(struct passes *passes, struct attn_error *err)
+{
+    const struct attn_config *config = passes->bench->config;
+    const size_t n_stream = config->n_layer + 1, n_row = passes->n * config->d_model;
+    struct attn_dims dims = attn_config_dims(config, passes->n);
+
+    passes->ids = attn_alloc(passes->n, sizeof *passes->ids, err);
+    passes->rows = attn_alloc(n_stream, n_row * sizeof *passes->rows, err);
+    passes->resid = attn_alloc(n_stream, sizeof *passes->resid, err);
+    if (!passes->ids || !passes->rows || !passes->resid)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < passes->n; i++)
+        passes->ids[i] = attn_bench_id(passes->bench, i);
+    for (size_t i = 0; i < n_stream; i++)
+        passes->resid[i] = passes->rows + i * n_row;
+    ATTN_TRY(open_session(passes, &dims, err));
+    return open_backward(passes, &dims, err);
+}
+
+/* Forwards, a layer again up to what its gradients read, and back: of two products of patterns five
+ * are made. */
+static double count(const struct attn_config *config, const struct attn_cost *cost)
+{
+    const double again = config->has_gated_mlp ? 2.0 / 3 : 1.0 / 2;
+
+    return 2 * (3 * (double)cost->projections + (2 + again) * (double)cost->mlp +
+                4.5 * (double)cost->matrices + 2 * (double)config->d_model);
+}
+
+enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_error *err)
+{
+    const struct attn_model *model = bench->options->model;
+    struct attn_error none = {0};
+
+    if (bench->config->n_vocab < 2 ||
+        attn_backward_check(model, bench->config->attention, &none) != ATTN_OK)
+        return ATTN_OK;
+    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
+        struct passes passes = {.bench = bench, .n = attn_bench_length(bench, i)};
+        struct attn_bench_part part = {.run = go_both_ways, .context = &passes};
+        struct attn_cost cost;
+        enum attn_status status = attn_cost_find(model, passes.n, 0, &cost, err);
+
+        snprintf(part.name, sizeof part.name, "%zu tokens, all tensors", passes.n);
+        if (status == ATTN_OK)
+            status = open_passes(&passes, err);
+        if (status == ATTN_OK) {
+            part.n_flop = count(bench->config, &cost);
+            part.n_byte = (double)cost.weights;
+            status = attn_bench_measure(bench, &part, err);
+        }
+        close_passes(&passes);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}
