@@ -642,7 +642,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     }
     for (size_t i = 0, next; i < scratch->n; i = next) {
         next = symbols[i].next;
-        if (scratch->model->spells_after &&
+        if (ranges && scratch->model->spells_after &&
             (size_t)symbols[i].id >= scratch->model->vocabulary->n) {
             ATTN_TRY(spell(walk, scratch->model, slice,
                            (struct part_range){ranges[i].begin, ranges[next - 1].end}, first, err));
