@@ -513,6 +513,27 @@ static size_t write_last(const struct attn_bpe_model *model, const char *part, s
     return size + model->n_suffix;
 }
 
+/* Adds the last part of the piece SLICE, from BEGIN on, whose key has the suffix. */
+static enum attn_status add_last(struct bpe_scratch *scratch, struct attn_slice slice, size_t begin,
+                                 struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scratch->model;
+    const size_t end = attn_slice_size(slice);
+    char key[4 + ATTN_BPE_SUFFIX_MAX];
+    struct unknown part = {.key = key, .begin = begin, .end = end};
+    int32_t id;
+
+    part.size = write_last(model, attn_slice_text(slice) + begin, end - begin, key);
+    id = find_token(model, key, part.size);
+    scratch->is_plain = false;
+    if (id < 0)
+        ATTN_TRY(add_unknown(scratch, slice, &part, err));
+    add_unk(scratch);
+    if (id >= 0)
+        add(scratch, id, begin, end);
+    return ATTN_OK;
+}
+
 /* Adds the parts of the piece SLICE: its bytes, or its characters. */
 static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slice slice,
                                    struct attn_error *err)
@@ -525,25 +546,13 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
         const unsigned char byte = (unsigned char)piece[i];
         struct unknown unknown = {.key = piece + i, .begin = i};
         uint32_t code_point;
-        char key[4 + ATTN_BPE_SUFFIX_MAX];
+        char key[4];
         int32_t id;
 
         length = model->is_by_byte ? 1 : attn_utf8_decode(piece + i, n - i, &code_point);
         length = length > 0 ? length : 1;
-        if (i + length == n && model->n_suffix > 0) { /* of another key, as is what it stands for */
-            unknown.key = key;
-            unknown.size = write_last(model, piece + i, length, key);
-            unknown.end = n;
-            id = find_token(model, key, unknown.size);
-            scratch->is_plain = false;
-            if (id < 0) {
-                ATTN_TRY(add_unknown(scratch, slice, &unknown, err));
-            } else {
-                add_unk(scratch);
-                add(scratch, id, i, n);
-            }
-            break;
-        }
+        if (i + length == n && model->n_suffix > 0)
+            return add_last(scratch, slice, i, err);
         id = length == 1 ? model->byte_ids[byte] : find_token(model, piece + i, length);
         if (id >= 0) {
             add_unk(scratch);
@@ -634,7 +643,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *
     }
     for (size_t i = 0, next; i < scratch->n; i = next) {
         next = symbols[i].next;
-        if (scratch->model->spells_after &&
+        if (ranges && scratch->model->spells_after &&
             (size_t)symbols[i].id >= scratch->model->vocabulary->n) {
             ATTN_TRY(spell(walk, scratch->model, slice,
                            (struct part_range){ranges[i].begin, ranges[next - 1].end}, first, err));

@@ -233,7 +233,7 @@ static enum attn_status read_pieces(struct reading *reading, struct attn_buffer 
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
     struct attn_unigram_model *model = &reading->tokenizer->unigram;
     struct attn_json_token token;
-    double score;
+    double score = 0;
 
     for (;;) {
         ATTN_TRY(attn_json_next(&reading->reader, &token, err));

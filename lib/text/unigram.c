@@ -41,7 +41,7 @@ struct unigram_scratch {
 void attn_unigram_model_finish(struct attn_unigram_model *model)
 {
     const struct attn_vocabulary *vocabulary = model->vocabulary;
-    double least = INFINITY;
+    double least = (double)INFINITY;
 
     for (size_t i = 0; i < model->n; i++) {
         least = model->scores[i] < least ? model->scores[i] : least;
@@ -91,7 +91,7 @@ static double scale(uint64_t significand, int64_t exponent)
     if (value == 0)
         return 0;
     if (exponent > 308)
-        return INFINITY;
+        return (double)INFINITY;
     return exponent >= 0 ? value * power_of_ten((int)exponent)
                          : value / power_of_ten((int)-exponent);
 }

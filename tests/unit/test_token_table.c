@@ -45,6 +45,7 @@ START_TEST(a_token_is_a_row)
     attn_table_free(table);
 
     encoding.n_front = 1, encoding.n_back = 1; /* as if the tokenizer had added two of them */
+    encoding.texts[0] = encoding.texts[2] = ATTN_TEXT_NONE;
     ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
     expect(table, "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\", "
                   "\"added\": \"added\"}\n"
@@ -52,6 +53,15 @@ START_TEST(a_token_is_a_row)
                   "\"added\": null}\n"
                   "{\"position\": 2, \"id\": 5, \"begin\": 9, \"end\": 14, \"token\": \"short\", "
                   "\"added\": \"added\"}\n");
+    attn_table_free(table);
+
+    encoding.n = 2, encoding.n_back = 0, encoding.types[1] = 1; /* and the next one of a pair */
+    encoding.texts[1] = ATTN_TEXT_SECOND;
+    ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
+    expect(table, "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\", "
+                  "\"added\": \"added\", \"type\": 0, \"text\": null}\n"
+                  "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\", "
+                  "\"added\": null, \"type\": 1, \"text\": \"pair\"}\n");
     attn_table_free(table);
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);

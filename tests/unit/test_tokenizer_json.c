@@ -1013,6 +1013,7 @@ START_TEST(takes_the_first_of_equal_sums)
     tokenizer = open_written(&without);
     ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message, "the vocabulary has no token for 'b', and no unknown token");
+    attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
 }
 END_TEST
@@ -1040,6 +1041,7 @@ START_TEST(takes_the_longest_tokens_of_a_word)
     ck_assert_str_eq(err.message,
                      "the vocabulary has neither tokens for 'ab', found at byte 0, nor "
                      "its unknown token '[UNK]'");
+    attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
 }
 END_TEST
