@@ -109,7 +109,8 @@ static enum attn_status listen(struct attn_derivative *made,
     ATTN_TRY(attn_selection_set_sites(made->stream, sites, err));
     if (options->kept_bytes > 0 &&
         attn_kept_layers_size(config, run->text.n) <= options->kept_bytes) {
-        ATTN_TRY(attn_kept_layers_create(config, run->text.n, &made->kept, err));
+        ATTN_TRY(attn_kept_layers_create(config, run->text.n, attn_host_pool(run->host, 1e9),
+                                         &made->kept, err));
         sites |= attn_selection_sites(attn_kept_layers_trace(made->kept)->selection);
     }
     made->watched = options->watched;

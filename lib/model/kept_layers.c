@@ -2,13 +2,17 @@
 #include "model/kept_layers.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <string.h>
 
+enum { ROWS_PER_TASK = 64 };
+
 struct attn_kept_layers {
+    struct attn_pool *pool;
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
     size_t n, n_layer;
@@ -61,20 +65,39 @@ size_t attn_kept_layers_size(const struct attn_config *config, size_t n)
     return attn_size_mul(attn_size_mul(n_float * sizeof(float), n), dims.n_layer);
 }
 
+/* Rows on their way. Most of the time goes into pages that nobody has touched yet: all threads take
+ * part. */
+struct copying {
+    const struct attn_trace_event *event;
+    float *rows;
+    size_t width;
+};
+
+static void copy_rows(void *context, size_t task, int worker)
+{
+    const struct copying *copying = context;
+    const struct attn_trace_event *event = copying->event;
+
+    (void)worker;
+    for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
+        memcpy(copying->rows + (event->row0 + i) * copying->width, event->data + i * event->ld,
+               event->n_col * sizeof *copying->rows);
+}
+
 /* An attn_trace_fn. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
     struct attn_kept_layers *kept = user;
-    const size_t width = kept->width[event->site];
     float *rows = kept->rows + (size_t)event->layer * kept->n_layer_float +
                   kept->begin[event->site] * kept->n +
                   (event->head > 0 ? (size_t)event->head * event->n_col : 0);
 
+    struct copying copying = {event, rows, kept->width[event->site]};
+
     (void)err;
-    for (size_t i = 0; i < event->n_row; i++)
-        memcpy(rows + (event->row0 + i) * width, event->data + i * event->ld,
-               event->n_col * sizeof *rows);
+    attn_pool_run(kept->pool, (event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, copy_rows,
+                  &copying);
     return ATTN_OK;
 }
 
@@ -97,7 +120,8 @@ static enum attn_status build(struct attn_kept_layers *kept, const struct attn_c
 }
 
 enum attn_status attn_kept_layers_create(const struct attn_config *config, size_t n,
-                                         struct attn_kept_layers **kept, struct attn_error *err)
+                                         struct attn_pool *pool, struct attn_kept_layers **kept,
+                                         struct attn_error *err)
 {
     struct attn_kept_layers *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
@@ -105,6 +129,7 @@ enum attn_status attn_kept_layers_create(const struct attn_config *config, size_
     if (!made)
         return ATTN_NO_MEMORY;
     made->n = n;
+    made->pool = pool;
     status = build(made, config, err);
     if (status == ATTN_OK)
         *kept = made;

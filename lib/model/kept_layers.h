@@ -3,7 +3,7 @@
  * computed again (backward.h). The same bits, for more memory. For the library alone.
  *
  *     if (attn_kept_layers_size(config, n) <= limit)
- *         attn_kept_layers_create(config, n, &kept, &err);
+ *         attn_kept_layers_create(config, n, pool, &kept, &err);
  *     options.trace = attn_kept_layers_trace(kept);     // of a session
  *     attn_session_feed(session, ids, n, &err);
  *     values = attn_kept_layers_of(kept, layer);
@@ -11,6 +11,7 @@
 #ifndef ATTN_MODEL_KEPT_LAYERS_H
 #define ATTN_MODEL_KEPT_LAYERS_H
 
+#include "base/pool.h"
 #include "model/config.h"
 #include "trace/trace.h"
 
@@ -28,9 +29,11 @@ struct attn_kept_layers;
 /* Bytes; SIZE_MAX where they are too many to count. */
 size_t attn_kept_layers_size(const struct attn_config *config, size_t n);
 
-/* Takes the memory. CONFIG is borrowed while it is created. */
+/* Takes the memory. CONFIG is borrowed while it is created, POOL (or NULL) for good: it copies rows
+ * between the steps of a feed, on whose thread events come. */
 enum attn_status attn_kept_layers_create(const struct attn_config *config, size_t n,
-                                         struct attn_kept_layers **kept, struct attn_error *err);
+                                         struct attn_pool *pool, struct attn_kept_layers **kept,
+                                         struct attn_error *err);
 
 /* Borrowed. The feed is of all positions; a later one takes the place of an earlier. */
 const struct attn_trace *attn_kept_layers_trace(const struct attn_kept_layers *kept);
