@@ -32,9 +32,10 @@
 #define ATTN_EXPERIMENT_TOKEN_ATTRIBUTION_H
 
 #include "base/table.h"
-#include "experiment/study.h"
 #include "run/answer.h"
 #include "run/run.h"
+
+struct attn_study_args; /* experiment/study.h */
 
 /* X(ID, number, name, whether attributions have a sum) */
 #define ATTN_TOKEN_METHOD_MAP(X)                                                                   \

@@ -292,18 +292,6 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
-ATTN_EACH_BY_NAME = 0
-ATTN_EACH_CSV = 1
-ATTN_EACH_JSON_LINES = 2
-ATTN_ITEMS_BY_NAME = 0
-ATTN_ITEMS_JSON_LINES = 1
-ATTN_ITEMS_CSV = 2
-ATTN_ITEMS_TSV = 3
-ATTN_ITEM_SINGLE = 0
-ATTN_ITEM_CLEAN_CORRUPTED = 1
-ATTN_ITEM_A_B = 2
-ATTN_ITEM_GOOD_BAD = 3
-ATTN_N_ITEM_PAIR = 4
 ATTN_TOKEN_METHOD_SALIENCY = 0
 ATTN_TOKEN_METHOD_GRAD_X_INPUT = 1
 ATTN_TOKEN_METHOD_IG = 2
@@ -369,6 +357,18 @@ ATTN_N_FIGURE = 9
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_ITEMS_BY_NAME = 0
+ATTN_ITEMS_JSON_LINES = 1
+ATTN_ITEMS_CSV = 2
+ATTN_ITEMS_TSV = 3
+ATTN_ITEM_SINGLE = 0
+ATTN_ITEM_CLEAN_CORRUPTED = 1
+ATTN_ITEM_A_B = 2
+ATTN_ITEM_GOOD_BAD = 3
+ATTN_N_ITEM_PAIR = 4
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -615,38 +615,6 @@ class attn_cell_attribution_args(Structure):
     pass
 
 
-class attn_each_result(Structure):
-    pass
-
-
-class attn_each_options(Structure):
-    pass
-
-
-class attn_items_options(Structure):
-    pass
-
-
-class attn_item_label(Structure):
-    pass
-
-
-class attn_item_place(Structure):
-    pass
-
-
-class attn_item(Structure):
-    pass
-
-
-class attn_study_sum(Structure):
-    pass
-
-
-class attn_study_args(Structure):
-    pass
-
-
 class attn_token_attribution_args(Structure):
     pass
 
@@ -755,6 +723,30 @@ class attn_live_args(Structure):
     pass
 
 
+class attn_items_options(Structure):
+    pass
+
+
+class attn_item_label(Structure):
+    pass
+
+
+class attn_item_place(Structure):
+    pass
+
+
+class attn_item(Structure):
+    pass
+
+
+class attn_each_result(Structure):
+    pass
+
+
+class attn_each_options(Structure):
+    pass
+
+
 class attn_records_item(Structure):
     pass
 
@@ -768,6 +760,14 @@ class attn_batch_options(Structure):
 
 
 class attn_batch_result(Structure):
+    pass
+
+
+class attn_study_sum(Structure):
+    pass
+
+
+class attn_study_args(Structure):
     pass
 
 
@@ -1423,99 +1423,6 @@ attn_cell_attribution_args._fields_ = [
     ("answer", attn_answer_args),
     ("n_most", c_size_t),
 ]
-attn_each_result._fields_ = [
-    ("n_item", c_uint64),
-    ("n_before", c_uint64),
-    ("is_complete", c_bool),
-    ("can_resume", c_bool),
-    ("is_abandoned", c_bool),
-]
-attn_each_options._fields_ = [
-    ("size", c_size_t),
-    ("path", c_char_p),
-    ("sink", c_void_p),
-    ("form", c_int),
-    ("is_resumed", c_bool),
-    ("is_synced", c_bool),
-    ("source", POINTER(attn_source)),
-    ("asked", c_char_p),
-    ("files", POINTER(c_char_p)),
-    ("n_file", c_size_t),
-    ("command", POINTER(c_char_p)),
-    ("n_command", c_size_t),
-    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
-    ("user", c_void_p),
-    ("result", POINTER(attn_each_result)),
-]
-attn_items_options._fields_ = [
-    ("size", c_size_t),
-    ("path", c_char_p),
-    ("data", c_char_p),
-    ("n_data", c_size_t),
-    ("form", c_int),
-    ("max_line", c_size_t),
-    ("shard", c_size_t),
-    ("n_shard", c_size_t),
-    ("cancel", POINTER(c_int)),
-]
-attn_item_label._fields_ = [
-    ("name", c_char_p),
-    ("value", attn_cell),
-    ("text", c_char_p),
-]
-attn_item_place._fields_ = [
-    ("name", c_char_p),
-    ("spec", c_char_p),
-]
-attn_item._fields_ = [
-    ("record", attn_record),
-    ("line", c_size_t),
-    ("pair", c_int),
-    ("other", attn_input),
-    ("target", c_char_p),
-    ("foil", c_char_p),
-    ("target_id", c_int32),
-    ("foil_id", c_int32),
-    ("has_target_id", c_bool),
-    ("has_foil_id", c_bool),
-    ("at", c_char_p),
-    ("from", c_char_p),
-    ("to", c_char_p),
-    ("queries", c_char_p),
-    ("next", POINTER(c_char_p)),
-    ("n_next", c_size_t),
-    ("places", POINTER(attn_item_place)),
-    ("n_place", c_size_t),
-    ("labels", POINTER(attn_item_label)),
-    ("n_label", c_size_t),
-    ("corrupted_source", attn_input),
-]
-attn_study_sum._fields_ = [
-    ("n_item", c_size_t),
-    ("n_failed", c_size_t),
-    ("n_group", c_size_t),
-    ("n_label", c_size_t),
-    ("n_pair", c_size_t),
-    ("metric", c_char_p),
-    ("row", c_char_p),
-    ("mean", c_double),
-    ("se", c_double),
-    ("right", c_double),
-]
-attn_study_args._fields_ = [
-    ("size", c_size_t),
-    ("items", c_void_p),
-    ("group_by", c_char_p),
-    ("paired", c_char_p),
-    ("n_bootstrap", c_size_t),
-    ("seed", c_uint64),
-    ("interval", c_double),
-    ("max_failed", c_int64),
-    ("lists_labels", c_bool),
-    ("sum", POINTER(attn_study_sum)),
-    ("each", POINTER(attn_each_options)),
-    ("sort", c_char_p),
-]
 attn_token_attribution_args._fields_ = [
     ("size", c_size_t),
     ("method", c_int),
@@ -1800,6 +1707,73 @@ attn_live_args._fields_ = [
     ("most", c_size_t),
     ("story", c_char_p),
 ]
+attn_items_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("data", c_char_p),
+    ("n_data", c_size_t),
+    ("form", c_int),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+    ("cancel", POINTER(c_int)),
+]
+attn_item_label._fields_ = [
+    ("name", c_char_p),
+    ("value", attn_cell),
+    ("text", c_char_p),
+]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_item._fields_ = [
+    ("record", attn_record),
+    ("line", c_size_t),
+    ("pair", c_int),
+    ("other", attn_input),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", c_int32),
+    ("foil_id", c_int32),
+    ("has_target_id", c_bool),
+    ("has_foil_id", c_bool),
+    ("at", c_char_p),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("queries", c_char_p),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("labels", POINTER(attn_item_label)),
+    ("n_label", c_size_t),
+    ("corrupted_source", attn_input),
+]
+attn_each_result._fields_ = [
+    ("n_item", c_uint64),
+    ("n_before", c_uint64),
+    ("is_complete", c_bool),
+    ("can_resume", c_bool),
+    ("is_abandoned", c_bool),
+]
+attn_each_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+    ("form", c_int),
+    ("is_resumed", c_bool),
+    ("is_synced", c_bool),
+    ("source", POINTER(attn_source)),
+    ("asked", c_char_p),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
+    ("command", POINTER(c_char_p)),
+    ("n_command", c_size_t),
+    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
+    ("user", c_void_p),
+    ("result", POINTER(attn_each_result)),
+]
 attn_records_item._fields_ = [
     ("format", c_char_p),
     ("path", c_char_p),
@@ -1851,6 +1825,32 @@ attn_batch_result._fields_ = [
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
     ("seconds", c_double),
+]
+attn_study_sum._fields_ = [
+    ("n_item", c_size_t),
+    ("n_failed", c_size_t),
+    ("n_group", c_size_t),
+    ("n_label", c_size_t),
+    ("n_pair", c_size_t),
+    ("metric", c_char_p),
+    ("row", c_char_p),
+    ("mean", c_double),
+    ("se", c_double),
+    ("right", c_double),
+]
+attn_study_args._fields_ = [
+    ("size", c_size_t),
+    ("items", c_void_p),
+    ("group_by", c_char_p),
+    ("paired", c_char_p),
+    ("n_bootstrap", c_size_t),
+    ("seed", c_uint64),
+    ("interval", c_double),
+    ("max_failed", c_int64),
+    ("lists_labels", c_bool),
+    ("sum", POINTER(attn_study_sum)),
+    ("each", POINTER(attn_each_options)),
+    ("sort", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -2202,22 +2202,6 @@ FUNCTIONS = {
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_cells": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_cell_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
-    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
-    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_sink_free": (None, [c_void_p]),
-    "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_items_free": (None, [c_void_p]),
-    "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
-    "attn_item_free": (None, [POINTER(attn_item)]),
-    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
-    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_items_name": (c_char_p, [c_void_p]),
-    "attn_items_share": (c_double, [c_void_p]),
-    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "attn_attribute_tokens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_token_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
@@ -2237,6 +2221,13 @@ FUNCTIONS = {
     "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_texts_free": (None, [c_void_p]),
     "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
+    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_sink_free": (None, [c_void_p]),
     "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_colormap_find": (c_void_p, [c_char_p]),
@@ -2253,6 +2244,15 @@ FUNCTIONS = {
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_close": (None, [c_void_p]),
+    "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_items_free": (None, [c_void_p]),
+    "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
+    "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
+    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_items_name": (c_char_p, [c_void_p]),
+    "attn_items_share": (c_double, [c_void_p]),
+    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
