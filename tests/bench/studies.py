@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """studies.py - ablate --items beside transformers and TransformerLens doing the same by hooks.
 
-    python tests/bench/studies.py build/release/attn-cli build/release/bench/gpt2-random-attn
+    python tests/bench/studies.py build/release/attn-cli build/release/bench/gpt2-random [N [ROUNDS]]
 
-The work: zeros instead of the z of each head, in turn, for each of 20 items of 14 to 26 tokens, and
-how that changes logit(target) - logit(foil) after the last token. Everybody gets one thread and is
-asked in turn; what is counted is the time of the processor for an item, without opening the model.
-The ratio of a round is that of a peer divided by ours, and the median over the rounds is shown.
-The peers' changes must be ours to 1e-3.
+The work: zeros instead of the z of each head, in turn, for each of N items (20) of 14 to 26 tokens,
+and how that changes logit(target) - logit(foil) after the last token. Everybody gets one thread and
+is asked in turn; what is counted is the time of the processor for an item, without opening the
+model. The ratio of a round is that of a peer divided by ours, and the median over the rounds (3) is
+shown. The peers' changes must be ours to 1e-3.
 """
 import csv
 import json
@@ -42,20 +42,20 @@ class Ours:
                         "--foil-id", str(FOIL), "--csv", os.path.join(folder, "table.csv"),
                         "--each", os.path.join(folder, "each.csv"), "--items"]
         self.files = []
-        for name, some in (("all.jsonl", items), ("one.jsonl", items[:1])):
+        for name, records in (("none.jsonl", [{}]), ("all.jsonl", [{"ids": i} for i in items])):
             self.files.append(os.path.join(folder, name))
             with open(self.files[-1], "w", encoding="ascii") as file:
-                file.writelines(json.dumps({"ids": ids}) + "\n" for ids in some)
+                file.writelines(json.dumps(record) + "\n" for record in records)
         self.folder, self.n = folder, len(items)
 
     def seconds(self):
-        """Of an item: of all of them, less those of the first with opening the model."""
+        """Of an item: of all of them, less those of a file whose one item has no text."""
         times = []
-        for path in reversed(self.files):
+        for path in self.files:
             begun = children_seconds()
-            subprocess.run([*self.command, path], check=True)
+            subprocess.run([*self.command, path], check=path == self.files[-1])
             times.append(children_seconds() - begun)
-        return (times[1] - times[0]) / (self.n - 1)
+        return (times[1] - times[0]) / self.n
 
     def changes(self):
         """[item][layer * head]"""
