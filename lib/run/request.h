@@ -7,9 +7,8 @@
  *     request.selection.sites = "pattern", request.selection.heads = "2.*";
  *     request.predict.top = 5;
  *
- * Everything is borrowed until the request is served. Sites, layers, heads and queries are texts as
- * in trace/selection.h, since the sizes of the run and the words of its text say what they mean: a
- * query may be a word, "it" (run/position.h). NULL is the default. Letters as in trace/site.h.
+ * Everything is borrowed until it is served. Sites, layers, heads and queries are texts as in
+ * trace/selection.h; a query may be a word (run/position.h). NULL is the default. Letters: site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
@@ -51,19 +50,19 @@ enum attn_attention_part {
 
 /* What becomes other than the model has it, in every layer. */
 struct attn_attention_change {
-    unsigned parts;                     /* which of `to` count: bits ATTN_PART_... */
-    struct attn_attention to;           /* its matrix and keep are not used: see below */
-    const struct attn_mask_array *mask; /* [T, S], [H, T, S], or of arrays also [B, H, T, S]; for
-                                           ATTN_MASK_MATRIX. Of a model it is for the layers that
-                                           attend to the text, or where there are none, for all */
+    unsigned parts;           /* which of `to` count: bits ATTN_PART_... */
+    struct attn_attention to; /* its matrix and keep are not used: see below */
+    /* [T, S], [H, T, S], or of arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. Of a model it is for
+     * the layers that attend to the text, or where there are none, for all. */
+    const struct attn_mask_array *mask;
     const struct attn_mask_array *keep; /* of arrays: which weights dropout leaves, or NULL */
     const void *later[4];
 };
 
 /* Next tokens that are scored. */
 struct attn_request_predict {
-    size_t top;              /* the so many most probable next tokens, after the last position or,
-                                where the request has queries, after each of these; 0: none */
+    size_t top; /* the so many most probable next tokens, after the last position or, where the
+                   request has queries, after each of these; of encoders at masks; 0: none */
     const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
     size_t n_next;
     const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
@@ -72,8 +71,7 @@ struct attn_request_predict {
 
 /* The attention that is computed. */
 struct attn_request_attention {
-    const struct attn_attention *layers;        /* [n_layer], of arrays [1]; NULL: the model's own,
-                                                   of arrays full attention without a mask */
+    const struct attn_attention *layers; /* [n_layer], of arrays [1]; NULL: the model's, or full */
     const struct attn_attention_change *change; /* applied to each of them; NULL: nothing */
     const void *later[4];
 };
