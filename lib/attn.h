@@ -35,6 +35,7 @@
 #include "run/host.h"
 #include "run/intervention.h"
 #include "run/answer.h"
+#include "run/attention_change.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/record.h"
@@ -55,6 +56,7 @@
 #include "kernels/isa.h"
 
 /* Step by step: tokens, models and sessions. */
+#include "text/encoding.h"
 #include "text/tokenizer.h"
 #include "model/config.h"
 #include "model/model.h"

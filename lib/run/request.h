@@ -13,9 +13,9 @@
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
 
-#include "attention/attention.h"
 #include "output/output.h"
 #include "run/answer.h"
+#include "run/attention_change.h"
 #include "run/intervention.h"
 #include "text/tokenizer.h"
 #include "trace/edit.h"
@@ -33,30 +33,6 @@ struct attn_input {
     const int32_t *types; /* [n_type] of the tokens, one for each of `ids`; NULL: 0 */
     size_t n_type;
     const void *later[2]; /* here and below NULL: room for later fields */
-};
-
-/* Parts of an attention. */
-enum attn_attention_part {
-    ATTN_PART_KIND = 1 << 0, /* with its parameters */
-    ATTN_PART_MASK = 1 << 1,
-    ATTN_PART_MASKING = 1 << 2,
-    ATTN_PART_SCALE = 1 << 3, /* is_scaled */
-    ATTN_PART_EPS = 1 << 4,
-    ATTN_PART_SIMILARITY = 1 << 5,
-    ATTN_PART_ALGORITHM = 1 << 6,
-    ATTN_PART_DROPOUT = 1 << 7,
-    ATTN_PART_DROPOUT_SEED = 1 << 8,
-};
-
-/* What becomes other than the model has it, in every layer. */
-struct attn_attention_change {
-    unsigned parts;           /* which of `to` count: bits ATTN_PART_... */
-    struct attn_attention to; /* its matrix and keep are not used: see below */
-    /* [T, S], [H, T, S], or of arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. Of a model it is for
-     * the layers that attend to the text, or where there are none, for all. */
-    const struct attn_mask_array *mask;
-    const struct attn_mask_array *keep; /* of arrays: which weights dropout leaves, or NULL */
-    const void *later[4];
 };
 
 /* Next tokens that are scored. */

@@ -160,11 +160,6 @@ ATTN_ROPE_LLAMA3 = 2
 ATTN_ROPE_YARN = 3
 ATTN_ROPE_DYNAMIC = 4
 ATTN_CONFIG_N_END = 8
-ATTN_TOKENIZER_WORD = 0
-ATTN_TOKENIZER_CHARACTER = 1
-ATTN_TOKENIZER_BPE = 2
-ATTN_TOKENIZER_WORDPIECE = 3
-ATTN_TOKENIZER_UNIGRAM = 4
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
 ATTN_SPECIAL_TOKENS_ON = 0
@@ -177,6 +172,11 @@ ATTN_INVALID_TEXT_BYTES = 2
 ATTN_TEXT_NONE = 0
 ATTN_TEXT_FIRST = 1
 ATTN_TEXT_SECOND = 2
+ATTN_TOKENIZER_WORD = 0
+ATTN_TOKENIZER_CHARACTER = 1
+ATTN_TOKENIZER_BPE = 2
+ATTN_TOKENIZER_WORDPIECE = 3
+ATTN_TOKENIZER_UNIGRAM = 4
 ATTN_DTYPE_BOOL = 0
 ATTN_DTYPE_F4 = 1
 ATTN_DTYPE_F6_E2M3 = 2
@@ -233,11 +233,6 @@ ATTN_ANSWER_PROB = 4
 ATTN_ANSWER_KL = 5
 ATTN_ANSWER_CE = 6
 ATTN_N_ANSWER_METRIC = 7
-ATTN_EDIT_ZERO = 0
-ATTN_EDIT_SCALE = 1
-ATTN_EDIT_REPLACE = 2
-ATTN_EDIT_ADD = 3
-ATTN_EDIT_MASK = 4
 ATTN_PART_KIND = 1
 ATTN_PART_MASK = 2
 ATTN_PART_MASKING = 4
@@ -247,6 +242,11 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
+ATTN_EDIT_ZERO = 0
+ATTN_EDIT_SCALE = 1
+ATTN_EDIT_REPLACE = 2
+ATTN_EDIT_ADD = 3
+ATTN_EDIT_MASK = 4
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -483,6 +483,10 @@ class attn_answer_args(Structure):
     pass
 
 
+class attn_attention_change(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -528,10 +532,6 @@ class attn_edit_target(Structure):
 
 
 class attn_input(Structure):
-    pass
-
-
-class attn_attention_change(Structure):
     pass
 
 
@@ -1087,6 +1087,13 @@ attn_answer_args._fields_ = [
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
 ]
+attn_attention_change._fields_ = [
+    ("parts", c_uint),
+    ("to", attn_attention),
+    ("mask", POINTER(attn_mask_array)),
+    ("keep", POINTER(attn_mask_array)),
+    ("later", c_void_p * 4),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1197,13 +1204,6 @@ attn_input._fields_ = [
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
     ("later", c_void_p * 2),
-]
-attn_attention_change._fields_ = [
-    ("parts", c_uint),
-    ("to", attn_attention),
-    ("mask", POINTER(attn_mask_array)),
-    ("keep", POINTER(attn_mask_array)),
-    ("later", c_void_p * 4),
 ]
 attn_request_predict._fields_ = [
     ("top", c_size_t),
@@ -2127,11 +2127,11 @@ FUNCTIONS = {
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_free": (None, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
-    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
     "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),

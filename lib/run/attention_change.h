@@ -1,0 +1,37 @@
+/*
+ * attention_change.h - what becomes other in the attention of a model: a part of a request
+ * (run/request.h).
+ *
+ *     struct attn_attention_change change = {.parts = ATTN_PART_KIND};
+ *     change.to.kind = ATTN_ATTENTION_WINDOW, change.to.window = 64;
+ */
+#ifndef ATTN_RUN_ATTENTION_CHANGE_H
+#define ATTN_RUN_ATTENTION_CHANGE_H
+
+#include "attention/attention.h"
+
+/* Parts of an attention. */
+enum attn_attention_part {
+    ATTN_PART_KIND = 1 << 0, /* with its parameters */
+    ATTN_PART_MASK = 1 << 1,
+    ATTN_PART_MASKING = 1 << 2,
+    ATTN_PART_SCALE = 1 << 3, /* is_scaled */
+    ATTN_PART_EPS = 1 << 4,
+    ATTN_PART_SIMILARITY = 1 << 5,
+    ATTN_PART_ALGORITHM = 1 << 6,
+    ATTN_PART_DROPOUT = 1 << 7,
+    ATTN_PART_DROPOUT_SEED = 1 << 8,
+};
+
+/* What becomes other than the model has it, in every layer. */
+struct attn_attention_change {
+    unsigned parts;           /* which of `to` count: bits ATTN_PART_... */
+    struct attn_attention to; /* its matrix and keep are not used: see below */
+    /* [T, S], [H, T, S], or of arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. Of a model it is for
+     * the layers that attend to the text, or where there are none, for all. */
+    const struct attn_mask_array *mask;
+    const struct attn_mask_array *keep; /* of arrays: which weights dropout leaves, or NULL */
+    const void *later[4];
+};
+
+#endif
