@@ -37,24 +37,16 @@ enum attn_tokenizer_kind {
     ATTN_TOKENIZER_UNIGRAM = 4    /* T5's, XLM-R's, ALBERT's */
 };
 
-/* Special tokens (<|endoftext|>) written in the text. */
-enum attn_special {
-    ATTN_SPECIAL_PARSE = 0 /* recognized, as Hugging Face does */,
-    ATTN_SPECIAL_TEXT = 1 /* plain text */
-};
+/* Special tokens (<|endoftext|>) written in the text: recognized, as Hugging Face does; or text. */
+enum attn_special { ATTN_SPECIAL_PARSE = 0, ATTN_SPECIAL_TEXT = 1 };
 
 /* Special tokens that the tokenizer adds to a text by itself, like the BOS of Llama: what the
- * post-processor of tokenizer.json says. */
-enum attn_special_tokens {
-    ATTN_SPECIAL_TOKENS_ON = 0, /* added, as Hugging Face does */
-    ATTN_SPECIAL_TOKENS_OFF = 1 /* the tokens of the text alone */
-};
+ * post-processor of tokenizer.json says. Added, as Hugging Face does; or not. */
+enum attn_special_tokens { ATTN_SPECIAL_TOKENS_ON = 0, ATTN_SPECIAL_TOKENS_OFF = 1 };
 
-/* Where the text stands. */
-enum attn_text_place {
-    ATTN_TEXT_BEGINS = 0,   /* by itself */
-    ATTN_TEXT_CONTINUES = 1 /* after another text: no space or U+2581 is put in front of it */
-};
+/* Where the text stands: by itself, or after another text. Then no space or U+2581 is put in front
+ * of its first word. */
+enum attn_text_place { ATTN_TEXT_BEGINS = 0, ATTN_TEXT_CONTINUES = 1 };
 
 /* Bytes that are not UTF-8. */
 enum attn_invalid_text {
@@ -70,20 +62,15 @@ struct attn_encode_options {
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
     enum attn_text_place place;              /* whether it goes on with another text */
     const volatile sig_atomic_t *cancel;     /* borrowed; not 0: ATTN_CANCELED; NULL: never */
-    const char *pair; /* borrowed; [n_pair] a second text, put after the first in the way that the
-                         tokenizer says: [CLS] text [SEP] pair [SEP]; NULL: there is none */
+    const char *pair; /* borrowed; [n_pair] a second text: [CLS] text [SEP] pair [SEP]; or NULL */
     size_t n_pair;
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
     ((struct attn_encode_options){.size = sizeof(struct attn_encode_options)})
 
-/* Whose token it is. */
-enum attn_text_part {
-    ATTN_TEXT_NONE = 0,   /* the tokenizer added it */
-    ATTN_TEXT_FIRST = 1,  /* of the text */
-    ATTN_TEXT_SECOND = 2, /* of the pair */
-};
+/* Whose token it is: one that was added, of the text, of the pair. */
+enum attn_text_part { ATTN_TEXT_NONE = 0, ATTN_TEXT_FIRST = 1, ATTN_TEXT_SECOND = 2 };
 
 /* The tokens of a text, or of two. Initialize with = {0}; may be reused; owns its arrays. */
 struct attn_encoding {
@@ -100,14 +87,13 @@ struct attn_encoding {
 };
 
 /*
- * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json;
- * merges.txt, which makes it byte-level BPE; config.json's "tokenizer": {"type":
- * "word"|"char"|"bpe", "drop": ",", "unk": null}; for BPE also added_tokens.json,
- * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json; or vocab.txt, a token
- * per line, with these two files of special tokens and BERT's settings in tokenizer_config.json.
- * ATTN_FORMAT for duplicates, bad merges, ids of added tokens that the library would not give, and,
- * of vocab.json, gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED
- * names a part of tokenizer.json that is not known.
+ * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
+ * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
+ * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
+ * special_tokens_map.json and tokenizer_config.json. ATTN_FORMAT for duplicates, bad merges, ids of
+ * added tokens that the library would not give, and, of vocab.json, gaps and merges that do not
+ * make three or more of the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not
+ * known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
