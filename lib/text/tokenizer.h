@@ -34,14 +34,13 @@ enum attn_tokenizer_kind {
 };
 
 /*
- * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json;
- * merges.txt, which makes it byte-level BPE; config.json's "tokenizer": {"type":
- * "word"|"char"|"bpe", "drop": ",", "unk": null}; for BPE also added_tokens.json,
- * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json; or vocab.txt, a token
- * per line, with these two files of special tokens and BERT's settings in tokenizer_config.json.
- * ATTN_FORMAT for duplicates, bad merges, ids of added tokens that the library would not give, and,
- * of vocab.json, gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED
- * names a part of tokenizer.json that is not known.
+ * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
+ * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
+ * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
+ * special_tokens_map.json and tokenizer_config.json. ATTN_FORMAT for duplicates, bad merges, ids of
+ * added tokens that the library would not give, and, of vocab.json, gaps and merges that do not
+ * make three or more of the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not
+ * known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,

@@ -412,6 +412,8 @@ START_TEST(refuses_texts_that_are_too_large)
         struct attn_ran ran;
 
         write_small_model();
+        if (strcmp(rows[i].part, "vocab.txt") == 0)
+            ck_assert_int_eq(remove("vocab.json"), 0); /* which would hide it */
         attn_folder_write(rows[i].part, "", 0);
         ck_assert_int_eq(truncate(rows[i].part, rows[i].bound + 1), 0);
         ran = run_small_model();
