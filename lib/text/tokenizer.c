@@ -491,15 +491,3 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
     encoding->capacity = need;
     return ATTN_OK;
 }
-
-void attn_encoding_release(struct attn_encoding *encoding)
-{
-    if (!encoding)
-        return;
-    attn_free(encoding->ids);
-    attn_free(encoding->begin);
-    attn_free(encoding->end);
-    attn_free(encoding->types);
-    attn_free(encoding->texts);
-    *encoding = (struct attn_encoding){0};
-}

@@ -25,10 +25,11 @@ static const struct {
     {"context", ATTN_SITE_Z},
 };
 
-static const char *const wrong[] = {"",   "nothing",   "Pattern", "pattern ",
-                                    " z", "pattern.z", "q*q*q",   "????????????????????",
-                                    "z?", "resid_*x",  "0",       "blocks.0.attn.hook_z",
-                                    "-",  "qkk"};
+static const char *const wrong[] = {
+    "",   "nothing",   "Pattern", "pattern ",
+    " z", "pattern.z", "q*q*q",   "????????????????????????????????",
+    "z?", "resid_*x",  "0",       "blocks.0.attn.hook_z",
+    "-",  "qkk"};
 enum { N_WRONG = sizeof wrong / sizeof *wrong };
 
 static const char *const defects[] = {"an item that names no site", "an empty list",
