@@ -170,7 +170,7 @@ static void add_strip(struct sheet *sheet, struct strip strip)
                                            .n_col = strip.n};
     uint16_t *colors;
 
-    if (strip.cell == 0)
+    if (strip.cell == 0 || !strip.vector)
         return;
     colors = attn_shapes_add_cells(sheet->shapes, &cells);
     for (size_t i = 0; colors && i < strip.n; i++) {

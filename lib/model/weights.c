@@ -129,6 +129,14 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
     enum { PART, BIAS, FOUND, OUTPUT };
+    const struct {
+        unsigned char kind;
+        bool is_so;
+    } rows[] = {
+#define PART_ROW(id, group, need, is_so) [ATTN_PART_##id] = {need, is_so},
+        ATTN_WEIGHT_PART_MAP(PART_ROW)
+#undef PART_ROW
+    };
     static const enum need needs[][2] = {[PART] = {NOT_NEEDED, NEEDED},
                                          [BIAS] = {REFUSED, NEEDED},
                                          [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
@@ -136,14 +144,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
 
     if (config->is_encoder && !has_head && part == ATTN_PART_OUTPUT_FOUND)
         return NOT_NEEDED; /* nothing is made of it without the head */
-    switch (part) {
-#define PART_NEED(id, group, need, is_so)                                                          \
-    case ATTN_PART_##id:                                                                           \
-        return needs[need][is_so];
-        ATTN_WEIGHT_PART_MAP(PART_NEED)
-#undef PART_NEED
-    }
-    return NOT_NEEDED;
+    return needs[rows[part].kind][rows[part].is_so];
 }
 
 static void write_shape(char *text, size_t size, const size_t *shape, size_t rank)

@@ -18,26 +18,27 @@
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define NORM(name, part, place, norm)                                                              \
-    VECTOR(name ".weight", "D", ATTN_PART_##part, place(norm.w)),                                  \
-        VECTOR(name ".bias", "D", ATTN_PART_##part##_BIAS, place(norm.b))
+#define NORM(name, part, norm)                                                                     \
+    VECTOR(name ".weight", "D", ATTN_PART_##part, (norm) + offsetof(struct attn_norm_weights, w)), \
+        VECTOR(name ".bias", "D", ATTN_PART_##part##_BIAS,                                         \
+               (norm) + offsetof(struct attn_norm_weights, b))
 
 static const struct attn_weight_rule rules[] = {
     {"embeddings.tok_embeddings.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR,
      MODEL(embed)},
-    NORM("embeddings.norm", EMBED_NORM, MODEL, ln_embed),
-    NORM("layers.#.attn_norm", NORM, BLOCK, ln1),
+    NORM("embeddings.norm", EMBED_NORM, MODEL(ln_embed)),
+    NORM("layers.#.attn_norm", NORM, BLOCK(ln1)),
     {"layers.#.attn.Wqkv.weight", "AD", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_ROWS, 0},
     {"layers.#.attn.Wqkv.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_VECTOR, 0},
     LINEAR("layers.#.attn.Wo", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
-    NORM("layers.#.mlp_norm", MLP_NORM, BLOCK, ln2),
+    NORM("layers.#.mlp_norm", MLP_NORM, BLOCK(ln2)),
     {"layers.#.mlp.Wi.weight", "JD", ATTN_PART_MLP, ATTN_WEIGHT_GATED_ROWS, 0},
     {"layers.#.mlp.Wi.bias", "J", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_GATED_VECTOR, 0},
     LINEAR("layers.#.mlp.Wo", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
-    NORM("final_norm", FINAL_NORM, MODEL, ln_final),
+    NORM("final_norm", FINAL_NORM, MODEL(ln_final)),
     {"/head.dense.weight", "DD", ATTN_PART_HEAD, ATTN_WEIGHT_OUT_IN, MODEL(head.weight)},
     VECTOR("/head.dense.bias", "D", ATTN_PART_HEAD_BIAS, MODEL(head.bias)),
-    NORM("/head.norm", HEAD_NORM, MODEL, ln_head),
+    NORM("/head.norm", HEAD_NORM, MODEL(ln_head)),
     {"/decoder.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},
     VECTOR("/decoder.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),
     IGNORED("/classifier.weight"),
