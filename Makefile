@@ -356,7 +356,9 @@ check-engines: $(BUILD)/attn-cli ## run those for Ray and Snakemake (PYTHON name
 check-browser: ## look at the page of --html in Chromium; where there is none, say so
 	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
 	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
-	    $(MAKE) wasm && $(MAKE) $(BUILD)/attn-cli $(BROWSER_TESTS) && tests/run_unit.sh $(BROWSER_TESTS); fi
+	    $(MAKE) wasm && $(MAKE) $(BUILD)/attn-cli $(BROWSER_TESTS) && tests/run_unit.sh $(BROWSER_TESTS) && \
+	    if command -v firefox-esr >/dev/null; then python3 tests/tools/check_firefox.py $(BUILD)/attn-cli; \
+	    else echo 'check-browser: Firefox is skipped, firefox-esr is missing'; fi; fi
 
 binding: ## make the Python binding, and what it takes structs for, from the public headers
 	@$(or $(PYTHON),python3) lib/python/make_binding.py

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""check_firefox.py - the live page in Firefox says what the binary says, byte for byte.
+
+    check_firefox.py BINARY
+
+Makes a live page of fable, loads it into firefox-esr without a window, types a sentence, and asks the
+page and the binary the same command lines. It speaks Marionette: a length, a colon, and JSON.
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PORT = 2828
+KEYS = "The keys to the cabinet"
+CASES = [
+    [["run"], KEYS], [["run", "--sites=*", "--json=-"], KEYS], [["run", "--tidy=-"], "caf\u00e9 \u732b \U0001f680"],
+    [["run", "--ablate=2.5,1.*", "--json=-"], KEYS], [["run", "--ablate-mean=0.*", "--top=5"], KEYS],
+    [["run", "--knockout=-1>0@3.2", "--json=-"], KEYS], [["run", "--mask=none", "--json=-"], KEYS],
+    *[[["run", "--attention=" + kind, "--json=-"], "What they said of the dog was that it ran away."]
+      for kind in ("window:3", "strided:2", "log", "random:3", "block:2", "hybrid:2:3", "linear")],
+    [["run", "--heads=2.2", "--queries=-1", "--explain"], KEYS], [["lens", "--json=-"], KEYS], [["score"], KEYS],
+    [["ablate", "--target= are", "--foil= is", "--json=-"], KEYS], [["tokenize"], KEYS],
+    [["generate", "-n", "12"], "The old"], [["run", "--heads=9.9"], "x"], [["run"], ""],
+]
+
+
+class Firefox:
+    def __init__(self, profile):
+        self.process = subprocess.Popen(
+            ["firefox-esr", "--headless", "--marionette", "--no-remote", "--profile", profile],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.buffer, self.n = b"", 0
+        for _ in range(300):
+            try:
+                self.socket = socket.create_connection(("127.0.0.1", PORT))
+                break
+            except OSError:
+                time.sleep(0.1)
+        self.receive()
+        self.call("WebDriver:NewSession", {})
+
+    def receive(self):
+        while b":" not in self.buffer:
+            self.buffer += self.socket.recv(1 << 16)
+        size, rest = self.buffer.split(b":", 1)
+        while len(rest) < int(size):
+            rest += self.socket.recv(1 << 16)
+        self.buffer = rest[int(size):]
+        return json.loads(rest[:int(size)])
+
+    def call(self, name, parameters):
+        self.n += 1
+        message = json.dumps([0, self.n, name, parameters]).encode()
+        self.socket.sendall(b"%d:%s" % (len(message), message))
+        _, _, problem, result = self.receive()
+        if problem:
+            sys.exit(f"firefox: {problem}")
+        return result
+
+    def value(self, expression):
+        """The value of an expression of JavaScript, waited for. `page` is the page's own window."""
+        script = ("const [done] = arguments, page = window.wrappedJSObject ?? window;"
+                  f"Promise.resolve({expression}).then(done, problem => done('problem: ' + problem))")
+        return self.call("WebDriver:ExecuteAsyncScript",
+                         {"script": script, "args": [], "scriptTimeout": 60000})["value"]
+
+    def wait(self, expression):
+        for _ in range(300):
+            if self.value(f"Boolean({expression})"):
+                return
+            time.sleep(0.05)
+        sys.exit(f"firefox: not within 15 seconds: {expression}")
+
+
+def check(firefox, binary, folder):
+    subprocess.run([binary, "run", "-m", "fable", "--live", "--html", "page.html", KEYS], cwd=folder, check=True)
+    firefox.call("WebDriver:Navigate", {"url": f"file://{folder}/page.html"})
+    firefox.wait("page.attnLive && page.attnLive.isReady() && page.attnLive.isDone()")
+    failed = 0
+    for (command, *options), text in CASES:
+        args = [command, "-m", "fable", *options, "--", text]
+        ran = subprocess.run([binary, *args], cwd=folder, env={"LC_ALL": "C.UTF-8"}, capture_output=True, check=False)
+        expected = f"{ran.returncode}\n{ran.stderr.decode()}\n{ran.stdout.decode()}"
+        found = firefox.value(f"page.attnLive.ask(page.JSON.parse({json.dumps(json.dumps(args))}))"
+                              ".then(r => r.code + '\\n' + r.err + '\\n' + r.out)")
+        if found != expected:
+            failed += 1
+            print(f"attn-cli {' '.join(args)}: {found[:200]!r}, expected {expected[:200]!r}")
+    firefox.value("page.attnLive.follow('The dogs in the garden')")
+    if firefox.value("document.getElementById('live-tokens').textContent") != "The dogs in the garden":
+        failed += 1
+        print("the page does not follow its sentence")
+    return failed
+
+
+def main():
+    folder = tempfile.mkdtemp()
+    os.mkdir(os.path.join(folder, "profile"))
+    os.symlink(os.path.abspath("models/fable"), os.path.join(folder, "fable"))
+    firefox = Firefox(os.path.join(folder, "profile"))
+    try:
+        failed = check(firefox, os.path.abspath(sys.argv[1]), folder)
+    finally:
+        firefox.process.kill()
+        firefox.process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"firefox: {len(CASES) + 1 - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
