@@ -167,7 +167,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
              else "mul" if pattern is not None else _first(measures))
     drawn = drawn or ("induction" if probe is not False else "entropy_norm")
     return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn,
-                           asked="without each head" if effect and drawn == "change" else "of each head",
+                           asked="without each head" if effect and drawn == "change" else "in each head",
                            answer=(target, foil, metric) if effect else None)
 
 
