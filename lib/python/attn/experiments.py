@@ -223,6 +223,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
                            columns="head" if parts == "heads" else "part", values="change",
+                           figure=c.ATTN_FIGURE_CURVE if cumulative else
+                           c.ATTN_FIGURE_DEFAULT if parts == "heads" else c.ATTN_FIGURE_BARS,
                            asked=_asked_of_ablate(name if layer else parts, with_, cumulative), is_sequence=cumulative,
                            answer=(target, foil, metric))
 
@@ -333,16 +335,16 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     fill_answer(args.answer, question.keep, target, foil)
     is_of_one = texts is None and not question.study
     detail: str | None = "site"
-    columns = "position" if is_of_one else "place"
+    columns, figure = "position" if is_of_one else "place", c.ATTN_FIGURE_DEFAULT
     if not is_of_one and (target is not None or question.study):
-        detail, columns = None, "site"
+        detail, columns, figure = None, "site", c.ATTN_FIGURE_CURVE
     if heads_out:
-        detail, columns = "position" if is_of_one else None, "head"
+        detail, columns, figure = "position" if is_of_one else None, "head", c.ATTN_FIGURE_DEFAULT
     values, quantity = ("logit", "logit") if heads_out else ("prob", "probability")
     quantity += " of the target" if question.study else " of the most probable token"
     has_target = target is not None or question.study is not None
     table = question.answer("attn_lens", args, rows="layer", detail=detail, columns=columns, positions="position",
-                            values=values, cells="token" if is_of_one and not has_target else None,
+                            values=values, figure=figure, cells="token" if is_of_one and not has_target else None,
                             quantity="@" if target is not None and not question.study else quantity,
                             asked="by what each head adds alone" if heads_out else "read after each layer",
                             answer=None if target is None else (target, None, values))
@@ -423,7 +425,8 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     answer = target, foil, "logit" if foil is None else "logit_diff"
     if by_token:
         return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
-                               values="logit", asked="written by each head, by the key it reads from", answer=answer,
+                               values="logit", answer=answer,
+                               asked=f"written by heads, by the key they read from: the {limit or 20} largest",
                                quantity="part of @")
     return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit", parts="part",
                            asked="written by each part of the model", answer=answer, quantity="part of @")
