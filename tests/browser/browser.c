@@ -1,5 +1,6 @@
 /* browser.c - see browser.h. */
 #include "tests/browser/browser.h"
+#include "tests/support/folder.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -532,4 +533,22 @@ void attn_browser_assert_quiet(struct attn_browser *browser)
 void attn_browser_forgive(struct attn_browser *browser)
 {
     browser->complaints[0] = '\0';
+}
+
+void attn_browser_assert_text(struct attn_browser *browser, const char *expression,
+                              const char *expected)
+{
+    char *text = attn_browser_text(browser, expression);
+
+    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
+                  expected);
+    free(text);
+}
+
+void attn_browser_leave(struct attn_browser *browser)
+{
+    attn_browser_assert_quiet(browser);
+    attn_browser_close(browser);
+    ck_assert_int_eq(system("rm -rf -- *"), 0);
+    attn_folder_leave();
 }

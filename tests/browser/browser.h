@@ -76,6 +76,14 @@ void attn_browser_screenshot(struct attn_browser *browser, const char *path);
  * nothing but its own file. */
 void attn_browser_assert_quiet(struct attn_browser *browser);
 
+/* Fails unless an expression has this value as text. */
+void attn_browser_assert_text(struct attn_browser *browser, const char *expression,
+                              const char *expected);
+
+/* The end of a test that works in a folder of its own: fails unless the page was quiet, closes the
+ * browser, and leaves the folder empty. */
+void attn_browser_leave(struct attn_browser *browser);
+
 /* Forgets what was complained of so far. */
 void attn_browser_forgive(struct attn_browser *browser);
 

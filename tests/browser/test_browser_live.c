@@ -36,10 +36,7 @@ static void enter(void)
 
 static void leave(void)
 {
-    attn_browser_assert_quiet(browser);
-    attn_browser_close(browser);
-    ck_assert_int_eq(system("rm -rf -- *"), 0);
-    attn_folder_leave();
+    attn_browser_leave(browser);
 }
 
 static void run(const char *const *args)
@@ -69,11 +66,7 @@ static void open_page(const char *hash)
 
 static void assert_text(const char *expression, const char *expected)
 {
-    char *text = attn_browser_text(browser, expression);
-
-    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
-                  expected);
-    free(text);
+    attn_browser_assert_text(browser, expression, expected);
 }
 
 /* Waits for the N-th run that the page shows, and for the end of all work. */

@@ -59,10 +59,7 @@ static void enter(void)
 
 static void leave(void)
 {
-    attn_browser_assert_quiet(browser);
-    attn_browser_close(browser);
-    ck_assert_int_eq(system("rm -rf -- *"), 0);
-    attn_folder_leave();
+    attn_browser_leave(browser);
 }
 
 #define FABLE(...) ((const char *[]){"run", "-m", "@models/fable", __VA_ARGS__, NULL})
@@ -103,11 +100,7 @@ static double weight_of(const cJSON *json, int layer, int head, int query, int k
 
 static void assert_text(const char *expression, const char *expected)
 {
-    char *text = attn_browser_text(browser, expression);
-
-    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
-                  expected);
-    free(text);
+    attn_browser_assert_text(browser, expression, expected);
 }
 
 #define READOUT "document.getElementById('readout').textContent"
