@@ -7,6 +7,7 @@
 #include "model/model_internal.h"
 #include "run/host_internal.h"
 #include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,27 +58,6 @@ void attn_derivative_embed(const struct attn_run *run, float *x)
         attn_model_gather(run->model, attn_kernels_find(ATTN_ISA_BEST), text->ids, text->n, x);
 }
 
-/* Keeps the stream into every layer and after the last. */
-static void keep_stream(const struct attn_derivative *made, const struct attn_trace_event *event)
-{
-    const struct attn_dims *dims = attn_selection_dims(made->stream);
-    const size_t d = dims->d_model;
-    size_t at = dims->n_layer + 1;
-
-    if (event->site == ATTN_SITE_RESID_PRE)
-        at = (size_t)event->layer;
-    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
-        at = dims->n_layer;
-    for (size_t i = 0; at <= dims->n_layer && i < event->n_row; i++)
-        memcpy(made->rows + (at * dims->n_position + event->row0 + i) * d,
-               event->data + i * event->ld, d * sizeof *made->rows);
-}
-
-static bool wants(const struct attn_trace *trace, const struct attn_trace_event *event)
-{
-    return trace && attn_selection_wants(trace->selection, event->site, event->layer);
-}
-
 /* An attn_trace_fn. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
@@ -86,12 +66,11 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     const struct attn_trace *kept = made->kept ? attn_kept_layers_trace(made->kept) : NULL;
 
     if (!made->is_looking) {
-        keep_stream(made, event);
-        if (wants(kept, event))
-            ATTN_TRY(kept->on_event(kept->user, event, err));
+        attn_trace_keep_stream(event, attn_selection_dims(made->stream), made->rows);
+        if (kept)
+            ATTN_TRY(attn_trace_hand_on(kept, event, err));
     }
-    return wants(made->watched, event) ? made->watched->on_event(made->watched->user, event, err)
-                                       : ATTN_OK;
+    return made->watched ? attn_trace_hand_on(made->watched, event, err) : ATTN_OK;
 }
 
 /* What a feed is watched for: the stream, what the way back reads if that is kept, and what the

@@ -12,8 +12,6 @@
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 struct attn_gradient {
     const struct attn_run *run;
     const struct attn_trace *asked_by;
@@ -131,17 +129,8 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct attn_gradient *gradient = user;
-    const struct attn_dims *dims = attn_selection_dims(gradient->watched);
-    const size_t d = dims->d_model;
-    size_t at = dims->n_layer + 1;
 
-    if (event->site == ATTN_SITE_RESID_PRE)
-        at = (size_t)event->layer;
-    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
-        at = dims->n_layer;
-    for (size_t r = 0; at <= dims->n_layer && r < event->n_row; r++)
-        memcpy(gradient->rows + (at * dims->n_position + event->row0 + r) * d,
-               event->data + r * event->ld, d * sizeof *gradient->rows);
+    attn_trace_keep_stream(event, attn_selection_dims(gradient->watched), gradient->rows);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 

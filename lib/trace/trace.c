@@ -76,6 +76,21 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     return ATTN_OK;
 }
 
+void attn_trace_keep_stream(const struct attn_trace_event *event, const struct attn_dims *dims,
+                            float *stream)
+{
+    const size_t d = dims->d_model;
+    size_t at = dims->n_layer + 1;
+
+    if (event->site == ATTN_SITE_RESID_PRE)
+        at = (size_t)event->layer;
+    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
+        at = dims->n_layer;
+    for (size_t r = 0; at <= dims->n_layer && r < event->n_row; r++)
+        memcpy(stream + (at * dims->n_position + event->row0 + r) * d, event->data + r * event->ld,
+               d * sizeof *stream);
+}
+
 /* --- Rows ------------------------------------------------------------------------------------ */
 
 /* Columns of a dense row that count. qk comes from before the mask. */

@@ -20,6 +20,11 @@ bool attn_trace_next_part(const struct attn_selection *selection,
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err);
 
+/* Copies the rows of EVENT to STREAM [n_layer + 1, T, D of DIMS] if it is the stream into a layer,
+ * or that after the last one. */
+void attn_trace_keep_stream(const struct attn_trace_event *event, const struct attn_dims *dims,
+                            float *stream);
+
 /*
  * The cells of an event's row that count; all others of the row are masked.
  *
