@@ -26,7 +26,6 @@
 #include "output/outputs.h"
 #include "figures/table_picture.h"
 #include "page/live.h"
-#include "page/live_module.h"
 #include "run/live.h"
 
 /* Many inputs to files. */

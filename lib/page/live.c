@@ -1,5 +1,5 @@
-/* live_module.c - see live_module.h. */
-#include "page/live_module_internal.h"
+/* live.c - see live.h. */
+#include "page/live_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

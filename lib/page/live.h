@@ -1,12 +1,19 @@
 /*
  * live.h - what a live page holds beside its picture: this tool as a WebAssembly module, a model,
- * and how it is asked. The page runs it in the reader's browser. Nothing of it is fetched from
- * elsewhere.
+ * and how it is asked; and where that module is. The page runs it in the reader's browser. Nothing
+ * of it is fetched from elsewhere.
+ *
+ *     char *path;
+ *     attn_live_module_find(NULL, &path, &err); // "/usr/share/attn-cli/attn.wasm"
+ *     attn_text_free(path);
+ *
+ * `make wasm` makes the module. A program or library without it does all else.
  */
 #ifndef ATTN_PAGE_LIVE_H
 #define ATTN_PAGE_LIVE_H
 
 #include "base/source.h"
+#include "base/status.h"
 
 /* All of it is borrowed. */
 struct attn_live {
@@ -20,5 +27,14 @@ struct attn_live {
     const char *story; /* [n_story] JSON (cmd/README.md, "A live page"); NULL: none */
     size_t n_story;
 };
+
+/*
+ * The path of the module, which the caller frees with attn_text_free. GIVEN, unless NULL or empty,
+ * is that path. Otherwise attn.wasm is looked for near the file that this library is in, a shared
+ * library or a program: where that was built, in the folder `wasm` beside its own; elsewhere in its
+ * own folder, then in share/attn-cli of its installation. ATTN_IO says where there is none.
+ */
+ATTN_API enum attn_status attn_live_module_find(const char *given, char **path,
+                                                struct attn_error *err);
 
 #endif
