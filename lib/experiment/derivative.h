@@ -46,8 +46,8 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
-/* Another text of as many positions, whose answer is asked for: only what is watched is kept of it,
- * and there is no way back. */
+/* Runs another text of as many positions. The trace `watched` sees it; nothing else of it is kept,
+ * so attn_derivative_go_back cannot follow. *value is the metric of ANSWER there. */
 enum attn_status attn_derivative_look(struct attn_derivative *derivative,
                                       const struct attn_answer *answer, const float *x,
                                       double *value, struct attn_error *err);

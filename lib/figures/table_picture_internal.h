@@ -23,8 +23,8 @@ typedef enum attn_status (*attn_table_drawing_fn)(void *user,
                                                   const struct attn_table_drawing *drawing,
                                                   struct attn_error *err);
 
-/* Lays TABLE out as attn_table_picture_write does, with OPTIONS that are complete, and hands it to
- * USE. Errors of what is asked have the stage of options. */
+/* Lays TABLE out as attn_table_picture_write does, and calls USE with the drawing. OPTIONS are
+ * complete. Errors in the options have the stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                         const struct attn_table_grid *grid,
                                         const struct attn_picture_options *options,

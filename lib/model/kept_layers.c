@@ -65,8 +65,8 @@ size_t attn_kept_layers_size(const struct attn_config *config, size_t n)
     return attn_size_mul(attn_size_mul(n_float * sizeof(float), n), dims.n_layer);
 }
 
-/* Rows on their way. Most of the time goes into pages that nobody has touched yet: all threads take
- * part. */
+/* Rows that are copied by all threads: the first write to each page of memory takes most of the
+ * time. */
 struct copying {
     const struct attn_trace_event *event;
     float *rows;

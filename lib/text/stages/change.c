@@ -248,8 +248,8 @@ struct matches_scratch {
     struct attn_match *match;
 };
 
-/* Puts the content in place of FOUND in TEXT: for its last character, or where nothing was matched
- * for the one before. */
+/* Replaces FOUND in TEXT by the content. The content has the offsets of the last character that was
+ * matched; where the match is empty, of the character before it. */
 static void put_content(const struct replace_matches *replace, struct attn_layer *layer,
                         const char *text, const struct attn_found *found)
 {
