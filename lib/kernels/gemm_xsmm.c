@@ -99,12 +99,21 @@ static void free_code(void *code)
     munmap((char *)code - page, page + size);
 }
 
-/* Starts it, where its code can be executed. */
+/* Whether start() has come to its end in this process: asking for the registry again would look at
+ * every kernel, and every session asks. */
+static bool has_started(void)
+{
+    libxsmm_malloc_function allocator = {0};
+
+    return libxsmm_ninit >= 2 && /* less is libxsmm's own test for "not started" */
+           libxsmm_get_default_allocator(NULL, &allocator, NULL) == 0 &&
+           allocator.function == allocate_code;
+}
+
+/* Starts it, where its code can be executed. One without a registry starts anew. */
 static bool start(enum attn_isa limit)
 {
-    /* Less than 2 is libxsmm's own test for "not started". One without a registry starts anew. It
-     * is asked once: that looks at every slot, and every session asks. */
-    if (libxsmm_ninit >= 2 && has_registry())
+    if (has_started())
         return true;
     libxsmm_init();
     if (!has_registry())
