@@ -1,8 +1,8 @@
 /* browser.c - see browser.h. */
 #include "tests/browser/browser.h"
+#include "tests/support/assert.h"
 #include "tests/support/folder.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 #include "tests/support/command.h"
 
 #include "base/utf8.h"
+#include "tests/support/assert.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>

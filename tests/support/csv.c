@@ -1,7 +1,8 @@
 /* csv.c - see csv.h. Check notes every assertion in a file, which would be slow for every cell. */
 #include "tests/support/csv.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 #define ATTN_TILE_INSTRUCTIONS "tests/support/emulated_tiles.h"
 #include "kernels/amx_loop.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>

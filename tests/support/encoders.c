@@ -1,7 +1,8 @@
 /* encoders.c - see encoders.h. */
 #include "tests/support/encoders.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

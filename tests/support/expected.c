@@ -1,8 +1,8 @@
 /* expected.c - see expected.h. */
 #include "tests/support/expected.h"
+#include "tests/support/assert.h"
 #include "tests/support/npy.h"
 
-#include <check.h>
 #include <stdio.h>
 
 /* The arguments of one walk. */

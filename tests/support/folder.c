@@ -1,7 +1,8 @@
 /* folder.c - see folder.h. */
 #include "tests/support/folder.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #include "tests/support/gguf_image.h"
 
 #include "base/dtype_internal.h"
+#include "tests/support/assert.h"
 
-#include <check.h>
 #include <string.h>
 
 static void append_u32(struct attn_buffer *buffer, uint32_t value)

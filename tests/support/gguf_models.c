@@ -4,10 +4,10 @@
 #include "base/dtype_internal.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"
+#include "tests/support/assert.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/stored_zip.h"
 
-#include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "formats/safetensors_internal.h"
+#include "tests/support/assert.h"
 #include "tool.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

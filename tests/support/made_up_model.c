@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/model_internal.h"
+#include "tests/support/assert.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

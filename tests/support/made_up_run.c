@@ -1,9 +1,9 @@
 /* made_up_run.c - see made_up_run.h. */
 #include "tests/support/made_up_run.h"
+#include "tests/support/assert.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

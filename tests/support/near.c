@@ -1,7 +1,8 @@
 /* near.c - see near.h. */
 #include "tests/support/near.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <math.h>
 #include <string.h>
 

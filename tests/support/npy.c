@@ -3,10 +3,10 @@
  * text, {'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), }, then the data (NEP 1).
  */
 #include "tests/support/npy.h"
+#include "tests/support/assert.h"
 #include "tests/support/stored_zip.h"
 #include "tool.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "formats/npy.h"
+#include "tests/support/assert.h"
 #include "tool.h"
 
-#include <check.h>
 #include <string.h>
 
 struct attn_npy_image attn_npy_image_make(int version, const char *text, size_t n_text,

@@ -1,7 +1,8 @@
 /* page.c - see page.h. */
 #include "tests/support/page.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* parts.c - see parts.h. */
 #include "tests/support/parts.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* picture.c - see picture.h. */
 #include "tests/support/picture.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
+#include "tests/support/assert.h"
 #include "tests/support/near.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* reference.c - see reference.h. */
 #include "tests/support/reference.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <math.h>
 #include <stdlib.h>
 

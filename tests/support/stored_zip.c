@@ -5,7 +5,8 @@
  */
 #include "tests/support/stored_zip.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <stdint.h>
 #include <string.h>
 

@@ -10,12 +10,9 @@
 #ifndef ATTN_TESTS_SUITE_H
 #define ATTN_TESTS_SUITE_H
 
-#include <check.h>
-#include <stddef.h>
+#include "tests/support/assert.h"
 
-/* Check writes to a pipe at each assertion that holds, so that it can tell the last one before a
- * crash: millions of writes where loops assert. A crash is found with CK_FORK=no and a debugger. */
-#define _mark_point(file, line) ((void)0)
+#include <stddef.h>
 
 /* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);

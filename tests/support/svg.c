@@ -2,8 +2,8 @@
 #include "tests/support/svg.h"
 
 #include "base/utf8.h"
+#include "tests/support/assert.h"
 
-#include <check.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

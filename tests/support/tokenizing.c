@@ -1,7 +1,8 @@
 /* tokenizing.c - see tokenizing.h. */
 #include "tests/support/tokenizing.h"
 
-#include <check.h>
+#include "tests/support/assert.h"
+
 #include <string.h>
 
 enum { N_FILE = 6 };

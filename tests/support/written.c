@@ -2,9 +2,9 @@
 #include "tests/support/written.h"
 
 #include "tests/support/alloc_fail.h"
+#include "tests/support/assert.h"
 #include "tests/support/folder.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
