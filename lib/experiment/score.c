@@ -14,8 +14,8 @@
 #include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
-#include "model/session_pack.h"
-#include "run/mask.h"
+#include "run/intervention_internal.h"
+#include "run/masked.h"
 #include "run/prediction.h"
 #include "text/words.h"
 
@@ -115,11 +115,13 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, and the tokens that follow them. */
+/* Rows of logits, and the tokens that they are about. */
 struct score_work {
     const struct scoring *scoring;
-    const int32_t *ids;    /* [rows] */
-    struct scored *scored; /* [rows] */
+    const float *logits;     /* [rows, n_vocab] */
+    const size_t *positions; /* [rows] of the tokens; NULL: one after the other */
+    const int32_t *ids;      /* [rows] */
+    size_t first;            /* without positions: that of row 0 */
 };
 
 /* An attn_task_fn. */
@@ -127,7 +129,7 @@ static void score_row(void *context, size_t task, int worker)
 {
     const struct score_work *work = context;
     const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
-    const float *logits = work->scoring->logits + task * n;
+    const float *logits = work->logits + task * n;
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
     struct scored scored = {.is_scored = true, .rank = 1, .top = attn_logits_first(logits, n)};
 
@@ -136,7 +138,7 @@ static void score_row(void *context, size_t task, int worker)
         scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
     scored.nats = total - (double)logits[id];
     scored.top_probability = exp((double)logits[scored.top] - total);
-    work->scored[task] = scored;
+    work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
 }
 
 /* Scores the tokens FROM .. END-1 of the text, which begins in SESSION with token BEGIN. */
@@ -147,7 +149,7 @@ static enum attn_status score_window(struct scoring *scoring, struct attn_sessio
 
     for (size_t at = from; at < end; at += scoring->n_row) {
         const size_t n = end - at < scoring->n_row ? end - at : scoring->n_row;
-        struct score_work work = {scoring, scoring->text.ids + at, scoring->scored + at};
+        struct score_work work = {scoring, scoring->logits, NULL, scoring->text.ids + at, at};
 
         ATTN_TRY(attn_session_logits_at(session, at - begin - 1, n, scoring->logits, err));
         attn_pool_run(attn_host_pool(host, 10.0 * (double)n * (double)scoring->n_vocab), n,
@@ -186,114 +188,27 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 enum { MASKED_ROWS = 4096 }; /* about so many rows of all copies of a text go through together */
 
-/* Copies of a text, in each of which another token is masked. */
-struct masked_copies {
-    struct attn_session *session;            /* owns; as do the others */
-    int32_t *ids;                            /* [n_most, text.n] */
-    struct attn_session_sequence *sequences; /* [n_most] */
-    size_t *tokens;                          /* [n_most] which token is masked */
-    size_t *positions;                       /* [n_most] where that is, among the rows of all */
-    int32_t *targets;                        /* [n_most] what stands there in the text */
-    struct scored *scored;                   /* [n_most] */
-    size_t n_most, n;
-    int32_t mask;
-};
-
-static enum attn_status make_copies(const struct scoring *scoring, const struct attn_run *run,
-                                    struct masked_copies *copies, struct attn_error *err)
+/* An attn_masked_fn. */
+static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
+                                  struct attn_error *err)
 {
-    struct attn_session_options options = attn_run_session_options(run);
-    const size_t n = scoring->text.n, n_fit = MASKED_ROWS / n > 0 ? MASKED_ROWS / n : 1;
-    const size_t n_most = n_fit < scoring->n_row ? n_fit : scoring->n_row;
-
-    if (!attn_mask_id(scoring->tokenizer, &copies->mask))
-        return attn_error_set(err, ATTN_INVALID,
-                              "an encoder scores each token with a mask in its place, and '%s' has "
-                              "no vocabulary with [MASK] or <mask>",
-                              attn_quote_string(attn_model_name(run->model)).text);
-    copies->n_most = n_most;
-    copies->ids = attn_alloc(n_most * n, sizeof *copies->ids, err);
-    copies->sequences = attn_alloc(n_most, sizeof *copies->sequences, err);
-    copies->tokens = attn_alloc(n_most, sizeof *copies->tokens, err);
-    copies->positions = attn_alloc(n_most, sizeof *copies->positions, err);
-    copies->targets = attn_alloc(n_most, sizeof *copies->targets, err);
-    copies->scored = attn_alloc(n_most, sizeof *copies->scored, err);
-    if (!copies->ids || !copies->sequences || !copies->tokens || !copies->positions ||
-        !copies->targets || !copies->scored)
-        return ATTN_NO_MEMORY;
-    options.n_max = n_most * n;
-    options.n_sequence = n_most;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = true;
-    options.pool = attn_host_pool(run->host, (double)INFINITY);
-    options.edits = run->edits;
-    options.n_edit = run->n_edit;
-    return attn_session_create(run->model, &options, &copies->session, err);
-}
-
-static void release_copies(struct masked_copies *copies)
-{
-    attn_session_free(copies->session);
-    attn_free(copies->ids);
-    attn_free(copies->sequences);
-    attn_free(copies->tokens);
-    attn_free(copies->positions);
-    attn_free(copies->targets);
-    attn_free(copies->scored);
-}
-
-/* Scores the tokens that are masked in the copies so far. */
-static enum attn_status run_copies(struct scoring *scoring, struct masked_copies *copies,
-                                   struct attn_error *err)
-{
-    struct score_work work = {scoring, copies->targets, copies->scored};
+    struct scoring *scoring = user;
     struct attn_host *host = scoring->frame.host;
+    struct score_work work = {scoring, rows->logits, rows->positions, rows->ids, 0};
 
-    attn_session_reset(copies->session);
-    ATTN_TRY(attn_session_feed_many(copies->session, copies->sequences, copies->n, err));
-    ATTN_TRY(attn_session_logits_of(copies->session, copies->positions, copies->n, scoring->logits,
-                                    err));
-    attn_pool_run(attn_host_pool(host, 10.0 * (double)copies->n * (double)scoring->n_vocab),
-                  copies->n, score_row, &work);
-    for (size_t i = 0; i < copies->n; i++)
-        scoring->scored[copies->tokens[i]] = copies->scored[i];
-    copies->n = 0;
-    return attn_host_check_canceled(host, err);
-}
-
-static enum attn_status score_copies(struct scoring *scoring, const struct attn_run *run,
-                                     struct masked_copies *copies, struct attn_error *err)
-{
-    const struct attn_sequence *text = &scoring->text;
-    const size_t n = text->n;
-
-    ATTN_TRY(make_copies(scoring, run, copies, err));
-    for (size_t i = 0; i < n; i++) {
-        int32_t *ids = copies->ids + copies->n * n;
-
-        if (!attn_tokenizer_is_special(scoring->tokenizer, text->ids[i])) {
-            memcpy(ids, text->ids, n * sizeof *ids);
-            ids[i] = copies->mask;
-            copies->sequences[copies->n] =
-                (struct attn_session_sequence){.ids = ids, .n = n, .types = text->types};
-            copies->tokens[copies->n] = i;
-            copies->positions[copies->n] = copies->n * n + i;
-            copies->targets[copies->n++] = text->ids[i];
-        }
-        if (copies->n == copies->n_most || (i + 1 == n && copies->n > 0)) {
-            ATTN_TRY(run_copies(scoring, copies, err));
-            attn_frame_report(&scoring->frame, i + 1, n);
-        }
-    }
+    (void)err;
+    attn_pool_run(attn_host_pool(host, 10.0 * (double)rows->n * (double)scoring->n_vocab), rows->n,
+                  score_row, &work);
+    attn_frame_report(&scoring->frame, rows->positions[rows->n - 1] + 1, scoring->text.n);
     return ATTN_OK;
 }
 
-/* The pseudo-log-likelihood (Salazar et al. 1910.14659): each token but the special ones is masked
- * once, in a copy of the text of its own. */
+/* Each token but the special ones is masked once. */
 static enum attn_status score_masked(struct scoring *scoring, struct attn_error *err)
 {
     struct attn_frame *frame = &scoring->frame;
-    struct masked_copies copies = {.session = NULL};
+    const struct attn_sequence *text = &scoring->text;
+    struct attn_masked *masked = NULL;
     struct attn_run *run;
     enum attn_status status;
 
@@ -303,16 +218,20 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                        attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    frame->request.input = (struct attn_input){.ids = scoring->text.ids,
-                                               .n_id = scoring->text.n,
-                                               .types = scoring->text.types,
-                                               .n_type = scoring->text.types ? scoring->text.n : 0};
+    frame->request.input = (struct attn_input){.ids = text->ids,
+                                               .n_id = text->n,
+                                               .types = text->types,
+                                               .n_type = text->types ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    status = score_copies(scoring, run, &copies, err);
-    release_copies(&copies);
+    status = attn_masked_create(run, text->n > MASKED_ROWS ? text->n : MASKED_ROWS,
+                                attn_host_pool(frame->host, (double)INFINITY), &masked, err);
+    if (status == ATTN_OK)
+        status = attn_masked_read(masked, run, take_rows, scoring, err);
+    if (status == ATTN_OK)
+        attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
+    attn_masked_free(masked);
     attn_run_free(run);
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
-                         err);
+    return status;
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
@@ -384,21 +303,36 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
+/* Over the tokens of one text that have a score. */
+static struct attn_score_sum sum_of(const struct attn_many_result *result)
+{
+    struct attn_score_sum sum = {0};
+
+    for (size_t i = 0; i < result->n_token; i++)
+        if (!isnan(result->surprisal[i])) {
+            sum.n_token++;
+            sum.nats += result->surprisal[i];
+        }
+    return sum;
+}
+
+static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *of_text)
+{
+    sum->n_token += of_text->n_token;
+    sum->nats += of_text->nats;
+}
+
 /* An attn_done_fn. */
 static enum attn_status take_text(void *user, const struct attn_many_result *result,
                                   struct attn_error *err)
 {
     struct scoring *scoring = user;
-    struct attn_score_sum *sum = scoring->frame.sum;
-    double nats = 0;
+    const struct attn_score_sum of_text = sum_of(result);
 
     (void)err;
-    for (size_t k = 1; k < result->n_token; k++)
-        nats += result->surprisal[k];
-    sum->nats += nats;
-    sum->n_token += result->n_token - 1;
-    if (result->n_token > 1)
-        attn_moments_add(&scoring->nats, nats / (double)(result->n_token - 1));
+    add_sum(scoring->frame.sum, &of_text);
+    if (of_text.n_token > 0)
+        attn_moments_add(&scoring->nats, of_text.nats / (double)of_text.n_token);
     return ATTN_OK;
 }
 
@@ -627,23 +561,23 @@ static enum attn_status check_question(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* The mean over the words that have a score. NATS: of tokens [n]. */
+/* The mean over the words whose first token has a score. NATS: of tokens [n]. */
 static enum attn_status mean_over_words(const struct item_scoring *scoring, const int32_t *ids,
                                         const double *nats, size_t n, double *mean,
                                         struct attn_error *err)
 {
     bool *begins = attn_alloc(n, sizeof *begins, err);
-    size_t at = 1, n_word = 0;
+    bool is_scored = false; /* the word */
+    size_t n_word = 0;
     double sum = 0;
 
     if (!begins)
         return ATTN_NO_MEMORY;
     attn_words_mark(scoring->tokenizer, ids, n, begins);
-    while (at < n && !begins[at])
-        at++;
-    for (; at < n; at++) {
-        n_word += begins[at];
-        sum += nats[at];
+    for (size_t at = 0; at < n; at++) {
+        is_scored = begins[at] ? !isnan(nats[at]) : is_scored;
+        n_word += begins[at] && is_scored;
+        sum += is_scored ? nats[at] : 0;
     }
     attn_free(begins);
     *mean = sum / (double)n_word;
@@ -657,16 +591,17 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                                    const struct attn_many_result *result, double *nats,
                                    struct attn_error *err)
 {
-    const size_t n = result->n_token;
-    double sum = 0;
+    const struct attn_score_sum sum = sum_of(result);
 
-    if (n < 2)
-        return attn_error_set(err, ATTN_INVALID, "it has 1 token, and the first has no score");
+    if (sum.n_token == 0)
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              scoring->frame.config->is_encoder
+                                  ? "it has special tokens alone, and these have no score"
+                                  : "it has 1 token, and the first has no score");
     if (scoring->args->per == ATTN_SCORE_PER_WORD)
-        return mean_over_words(scoring, result->labels->ids, result->surprisal, n, nats, err);
-    for (size_t i = 1; i < n; i++)
-        sum += result->surprisal[i];
-    *nats = scoring->args->per == ATTN_SCORE_PER_TOKEN ? sum / (double)(n - 1) : sum;
+        return mean_over_words(scoring, result->labels->ids, result->surprisal, result->n_token,
+                               nats, err);
+    *nats = scoring->args->per == ATTN_SCORE_PER_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
     return ATTN_OK;
 }
 
@@ -674,16 +609,14 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
                                   const struct attn_many_result *result, struct attn_cell *row,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
-    struct attn_score_sum *sum = scoring->frame.sum;
+    const struct attn_score_sum of_text = sum_of(result);
 
     ATTN_TRY(score_text(scoring, result, &answer->value, err));
     answer->metric = "nats";
-    for (size_t i = 1; i < result->n_token; i++)
-        sum->nats += result->surprisal[i];
-    sum->n_token += result->n_token - 1;
+    add_sum(scoring->frame.sum, &of_text);
     row[ITEM_NATS] = attn_cell_real(answer->value);
     row[ITEM_BITS] = attn_cell_real(answer->value / M_LN2);
-    row[ITEM_TOKENS] = attn_cell_integer((int64_t)result->n_token - 1);
+    row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_text.n_token);
     return ATTN_OK;
 }
 

@@ -34,7 +34,8 @@
  *                     where it is above 0
  *     neither         nats and bits of the text, by `per`; tokens, those that were scored
  *
- * An item with a single token has no score and fails.
+ * An item without a token that has a score fails: a single token of a decoder, special tokens alone
+ * of an encoder. A text of T tokens takes an encoder up to T runs, side by side.
  */
 #ifndef ATTN_EXPERIMENT_SCORE_H
 #define ATTN_EXPERIMENT_SCORE_H

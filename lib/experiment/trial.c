@@ -434,7 +434,9 @@ static enum attn_status run_together(const struct work *work, const struct pack 
         worker->sequences[i] =
             (struct attn_session_sequence){.n = trials->run->text.n,
                                            .edits = change->n_edit > 0 ? change->edits : &none,
-                                           .n_edit = change->n_edit};
+                                           .n_edit = change->n_edit,
+                                           .logit0 = trials->answer->position,
+                                           .n_logit = 1};
     }
     attn_session_reset(worker->session);
     ATTN_TRY(attn_session_feed_from(worker->session, &start, worker->sequences, pack->n, err));

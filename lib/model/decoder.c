@@ -34,7 +34,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
         struct attn_feed_part *part = &f->parts[i];
 
         part->first = part->left = feed->n_row;
-        part->n_dropped = part->n_edited = 0;
+        part->n_dropped = part->n_cut = part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;
         if (f->dropouts)

@@ -48,7 +48,13 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
 struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part)
 {
     return (struct attn_site_rows){part->left, part->row0 + part->n_dropped,
-                                   part->n_row - part->n_dropped};
+                                   part->n_row - part->n_dropped - part->n_cut};
+}
+
+bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row)
+{
+    return part->n_logit == 0 ||
+           (row0 < part->logit0 + part->n_logit && part->logit0 < row0 + n_row);
 }
 
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
@@ -134,7 +140,8 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
     if (f->feed.layer != last_layer)
         return true;
     /* A rewind may make any position the last, unless only a reset is possible. */
-    if (f->has_logits && (f->is_rewindable || row0 + n_row > last))
+    if (f->has_logits && (f->model->config.is_encoder ? attn_feed_part_has_logits(part, row0, n_row)
+                                                      : f->is_rewindable || row0 + n_row > last))
         return true;
     for (size_t row = row0; row < row0 + n_row; row++)
         if (attn_forward_watches_row(f, row))

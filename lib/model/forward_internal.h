@@ -45,7 +45,10 @@ struct attn_feed_part {
     size_t row0, n_row; /* its first position, counted from the beginning; how many */
     size_t n_dropped; /* the first of these positions, in the last layer: nothing needs what is made
                            of them any more */
+    size_t n_cut;     /* the last of them, of an encoder: likewise */
     size_t left;      /* the first of the others, among the rows of the feed that are left */
+    size_t logit0, n_logit;        /* of an encoder: the positions at which logits may be asked for;
+                                      n_logit 0: all */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
     const struct attn_edit *edits; /* [n_edit] */
@@ -158,6 +161,10 @@ struct attn_site_rows {
     size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
 };
 struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
+
+/* Whether logits may be asked for at some of the positions ROW0 .. +N_ROW-1 of an encoder's PART. */
+bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row);
+
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 

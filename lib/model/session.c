@@ -669,8 +669,10 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     if (row >= session->n_position)
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
                               row, session->n_position);
-    if (!f->is_rewindable && !f->model->config.is_encoder &&
-        position + 1 != part->row0 + part->n_row && !attn_forward_watches_row(f, position))
+    if (f->model->config.is_encoder
+            ? !attn_feed_part_has_logits(part, position, 1)
+            : !f->is_rewindable && position + 1 != part->row0 + part->n_row &&
+                  !attn_forward_watches_row(f, position))
         return attn_error_set(err, ATTN_INVALID,
                               "position %zu was not computed to its end: nothing watches it", row);
     return ATTN_OK;

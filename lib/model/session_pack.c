@@ -37,6 +37,12 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
             if (!config->is_cross[layer])
                 ATTN_TRY(attn_attention_check_keys(&f->attention[layer], sequence->n, err));
         }
+        if (sequence->n_logit > sequence->n || sequence->logit0 > sequence->n - sequence->n_logit)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "sequence %zu has %zu tokens, and no logits at %zu positions from "
+                "%zu on",
+                i, sequence->n, sequence->n_logit, sequence->logit0);
         if (sequence->edits)
             ATTN_TRY(attn_session_check_edits(f->attention, &dims, sequence->edits,
                                               sequence->n_edit, err));
@@ -71,6 +77,8 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
             (struct attn_feed_part){.n_row = sequences[i].n,
                                     .ids = sequences[i].ids,
                                     .types = sequences[i].types,
+                                    .logit0 = sequences[i].logit0,
+                                    .n_logit = sequences[i].n_logit,
                                     .edits = has_own ? sequences[i].edits : session->edits,
                                     .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
         for (size_t k = 0; !has_own && k < session->n_edit; k++)
@@ -192,6 +200,8 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
         return ATTN_INVALID;
 
     ATTN_TRY(attn_session_check_logits(session, err));
+    for (size_t i = 0; i < session->forward.feed.n_part; i++)
+        ATTN_TRY(attn_session_check_position(session, row_of(session, NULL, i), err));
     return unembed(session, NULL, session->forward.feed.n_part, logits, err);
 }
 

@@ -26,6 +26,10 @@ struct attn_session_sequence {
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
     const int32_t *types; /* [n], of the tokens; NULL: all are 0 */
+    size_t logit0,
+        n_logit; /* of an encoder: the positions at which logits may be asked for. The last
+                               layer is computed for these alone, and for what is watched; n_logit
+                               0: all. Decoders ignore it */
 };
 
 /*

@@ -296,20 +296,20 @@ static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b
            a->row1 == b->row1;
 }
 
-/* Rows that edits of the current layer, or of what follows it, name among the positions of PART
- * that are dropped: they are counted as changed, though nothing computes them, so that the count
- * does not depend on what is wanted. */
-static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part)
+/* Rows that edits of the current layer, or of what follows it, name among the positions ROW0 ..
+ * +N_ROW-1 of PART, which are dropped: they are counted as changed, though nothing computes them,
+ * so that the count does not depend on what is wanted. */
+static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
+                           size_t row0, size_t n_row)
 {
-    const size_t n_row = part->n_dropped;
     size_t n = 0;
 
     for (size_t i = 0; i < part->n_edit; i++) {
         const struct attn_edit *edit = &part->edits[i];
         const enum attn_site_layout layout = attn_site_layout(edit->site);
         const bool has_heads = layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_MATRIX;
-        const size_t first = edit->row0 > part->row0 ? edit->row0 : part->row0;
-        const size_t end = edit->row1 < part->row0 + n_row ? edit->row1 : part->row0 + n_row;
+        const size_t first = edit->row0 > row0 ? edit->row0 : row0;
+        const size_t end = edit->row1 < row0 + n_row ? edit->row1 : row0 + n_row;
         const bool is_here = attn_site_is_in_layer(edit->site)
                                  ? edit->layer == f->feed.layer || edit->layer == ATTN_ALL_LAYERS
                                  : edit->site == ATTN_SITE_LN_FINAL;
@@ -327,7 +327,33 @@ static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
 {
     for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
         memmove(x + part->left * n_col, x + (part->first + part->n_dropped) * n_col,
-                (part->n_row - part->n_dropped) * n_col * sizeof *x);
+                attn_feed_part_left(part).n_row * n_col * sizeof *x);
+}
+
+/* Whether the rows of the current layer can be computed without each other: a row of an encoder
+ * sees all keys, whichever rows are left; dropout takes its numbers row after row. */
+static bool can_drop(const struct attn_forward *f)
+{
+    const struct attn_attention *attention = &f->attention[f->feed.layer];
+
+    if (f->model->config.is_encoder)
+        return attention->dropout == 0 && !attention->dropout_mask.cells;
+    return attn_forward_takes_steps(f, (size_t)f->feed.layer);
+}
+
+/* Finds which rows of PART are dropped: those before the first that something needs, or before the
+ * last; of an encoder also those after the last that something needs. */
+static void find_dropped(const struct attn_forward *f, struct attn_feed_part *part)
+{
+    const size_t end = part->row0 + part->n_row;
+
+    part->n_dropped = part->n_cut = 0;
+    while (part->n_dropped + 1 < part->n_row &&
+           !attn_forward_needs_rows(f, part, part->row0 + part->n_dropped, 1))
+        part->n_dropped++;
+    while (f->model->config.is_encoder && part->n_dropped + part->n_cut + 1 < part->n_row &&
+           !attn_forward_needs_rows(f, part, end - part->n_cut - 1, 1))
+        part->n_cut++;
 }
 
 const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all)
@@ -335,20 +361,19 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     size_t n_left = 0;
 
     attn_step_finish(f);
-    if (attn_forward_is_over(f) || f->model->config.is_encoder ||
-        !attn_forward_takes_steps(f, (size_t)f->feed.layer))
+    if (attn_forward_is_over(f) || !can_drop(f))
         return x;
     for (size_t i = 0; i < f->feed.n_part; i++) { /* what is left of each sequence */
         struct attn_feed_part *part = &f->parts[i];
 
+        find_dropped(f, part);
         part->left = n_left;
-        part->n_dropped = 0; /* those before the first that something needs, or before the last */
-        while (part->n_dropped + 1 < part->n_row &&
-               !attn_forward_needs_rows(f, part, part->row0 + part->n_dropped, 1))
-            part->n_dropped++;
-        n_left += part->n_row - part->n_dropped;
-        if (part->n_dropped > 0)
-            attn_visit_count(f, i, count_edited(f, part));
+        n_left += attn_feed_part_left(part).n_row;
+        if (part->n_dropped + part->n_cut > 0)
+            attn_visit_count(
+                f, i,
+                count_edited(f, part, part->row0, part->n_dropped) +
+                    count_edited(f, part, part->row0 + part->n_row - part->n_cut, part->n_cut));
     }
     f->feed.n_left = n_left;
     if (n_left == f->feed.n_row)

@@ -30,7 +30,7 @@
     X(TOKENS, 1, "tokens")           /* their texts */                                             \
     X(OFFSETS, 2, "offsets")         /* where each begins and ends in the text, in bytes */        \
     X(MEASURES, 3, "measures")       /* of each head, [L, H] */                                    \
-    X(SURPRISAL, 4, "surprisal")     /* of each token given those before it, in nats */            \
+    X(SURPRISAL, 4, "surprisal")     /* of each token, in nats */                                  \
     X(PREDICTIONS, 5, "predictions") /* what comes next */                                         \
     X(TENSORS, 6, "tensors")         /* under their names in archives */
 

@@ -73,7 +73,8 @@ struct attn_many_result {
     size_t n_layer, n_head;           /* L and H */
     struct attn_predictions predictions; /* if asked for */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
-    const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; or NULL */
+    const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; of an encoder
+                                -ln p(token | all others), special ones NaN; or NULL */
     const struct attn_edges *edges; /* the largest keys of each query; NULL unless asked for */
     bool is_followed;               /* the next result is ready and comes at once */
     const struct attn_run *run;     /* of the record; NULL of one that failed */

@@ -13,6 +13,7 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/mask.h"
+#include "run/masked.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
@@ -43,19 +44,20 @@ static enum attn_status check_request(const struct attn_request *request, struct
     return ATTN_OK;
 }
 
+/* Whether surprisal is found with a mask in place of each token. */
+static bool is_masked(const struct attn_many_task *task)
+{
+    return task->options.has_surprisal && attn_model_config(task->host->model)->is_encoder;
+}
+
 static enum attn_status check_output(const struct attn_many_task *task, struct attn_error *err)
 {
     const bool is_wanted = task->options.has_surprisal || task->options.has_logits;
 
-    if (task->options.has_surprisal && attn_model_config(task->host->model)->is_encoder) {
-        attn_error_set(err, ATTN_INVALID,
-                       "surprisal is that of next tokens, and '%s' is an encoder, which predicts "
-                       "none",
-                       attn_quote_string(attn_model_name(task->host->model)).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (!is_wanted || attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
+    if (!is_wanted)
         return ATTN_OK;
+    if (attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
+        return is_masked(task) ? attn_masked_check(task->host, err) : ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
                    attn_quote_string(attn_model_name(task->host->model)).text,
                    task->options.has_surprisal ? "the surprisal needs" : "logits need");
@@ -74,7 +76,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 
     if (options->measures != 0 || options->n_edge > 0)
         sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-    if (options->has_surprisal)
+    if (options->has_surprisal && !is_masked(task))
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
     if (options->has_logits) /* then the session has every row when it is asked for one */
         sites |= ATTN_SITE_BIT(ATTN_SITE_EMBED);
@@ -407,6 +409,8 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     if (!task->options.has_surprisal)
         return ATTN_OK;
     item->surprisal = attn_alloc(item->n_row, sizeof *item->surprisal, err);
+    for (size_t i = 0; item->surprisal && i < item->n_row; i++)
+        item->surprisal[i] = (double)NAN;
     return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -466,7 +470,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         measure(item, event);
     if (item->edges && event->site == ATTN_SITE_PATTERN)
         attn_edges_add(item->edges, event);
-    if (item->surprisal && event->site == ATTN_SITE_LOGITS) {
+    if (item->surprisal && event->site == ATTN_SITE_LOGITS &&
+        !attn_model_config(item->run->model)->is_encoder) {
         struct logits logits = {item, event};
 
         attn_pool_run(item->pool, event->n_row, find_surprisal, &logits);
@@ -524,8 +529,6 @@ static enum attn_status finish(const struct attn_many_task *task, struct attn_ma
 {
     struct attn_many_result *outcome = &item->outcome;
 
-    if (item->surprisal)
-        item->surprisal[0] = (double)NAN;
     ATTN_TRY(find_measures(task, item, err));
     outcome->n_token = item->n_row;
     outcome->labels = &item->run->labels;
@@ -555,6 +558,34 @@ static enum attn_status watch_logits(const struct attn_many_item *item, struct a
                          ATTN_STAGE_OPTIONS, err);
 }
 
+/* An attn_masked_fn. USER is the item. */
+static enum attn_status take_masked(void *user, const struct attn_masked_rows *rows,
+                                    struct attn_error *err)
+{
+    const struct attn_many_item *item = user;
+    const size_t n_vocab = attn_model_config(item->run->model)->n_vocab;
+
+    (void)err;
+    for (size_t i = 0; i < rows->n; i++)
+        item->surprisal[rows->positions[i]] =
+            attn_logits_surprisal(rows->logits + i * n_vocab, n_vocab, rows->ids[i]);
+    return ATTN_OK;
+}
+
+/* The surprisal of each token with a mask in its place, by a session for this text alone. */
+static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool *pool,
+                                   struct attn_error *err)
+{
+    const size_t n_row = item->n_row > ATTN_MANY_MASKED_ROWS ? item->n_row : ATTN_MANY_MASKED_ROWS;
+    struct attn_masked *masked;
+    enum attn_status status;
+
+    ATTN_TRY(attn_masked_create(item->run, n_row, pool, &masked, err));
+    status = attn_masked_read(masked, item->run, take_masked, item, err);
+    attn_masked_free(masked);
+    return status;
+}
+
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
                                         struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err)
@@ -567,6 +598,8 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
         ATTN_TRY(watch_logits(item, err));
     trace.selection = item->watched;
     ATTN_TRY(attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err));
+    if (is_masked(task) && item->run->text.ids)
+        ATTN_TRY(mask_alone(item, pool, err));
     return finish(task, item, err);
 }
 
@@ -591,6 +624,7 @@ struct attn_many_pack {
     const struct attn_many_task *task;
     struct attn_trace trace;
     struct attn_session *session;        /* owns; NULL before it is used */
+    struct attn_masked *masked;          /* likewise */
     struct attn_many_item *const *items; /* [n] those that are fed */
     size_t n;
 };
@@ -622,6 +656,7 @@ void attn_many_pack_free(struct attn_many_pack *pack)
     if (!pack)
         return;
     attn_session_free(pack->session);
+    attn_masked_free(pack->masked);
     attn_free(pack);
 }
 
@@ -764,6 +799,18 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
     return predict(pack, err);
 }
 
+/* The surprisal of each token of ITEM with a mask in its place, if that is asked for. */
+static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item *item,
+                             struct attn_error *err)
+{
+    if (!is_masked(pack->task))
+        return ATTN_OK;
+    if (!pack->masked)
+        ATTN_TRY(attn_masked_create(pack->task->longest, ATTN_MANY_MASKED_ROWS, NULL, &pack->masked,
+                                    err));
+    return attn_masked_read(pack->masked, item->run, take_masked, item, err);
+}
+
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
                                     struct attn_many_item *const *items, size_t n,
                                     struct attn_error *err)
@@ -776,6 +823,7 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
     ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < n; i++) {
         attn_run_find_effects(items[i]->run, pack->session, i);
+        ATTN_TRY(mask(pack, items[i], err));
         ATTN_TRY(finish(pack->task, items[i], err));
     }
     return ATTN_OK;

@@ -35,8 +35,9 @@ struct attn_many_task {
 };
 
 enum {
-    ATTN_MANY_PACK_ROWS = 128, /* rows that are fed together */
-    ATTN_MANY_MOST_ROWS = 256  /* a longer text gets all threads for itself */
+    ATTN_MANY_PACK_ROWS = 128,  /* rows that are fed together */
+    ATTN_MANY_MOST_ROWS = 256,  /* a longer text gets all threads for itself */
+    ATTN_MANY_MASKED_ROWS = 256 /* of copies with masks; no fewer than the one above */
 };
 
 /* Initialize with = {0}; end with attn_many_item_release. */

@@ -974,6 +974,8 @@ static const struct {
     {"    edits", offsetof(struct attn_session_sequence, edits)},
     {"    n_edit", offsetof(struct attn_session_sequence, n_edit)},
     {"    types", offsetof(struct attn_session_sequence, types)},
+    {"    logit0", offsetof(struct attn_session_sequence, logit0)},
+    {"    n_logit", offsetof(struct attn_session_sequence, n_logit)},
     {"attn_edge", sizeof(struct attn_edge)},
     {"    key", offsetof(struct attn_edge, key)},
     {"    weight", offsetof(struct attn_edge, weight)},

@@ -132,43 +132,136 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
 }
 END_TEST
 
+/* A pack of MODEL beside its texts alone. N_LOGIT 1: logits are asked for at one position of each,
+ * and the last layer is computed for that alone. */
+static void compare_pack(const struct attn_model *model, size_t n_logit)
+{
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    const struct attn_session_sequence sequences[] = {
+        {.ids = ids, .n = 5, .logit0 = 2 * n_logit, .n_logit = n_logit},
+        {.ids = ids + 3,
+         .n = N - 3,
+         .types = types_of(model),
+         .logit0 = (N - 3) / 2 * n_logit,
+         .n_logit = n_logit},
+        {.ids = ids + 9, .n = 1, .n_logit = n_logit}};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    float together[64], alone[64];
+    size_t first = 0;
+
+    ck_assert_uint_le(n_vocab, 64);
+    options.n_max = 32, options.n_sequence = 3, options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert_msg(attn_session_feed_many(session, sequences, 3, &err) == ATTN_OK, "%s",
+                  err.message);
+    for (size_t s = 0; s < 3; first += sequences[s++].n) {
+        const size_t position = first + sequences[s].n / 2; /* not the last */
+        struct attn_session *single;
+
+        options.n_max = sequences[s].n, options.n_sequence = 0;
+        ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
+        ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types,
+                                          sequences[s].n, &err) == ATTN_OK);
+        ck_assert(attn_session_logits_of(session, &position, 1, together, &err) == ATTN_OK);
+        ck_assert(attn_session_logits_at(single, sequences[s].n / 2, 1, alone, &err) == ATTN_OK);
+        attn_assert_same_bits(attn_model_name(model), together, alone, n_vocab);
+        attn_session_free(single);
+    }
+    first = 4; /* the last position of the first */
+    ck_assert((attn_session_logits_of(session, &first, 1, together, &err) == ATTN_OK) ==
+              (n_logit == 0));
+    attn_session_free(session);
+}
+
 START_TEST(a_pack_has_the_bits_of_single_texts)
 {
     attn_encoders_unpack();
     for (int i = 0; i < ATTN_N_ENCODER; i++) {
         struct attn_model *model = attn_encoder_open(names[i]);
-        const size_t n_vocab = attn_model_config(model)->n_vocab;
-        const struct attn_session_sequence sequences[] = {
-            {.ids = ids, .n = 5},
-            {.ids = ids + 3, .n = N - 3, .types = types_of(model)},
-            {.ids = ids + 9, .n = 1}};
-        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-        struct attn_session *session;
-        struct attn_error err = {0};
-        float together[64], alone[64];
-        size_t first = 0;
 
-        ck_assert_uint_le(n_vocab, 64);
-        options.n_max = 32, options.n_sequence = 3, options.cache = ATTN_CACHE_ONE_LAYER;
-        options.has_logits = true;
-        ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
-        ck_assert_msg(attn_session_feed_many(session, sequences, 3, &err) == ATTN_OK, "%s",
-                      err.message);
-        for (size_t s = 0; s < 3; first += sequences[s++].n) {
-            const size_t position = first + sequences[s].n / 2; /* not the last */
-            struct attn_session *single;
+        compare_pack(model, 0);
+        compare_pack(model, 1);
+        attn_model_free(model);
+    }
+    attn_encoders_remove();
+}
+END_TEST
 
-            options.n_max = sequences[s].n, options.n_sequence = 0;
-            ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
-            ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types,
-                                              sequences[s].n, &err) == ATTN_OK);
-            ck_assert(attn_session_logits_of(session, &position, 1, together, &err) == ATTN_OK);
-            ck_assert(attn_session_logits_at(single, sequences[s].n / 2, 1, alone, &err) ==
-                      ATTN_OK);
-            attn_assert_same_bits(names[i], together, alone, n_vocab);
-            attn_session_free(single);
-        }
-        attn_session_free(session);
+/* What is told of one tensor, beside the whole of it. */
+struct beside {
+    const struct attn_recorded *all;
+    enum attn_site_layout layout;
+    size_t n_row;
+};
+
+/* An attn_trace_fn. */
+static enum attn_status compare_rows(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    struct beside *beside = user;
+    const size_t *shape = beside->all->shape;
+    const size_t head = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
+
+    (void)err;
+    for (size_t i = 0; i < event->n_row; i++, beside->n_row++) {
+        const size_t row = event->row0 + i;
+        const size_t at = beside->layout == ATTN_LAYOUT_MATRIX  ? head * shape[1] + row
+                          : beside->layout == ATTN_LAYOUT_QUERY ? row * shape[1] + head
+                                                                : row;
+
+        attn_assert_same_bits(attn_site_name(event->site), event->data + i * event->ld,
+                              beside->all->data + at * event->n_col, event->n_col);
+    }
+    return ATTN_OK;
+}
+
+/* Rows 3 and 5 of SITE, in the last layer that has it, with bits of EXPECTED. */
+static void compare_queries(const struct attn_model *model, enum attn_site site,
+                            const struct attn_recording *expected)
+{
+    const struct attn_dims *dims = &expected->dims;
+    const int layer = attn_site_is_in_layer(site) ? (int)dims->n_layer - 1 : ATTN_NO_LAYER;
+    struct beside beside = {attn_recording_find(expected, site, layer), attn_site_layout(site), 0};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_trace trace = {.on_event = compare_rows, .user = &beside};
+    struct attn_selection *selection;
+    struct attn_session *session;
+    struct attn_error err = {0};
+
+    if (beside.layout == ATTN_LAYOUT_KEY || !beside.all->data)
+        return;
+    ck_assert(attn_selection_create(dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+    if (layer != ATTN_NO_LAYER)
+        ck_assert(attn_selection_set_layers(selection, "-1", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, "3,5", &err) == ATTN_OK);
+    trace.selection = selection;
+    options.n_max = N;
+    options.trace = &trace;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed_types(session, ids, types_of(model), N, &err) == ATTN_OK);
+    ck_assert_uint_eq(beside.n_row, beside.layout == ATTN_LAYOUT_VECTOR ? 2 : 2 * dims->n_head);
+    attn_session_free(session);
+    attn_selection_free(selection);
+}
+
+/* Every tensor of rows 3 and 5 alone: the last layer that is needed computes no others. */
+START_TEST(chosen_queries_have_the_bits_of_all)
+{
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i]);
+        const struct attn_dims dims = attn_config_dims(attn_model_config(model), N);
+        struct attn_recording expected;
+
+        record(&expected, model, &ATTN_SESSION_OPTIONS_DEFAULT);
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (dims.sites & ATTN_SITE_BIT(site))
+                compare_queries(model, (enum attn_site)site, &expected);
+        attn_recording_release(&expected);
         attn_model_free(model);
     }
     attn_encoders_remove();
@@ -257,5 +350,5 @@ END_TEST
 
 ATTN_SUITE("encoders", bits_depend_on_nothing_beside_the_text,
            each_site_alone_has_the_bits_of_all_together, a_pack_has_the_bits_of_single_texts,
-           a_sequence_is_fed_at_once, types_are_those_of_the_model,
-           positions_end_before_the_table_does)
+           chosen_queries_have_the_bits_of_all, a_sequence_is_fed_at_once,
+           types_are_those_of_the_model, positions_end_before_the_table_does)

@@ -1900,6 +1900,8 @@ attn_session_sequence._fields_ = [
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
     ("types", POINTER(c_int32)),
+    ("logit0", c_size_t),
+    ("n_logit", c_size_t),
 ]
 attn_edge._fields_ = [
     ("key", c_int32),
