@@ -25,7 +25,9 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 struct attn_sequence {
     size_t n;                      /* tokens or rows; 0: there is none */
     const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;          /* [n], of ids; NULL: all are 0 */
+    const int32_t *types;          /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
+    int32_t *made_types;           /* owns; those that the tokenizer gives, or NULL */
+    const int32_t *key_mask;       /* [n] the input's: 0 where nobody looks; NULL: all are 1 */
     const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */

@@ -1203,6 +1203,10 @@ attn_input._fields_ = [
     ("scores", POINTER(attn_ndarray)),
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
+    ("pair", c_char_p),
+    ("n_pair", c_size_t),
+    ("key_mask", POINTER(c_int32)),
+    ("n_key_mask", c_size_t),
     ("later", c_void_p * 2),
 ]
 attn_request_predict._fields_ = [
