@@ -96,7 +96,6 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
             return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
-        text->types = request->input.types;
     }
     if (text->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
@@ -108,6 +107,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
                         scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
+    ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
     if (!scoring->tokenizer)
         return ATTN_OK;
     return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
@@ -303,10 +303,13 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                        attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    frame->request.input = (struct attn_input){.ids = scoring->text.ids,
-                                               .n_id = scoring->text.n,
-                                               .types = scoring->text.types,
-                                               .n_type = scoring->text.types ? scoring->text.n : 0};
+    frame->request.input =
+        (struct attn_input){.ids = scoring->text.ids,
+                            .n_id = scoring->text.n,
+                            .types = scoring->text.types,
+                            .n_type = scoring->text.types ? scoring->text.n : 0,
+                            .key_mask = scoring->text.key_mask,
+                            .n_key_mask = scoring->text.key_mask ? scoring->text.n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     status = score_copies(scoring, run, &copies, err);
     release_copies(&copies);

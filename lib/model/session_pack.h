@@ -25,7 +25,8 @@ struct attn_session_sequence {
     size_t n;                      /* 1 .. n_ctx */
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
-    const int32_t *types; /* [n], of the tokens; NULL: all are 0 */
+    const int32_t *types;    /* [n], of the tokens; NULL: all are 0 */
+    const int32_t *key_mask; /* [n] instead of the session's; NULL: that */
 };
 
 /*
