@@ -193,7 +193,8 @@ static void predict_for_page(struct served *served)
     static const double most = 2e9; /* multiplications */
     const struct attn_config *config = attn_model_config(attn_host_model(served->host));
     const struct attn_input *input = &served->request.input;
-    const double n = input->ids ? (double)input->n_id : (double)input->n_text / BYTES;
+    const double n =
+        input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
 
     if (config->output == ATTN_OUTPUT_NONE ||
         n * (double)config->n_vocab * (double)config->d_model > most)

@@ -789,6 +789,7 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
     for (size_t i = 0; i < pack->n; i++) {
         sequences[i].ids = pack->items[i]->run->text.ids;
         sequences[i].types = pack->items[i]->run->text.types;
+        sequences[i].key_mask = pack->items[i]->run->text.key_mask;
         sequences[i].n = pack->items[i]->n_row;
     }
     attn_session_reset(pack->session);

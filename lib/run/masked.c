@@ -49,6 +49,8 @@ static enum attn_status create_session(const struct attn_run *run, struct attn_p
     options.pool = pool;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
+    options.key_mask = NULL; /* each copy has that of its text */
+    options.n_key_mask = 0;
     status = attn_session_create(run->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
                          err);
@@ -107,8 +109,12 @@ static void make_copy(struct attn_masked *masked, size_t i, const struct attn_se
 
     memcpy(ids, text->ids, text->n * sizeof *ids);
     ids[at] = masked->mask;
-    masked->sequences[i] = (struct attn_session_sequence){
-        .ids = ids, .n = text->n, .types = text->types, .logit0 = at, .n_logit = 1};
+    masked->sequences[i] = (struct attn_session_sequence){.ids = ids,
+                                                          .n = text->n,
+                                                          .types = text->types,
+                                                          .key_mask = text->key_mask,
+                                                          .logit0 = at,
+                                                          .n_logit = 1};
     masked->positions[i] = at;
     masked->rows[i] = i * text->n + at;
     masked->targets[i] = text->ids[at];

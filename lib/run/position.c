@@ -69,12 +69,14 @@ static enum attn_status find_words(const struct attn_input *input,
                                    struct attn_error *err)
 {
     if (sequence->encoding.n > 0) {
-        words->text = input->text;
-        words->n_text = input->n_text;
+        if (input->pair)
+            attn_input_join(input, &words->made);
+        words->text = input->pair ? words->made.data : input->text;
+        words->n_text = input->pair ? words->made.size : input->n_text;
         words->begin = sequence->encoding.begin;
         words->end = sequence->encoding.end;
         words->n = sequence->n;
-        return ATTN_OK;
+        return attn_buffer_check(&words->made, err);
     }
     if (!sequence->tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,

@@ -568,6 +568,10 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     options.cancel = host->cancel;
     options.isa = host->isa;
     options.gemm = host->gemm;
+    options.key_mask = run->text.key_mask;
+    options.n_key_mask = run->text.n;
+    options.source_mask = run->source.key_mask;
+    options.n_source_mask = run->source.n;
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
     return options;
