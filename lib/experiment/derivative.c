@@ -138,6 +138,8 @@ static enum attn_status build(struct attn_derivative *made,
     options.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.has_logits = true;
+    session.reads_once = asked->is_for_both;
+    options.reads_once = asked->is_for_both;
     session.pool = options.pool;
     session.trace = &made->trace;
     if (made->is_together) {
