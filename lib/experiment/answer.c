@@ -62,17 +62,30 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
+enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
+                                       struct attn_session *session,
+                                       const struct attn_reading *reading, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(answers->run->model)->n_vocab;
+    size_t positions[ATTN_ANSWERS_MOST]; /* counted over all texts */
+    double ce = 0;
+
+    for (size_t i = 0; i < n; i++)
+        positions[i] = i * answers->run->text.n + answers[i].position;
+    ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
+                           ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < n; i++) {
+        ATTN_TRY(attn_error_at(cross_entropy(&answers[i], session, i, &ce, err), ATTN_STAGE_MODEL,
+                               err));
+        reading->replies[i] = reply_of(&answers[i], reading, reading->logits + i * n_vocab, ce);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {
-    double ce = 0;
-
-    ATTN_TRY(
-        attn_error_at(attn_session_logits_of(session, &answer->position, 1, reading->logits, err),
-                      ATTN_STAGE_MODEL, err));
-    ATTN_TRY(attn_error_at(cross_entropy(answer, session, 0, &ce, err), ATTN_STAGE_MODEL, err));
-    *reading->replies = reply_of(answer, reading, reading->logits, ce);
-    return ATTN_OK;
+    return attn_answer_read_each(answer, 1, session, reading, err);
 }
 
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,

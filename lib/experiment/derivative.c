@@ -12,6 +12,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows of two texts that go through the model together: their weights are packed once. With more the
+ * memory of the pass costs what that saves. */
+enum { MOST_TOGETHER = 512 };
+
 static const double pi = 3.14159265358979323846;
 
 struct attn_derivative {
@@ -22,11 +26,12 @@ struct attn_derivative {
     struct attn_selection *seen;      /* of a feed: what any of the following wants */
     const struct attn_trace *watched; /* borrowed, or NULL */
     struct attn_trace trace;          /* that hands events to them */
-    struct attn_reply reply;          /* of the last feed */
-    bool is_looking;                  /* there is no way back from this feed */
+    struct attn_reply reply;          /* of the last feed alone */
+    bool is_together;                 /* two texts are fed at once */
+    bool is_other;                    /* what is fed is another text: there is no way back */
     struct attn_session *session;
     struct attn_backward *backward;
-    float *logits;        /* [V] */
+    float *logits;        /* [2, V] */
     const float **layers; /* [n_layer + 1] in the rows */
 };
 
@@ -64,13 +69,16 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     const struct attn_derivative *made = user;
     const struct attn_trace *kept = made->kept ? attn_kept_layers_trace(made->kept) : NULL;
+    const bool is_other = made->is_together ? event->sequence == 0 : made->is_other;
+    struct attn_trace_event seen = *event;
 
-    if (!made->is_looking) {
+    seen.sequence = is_other ? 0 : 1;
+    if (!is_other) {
         attn_trace_keep_stream(event, attn_selection_dims(made->stream), made->rows);
         if (kept)
             ATTN_TRY(attn_trace_hand_on(kept, event, err));
     }
-    return made->watched ? attn_trace_hand_on(made->watched, event, err) : ATTN_OK;
+    return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
 }
 
 /* What a feed is watched for: the stream, what the way back reads if that is kept, and what the
@@ -120,7 +128,8 @@ static enum attn_status build(struct attn_derivative *made,
 
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
-    made->logits = attn_alloc(config->n_vocab, sizeof *made->logits, err);
+    made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
+    made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
     made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
     made->rows = attn_alloc_uninitialized(config->n_layer + 1, n_row * sizeof *made->rows, err);
     if (!made->logits || !made->layers || !made->rows)
@@ -129,8 +138,14 @@ static enum attn_status build(struct attn_derivative *made,
     options.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.has_logits = true;
+    session.reads_once = asked->is_for_both;
+    options.reads_once = asked->is_for_both;
     session.pool = options.pool;
     session.trace = &made->trace;
+    if (made->is_together) {
+        session.n_sequence = 2;
+        session.n_max = 2 * run->text.n;
+    }
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
     for (size_t layer = 0; layer <= config->n_layer; layer++)
         made->layers[layer] = made->rows + layer * n_row;
@@ -156,33 +171,58 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 }
 
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
-                             const float *x, double *value, struct attn_error *err)
+                             const float *x, struct attn_reply *reply, struct attn_error *err)
 {
-    const struct attn_reading reading = {.logits = derivative->logits,
-                                         .replies = &derivative->reply};
+    const struct attn_reading reading = {.logits = derivative->logits, .replies = reply};
 
     attn_session_reset(derivative->session);
     ATTN_TRY(attn_error_at(
         attn_session_feed_embeddings(derivative->session, x, answer->run->text.n, err),
         ATTN_STAGE_MODEL, err));
-    ATTN_TRY(attn_answer_read(answer, derivative->session, &reading, err));
-    *value = derivative->reply.value;
-    return ATTN_OK;
+    return attn_answer_read(answer, derivative->session, &reading, err);
 }
 
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err)
 {
-    derivative->is_looking = false;
-    return feed(derivative, derivative->answer, x, value, err);
+    derivative->is_other = false;
+    ATTN_TRY(feed(derivative, derivative->answer, x, &derivative->reply, err));
+    *value = derivative->reply.value;
+    return ATTN_OK;
 }
 
-enum attn_status attn_derivative_look(struct attn_derivative *derivative,
-                                      const struct attn_answer *answer, const float *x,
-                                      double *value, struct attn_error *err)
+static enum attn_status feed_together(struct attn_derivative *derivative,
+                                      const struct attn_answer *answers, struct attn_reply *replies,
+                                      struct attn_error *err)
 {
-    derivative->is_looking = true;
-    return feed(derivative, answer, x, value, err);
+    struct attn_session_sequence texts[ATTN_ANSWERS_MOST] = {{0}};
+    const struct attn_reading reading = {.logits = derivative->logits, .replies = replies};
+
+    for (size_t i = 0; i < ATTN_ANSWERS_MOST; i++) {
+        texts[i].ids = answers[i].run->text.ids;
+        texts[i].n = answers[i].run->text.n;
+    }
+    attn_session_reset(derivative->session);
+    ATTN_TRY(attn_error_at(
+        attn_session_feed_many(derivative->session, texts, ATTN_ANSWERS_MOST, err),
+        ATTN_STAGE_MODEL, err));
+    return attn_answer_read_each(answers, ATTN_ANSWERS_MOST, derivative->session, &reading, err);
+}
+
+enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
+                                           const struct attn_answer *other, const float *x_other,
+                                           const float *x, struct attn_reply *replies,
+                                           struct attn_error *err)
+{
+    const struct attn_answer answers[ATTN_ANSWERS_MOST] = {*other, *derivative->answer};
+
+    if (derivative->is_together && !other->run->text.rows)
+        return feed_together(derivative, answers, replies, err);
+    derivative->is_together = false;
+    derivative->is_other = true;
+    ATTN_TRY(feed(derivative, other, x_other, &replies[0], err));
+    derivative->is_other = false;
+    return feed(derivative, derivative->answer, x, &replies[1], err);
 }
 
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)

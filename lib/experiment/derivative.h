@@ -31,6 +31,7 @@ struct attn_derivative_options {
     const struct attn_trace *trace;      /* gets gradients */
     const struct attn_trace *watched;    /* gets what it wants of each feed; or NULL */
     const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
+    bool is_for_both;  /* there will be one feed, attn_derivative_feed_both */
     size_t kept_bytes; /* what the way back reads is kept where it fits, and nothing is computed
                           again; 0: it never is */
 };
@@ -46,17 +47,19 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
-/* Runs another text of as many positions. The trace `watched` sees it; nothing else of it is kept,
- * so attn_derivative_go_back cannot follow. *value is the metric of ANSWER there. */
-enum attn_status attn_derivative_look(struct attn_derivative *derivative,
-                                      const struct attn_answer *answer, const float *x,
-                                      double *value, struct attn_error *err);
+/* The same, after the text of OTHER, whose run has as many positions and the embeddings X_OTHER: of
+ * that nothing is kept. `watched` sees both; events of OTHER have the sequence 0, those of the
+ * derivative's own text 1. REPLIES [2] are about OTHER and about ANSWER. */
+enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
+                                           const struct attn_answer *other, const float *x_other,
+                                           const float *x, struct attn_reply *replies,
+                                           struct attn_error *err);
 
 /* After a feed. */
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
                                          struct attn_error *err);
 
-/* What the last feed replied. */
+/* What the last attn_derivative_feed replied. */
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
 
 /* The residual stream into LAYER [T, D] of the last feed. */

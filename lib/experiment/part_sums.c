@@ -32,13 +32,13 @@ struct attn_part_sums {
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
     bool is_swapped; /* the softmax is made again */
-    struct attn_reply base, source;
+    struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;  /* [n_layer, n_unit, n_row] owns */
     double weight; /* of the way back that runs */
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    enum { SOURCE, BASE, POINTS } phase;     /* what is fed; of points between nothing is stored */
+    bool is_stored;                          /* of what is fed: not of points between */
     struct attn_selection *watched, *wanted; /* own; of feeds, of ways back */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
@@ -109,12 +109,12 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     struct attn_part_sums *s = user;
 
     (void)err;
-    for (size_t i = 0; s->phase != POINTS && i < s->n_store; i++) {
+    for (size_t i = 0; s->is_stored && i < s->n_store; i++) {
         struct store *store = &s->stores[i];
+        const bool is_source = event->sequence == 0; /* which comes before the base */
 
-        if (store->site == event->site &&
-            (s->phase == SOURCE ? store->is_of_source : store->is_of_base))
-            keep_rows(s, store, event, s->phase == BASE && store->is_of_source);
+        if (store->site == event->site && (is_source ? store->is_of_source : store->is_of_base))
+            keep_rows(s, store, event, !is_source && store->is_of_source);
     }
     return ATTN_OK;
 }
@@ -351,17 +351,14 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
 
 static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *err)
 {
-    struct attn_answer answer = *s->options.answer;
-    double value;
+    struct attn_answer source = *s->options.answer;
 
-    answer.run = s->options.source;
-    ATTN_TRY(attn_derivative_look(s->derivative, &answer, s->to, &value, err));
-    s->source = *attn_derivative_reply(s->derivative);
+    source.run = s->options.source;
+    s->is_stored = true;
+    ATTN_TRY(
+        attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
+    s->is_stored = false;
     note_feed(s);
-    s->phase = BASE;
-    ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &value, err));
-    s->base = *attn_derivative_reply(s->derivative);
-    s->phase = POINTS;
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
@@ -415,6 +412,7 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
     struct attn_derivative_options options = {
         .rule = s->options.method == ATTN_ESTIMATE_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .trace = &s->trace,
+        .is_for_both = s->options.method != ATTN_ESTIMATE_IG,
         .kept_bytes = s->options.kept_bytes};
 
     if (s->is_swapped)
@@ -490,12 +488,12 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
 
 const struct attn_reply *attn_part_sums_base(const struct attn_part_sums *sums)
 {
-    return &sums->base;
+    return &sums->replies[1];
 }
 
 const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums)
 {
-    return &sums->source;
+    return &sums->replies[0];
 }
 
 size_t attn_part_sums_n_unit(const struct attn_part_sums *sums)
