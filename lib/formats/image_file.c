@@ -17,6 +17,11 @@ enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t 
     const uint64_t memory = attn_memory_of_machine() / 4 / 3;
     const uint64_t most = memory < ATTN_IMAGE_MAX_PIXELS ? memory : ATTN_IMAGE_MAX_PIXELS;
 
+    if (width > ATTN_IMAGE_MAX_SIDE || height > ATTN_IMAGE_MAX_SIDE)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has %llu x %llu pixels, expected at most %d a side",
+                              attn_quote_string(path).text, (unsigned long long)width,
+                              (unsigned long long)height, ATTN_IMAGE_MAX_SIDE);
     if (n > most)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' has %llu x %llu pixels, expected at most %llu%s",

@@ -25,7 +25,9 @@ struct attn_image {
     unsigned char *rgb; /* [height, width, 3] owns */
 };
 
-/* The most pixels of a picture. Header sizes are compared with it before anything is allocated. */
+/* The most pixels of a picture, and of a side. Header sizes are compared with these before anything
+ * is allocated. */
+enum { ATTN_IMAGE_MAX_SIDE = 1 << 20 };
 #define ATTN_IMAGE_MAX_PIXELS ((size_t)1 << 28)
 
 /*
