@@ -20,7 +20,10 @@
 #include "text/tokenizer.h"
 #include "trace/edit.h"
 
-/* One of: a text, token ids, embeddings; or of attention on arrays, q, k and v, or scores and v. */
+struct attn_pixels; /* run/pixels.h */
+
+/* One of: a text, token ids, embeddings, a picture; or of attention on arrays, q, k and v, or
+ * scores and v. */
 struct attn_input {
     const char *text; /* [n_text] bytes, UTF-8 */
     size_t n_text;
@@ -38,7 +41,9 @@ struct attn_input {
     const int32_t *key_mask; /* [n_key_mask] of each token or row: 1, or 0: nobody looks at it; of
                                 encoders and sources; NULL: all are 1 */
     size_t n_key_mask;
-    const void *later[2]; /* here and below NULL: room for later fields */
+    const char *image; /* the path of a picture (run/pixels.h), for models that read them */
+    const struct attn_pixels *pixels; /* or what was made of one; its `shown` may be NULL */
+    const void *later[2];             /* here and below NULL: room for later fields */
 };
 
 /* Next tokens that are scored. */
@@ -48,7 +53,7 @@ struct attn_request_predict {
     const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
     size_t n_next;
     const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
-    const void *later[3];
+    const void *later[3];                  /* here and below NULL: room for later fields */
 };
 
 /* The attention that is computed. */

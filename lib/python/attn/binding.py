@@ -501,6 +501,10 @@ class attn_attention_change(Structure):
     pass
 
 
+class attn_pixels(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -1128,6 +1132,13 @@ attn_attention_change._fields_ = [
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
 ]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1241,6 +1252,8 @@ attn_input._fields_ = [
     ("n_pair", c_size_t),
     ("key_mask", POINTER(c_int32)),
     ("n_key_mask", c_size_t),
+    ("image", c_char_p),
+    ("pixels", POINTER(attn_pixels)),
     ("later", c_void_p * 2),
 ]
 attn_request_predict._fields_ = [
@@ -2199,6 +2212,9 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
