@@ -28,6 +28,73 @@ static void add(struct attn_shapes *shapes, const struct attn_shape *shape)
     attn_buffer_append(&shapes->shapes, shape, sizeof *shape);
 }
 
+/* --- The picture --------------------------------------------------------------------------- */
+
+unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width)
+{
+    char *room = attn_buffer_reserve(&shapes->pixels, height * width * 3);
+
+    if (!room)
+        return NULL;
+    shapes->pixels.size = height * width * 3;
+    shapes->picture_height = height;
+    shapes->picture_width = width;
+    return (unsigned char *)room;
+}
+
+void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_PICTURE, .picture = picture});
+}
+
+/* How much of pixel I of N_FROM lies in pixel AT of N_TO that are as long together. */
+static double share_of(size_t i, size_t n_from, size_t at, size_t n_to)
+{
+    const double scale = (double)n_from / (double)n_to;
+    const double begin = fmax((double)i, (double)at * scale);
+    const double end = fmin((double)i + 1, ((double)at + 1) * scale);
+
+    return fmax(0, end - begin);
+}
+
+/* The mean of the pixels of the picture that pixel Y, X of HEIGHT x WIDTH covers. */
+static uint32_t mean_pixel(const struct attn_shapes *shapes, size_t height, size_t width, size_t y,
+                           size_t x)
+{
+    const unsigned char *rgb = (const void *)shapes->pixels.data;
+    const size_t n_row = shapes->picture_height, n_col = shapes->picture_width;
+    double sums[3] = {0}, whole = 0;
+    uint32_t color = 0;
+
+    for (size_t r = y * n_row / height; r < n_row; r++) {
+        const double down = share_of(r, n_row, y, height);
+
+        if (down == 0)
+            break;
+        for (size_t c = x * n_col / width; c < n_col; c++) {
+            const double share = down * share_of(c, n_col, x, width);
+
+            if (share == 0)
+                break;
+            for (size_t i = 0; i < 3; i++)
+                sums[i] += share * rgb[(r * n_col + c) * 3 + i];
+            whole += share;
+        }
+    }
+    for (size_t i = 0; i < 3; i++)
+        color = color << 8 | (uint32_t)lround(whole > 0 ? sums[i] / whole : 0);
+    return color;
+}
+
+void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
+                             size_t y, uint32_t *row)
+{
+    for (size_t x = 0; x < width; x++)
+        row[x] = mean_pixel(shapes, height, width, y, x);
+}
+
+/* --- Other shapes -------------------------------------------------------------------------- */
+
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells)
 {
     struct attn_shape shape = {.kind = ATTN_SHAPE_CELLS, .cells = *cells};
@@ -131,6 +198,7 @@ static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_c
     const uint16_t *colors = (const void *)shapes->colors.data;
     const size_t r = *at / cells->n_col, c = *at % cells->n_col;
     const uint16_t *row = colors + cells->first + r * cells->n_col;
+    const double more = cells->is_veil ? 0 : overlap;
     size_t end = c + 1;
 
     if (r >= cells->n_row)
@@ -139,8 +207,8 @@ static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_c
         end++;
     *run = (struct attn_shape_run){.x = cells->x + (double)c * cells->width,
                                    .y = cells->y + (double)r * cells->height,
-                                   .width = ((double)(end - c) + overlap) * cells->width,
-                                   .height = (1 + overlap) * cells->height,
+                                   .width = ((double)(end - c) + more) * cells->width,
+                                   .height = (1 + more) * cells->height,
                                    .color = row[c]};
     *at += end - c;
     return true;
@@ -156,6 +224,8 @@ static void sort_runs(const struct attn_shapes *shapes, const struct attn_shape_
         struct attn_shape_run run;
 
         while (next_run(shapes, &cluster->shapes[i].cells, &at, &run)) {
+            if (cluster->is_veil && shapes->opacities[run.color] == 0)
+                continue;
             if (runs)
                 runs[n[run.color]] = run;
             n[run.color]++;
@@ -208,9 +278,12 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
     double right = 0, bottom = 0;
     size_t longest = 0; /* rows or columns of the longest side */
 
+    cluster.is_veil = shapes[0].cells.is_veil;
     for (; cluster.n < n && shapes[cluster.n].kind == ATTN_SHAPE_CELLS; cluster.n++) {
         const struct attn_shape_cells *cells = &shapes[cluster.n].cells;
 
+        if (cells->is_veil != cluster.is_veil)
+            break;
         cluster.n_cell += cells->n_row * cells->n_col;
         longest = cells->n_row > longest ? cells->n_row : longest;
         longest = cells->n_col > longest ? cells->n_col : longest;
@@ -221,7 +294,7 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
     }
     cluster.width = right - cluster.x;
     cluster.height = bottom - cluster.y;
-    cluster.is_image = cluster.n_cell > MAX_CELLS || longest > LONGEST_SIDE;
+    cluster.is_image = !cluster.is_veil && (cluster.n_cell > MAX_CELLS || longest > LONGEST_SIDE);
     if (cluster.is_image)
         cluster.scale = (size_t)ceil(IMAGE_PIXELS / fmax(cluster.width, cluster.height));
     return cluster;
@@ -236,9 +309,12 @@ static void fill_from_cells(const struct attn_shapes *shapes, const struct attn_
 
     row += (size_t)(cells->x - x);
     colors += cells->first + r * cells->n_col;
-    for (size_t c = 0; c < cells->n_col; c++)
+    for (size_t c = 0; c < cells->n_col; c++) {
+        const uint32_t opacity = cells->is_veil ? shapes->opacities[colors[c]] : 0;
+
         for (size_t i = 0; i < width; i++)
-            *row++ = shapes->palette[colors[c]];
+            *row++ = opacity << 24 | shapes->palette[colors[c]];
+    }
 }
 
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
@@ -247,7 +323,7 @@ void attn_shapes_cluster_row(const struct attn_shapes *shapes,
     const double at = cluster->y + (double)y;
 
     for (size_t x = 0; x < (size_t)cluster->width; x++)
-        row[x] = shapes->paper;
+        row[x] = cluster->is_veil ? 0 : shapes->paper;
     for (size_t i = 0; i < cluster->n; i++) {
         const struct attn_shape_cells *cells = &cluster->shapes[i].cells;
 
@@ -260,6 +336,7 @@ enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn
 {
     ATTN_TRY(attn_buffer_check(&shapes->shapes, err));
     ATTN_TRY(attn_buffer_check(&shapes->colors, err));
+    ATTN_TRY(attn_buffer_check(&shapes->pixels, err));
     return attn_buffer_check(&shapes->text, err);
 }
 
@@ -267,6 +344,7 @@ void attn_shapes_release(struct attn_shapes *shapes)
 {
     attn_buffer_release(&shapes->shapes);
     attn_buffer_release(&shapes->colors);
+    attn_buffer_release(&shapes->pixels);
     attn_buffer_release(&shapes->text);
     *shapes = (struct attn_shapes){0};
 }

@@ -34,6 +34,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_LINE,
     ATTN_SHAPE_DOT,
     ATTN_SHAPE_BAND,
+    ATTN_SHAPE_PICTURE, /* the picture of the list */
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
@@ -41,7 +42,13 @@ enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END }
 struct attn_shape_cells {
     double x, y, width, height; /* of one cell is width by height; whole numbers */
     size_t n_row, n_col;
+    bool is_veil; /* what lies below shines through: colors have the opacities of the palette */
     size_t first; /* its colors begin here in `colors` */
+};
+
+/* The list has one picture, which may be drawn in many places. */
+struct attn_shape_picture {
+    double x, y, width, height;
 };
 
 struct attn_shape_box {
@@ -88,6 +95,7 @@ struct attn_shape {
         struct attn_shape_dot dot;
         struct attn_shape_band band;
         struct attn_shape_text text;
+        struct attn_shape_picture picture;
     };
 };
 
@@ -109,16 +117,29 @@ struct attn_shapes {
     const char *font; /* a family that goes before the usual ones, borrowed; or NULL */
     uint32_t paper;   /* the colour of the ground */
     uint32_t palette[ATTN_SHAPES_COLORS];
+    uint8_t opacities[ATTN_SHAPES_COLORS]; /* of veils, 255: opaque */
     size_t n_color;
-    struct attn_buffer shapes; /* struct attn_shape, in the order of drawing */
-    struct attn_buffer colors; /* uint16_t, indices of the palette, of all cells */
-    struct attn_buffer text;   /* bytes of all texts */
+    struct attn_buffer pixels;            /* [picture_height, picture_width, 3] of the picture */
+    size_t picture_height, picture_width; /* 0: there is none */
+    struct attn_buffer shapes;            /* struct attn_shape, in the order of drawing */
+    struct attn_buffer colors;            /* uint16_t, indices of the palette, of all cells */
+    struct attn_buffer text;              /* bytes of all texts */
     struct attn_shape_note notes[ATTN_SHAPES_NOTES];
     size_t n_note;
 };
 
 /* Copies N colors, at most ATTN_SHAPES_COLORS. */
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n);
+
+/* Room for the pixels [height, width, 3] of the picture, red, green and blue, both at least 1, which
+ * the caller fills; NULL after a failure. */
+unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width);
+void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture);
+
+/* Row Y of the picture where it has HEIGHT rows of WIDTH pixels, 0xRRGGBB: each is the mean of the
+ * pixels that it covers. */
+void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
+                             size_t y, uint32_t *row);
 
 /* Room for the colors [n_row, n_col] of CELLS, which the caller fills before it adds other cells;
  * NULL after a failure. `first` is set here. */
@@ -144,32 +165,35 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
 /* The value of a note [*n bytes], borrowed until more is added; NULL without it. */
 const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name, size_t *n);
 
-/* Cells that follow one another in the list, drawn together. */
+/* Cells that follow one another in the list, drawn together; veils only with veils. */
 struct attn_shape_cluster {
     const struct attn_shape *shapes; /* [n] */
     size_t n;
     size_t n_cell;              /* in all */
     double x, y, width, height; /* the rectangle around them */
-    bool is_image; /* there are too many to be drawn one by one: they are an image then */
+    bool is_veil;
+    bool is_image; /* there are too many to be drawn one by one: they are an image then; no veil */
     size_t scale;  /* pixels per unit of it: viewers smooth small images, whatever they are asked */
 };
 
 /* The cluster that begins at SHAPES [n], whose first is cells. */
 struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes, size_t n);
 
-/* Row Y, in units, of the cluster's rectangle: the color of each unit [width]; PAPER between. */
+/* Row Y, in units, of the cluster's rectangle: the color of each unit [width]; PAPER between. Of a
+ * veil with its opacity in the upper 8 bits, and 0 between. */
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
                              const struct attn_shape_cluster *cluster, size_t y, uint32_t *row);
 
 /* Neighbouring cells of one color in a row. */
 struct attn_shape_run {
     double x, y, width,
-        height;     /* a little longer and higher than the cells, towards those that come
-                                   next, so that no viewer shows seams between them */
+        height;     /* a little longer and higher than the cells, towards those that come next, so
+                       that no viewer shows seams between them; but for veils */
     uint16_t color; /* in the palette */
 };
 
-/* All runs [*n] of a cluster in the order of their colors; the caller frees them. */
+/* All runs [*n] of a cluster in the order of their colors, of a veil those that can be seen; the
+ * caller frees them. */
 enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
                                   const struct attn_shape_cluster *cluster,
                                   struct attn_shape_run **runs, size_t *n, struct attn_error *err);

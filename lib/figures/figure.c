@@ -209,6 +209,8 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
     append_subject(pen, out);
     attn_buffer_append_string(out, out->size > 0 ? ": " : "");
     attn_buffer_append_string(out, name_of(pen));
+    if (attn_figure_is_map(pen))
+        attn_figure_append_query(pen, out);
     if (pen->options->is_difference)
         attn_buffer_append_string(out, ", chosen minus exact");
 }
@@ -226,7 +228,8 @@ static void find_subtitle(struct attn_figure_pen *pen)
         append_subject(pen, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, pen->subtitle.size > 0 ? "; " : "");
     }
-    if (pen->scale.span != ATTN_SPAN_UNIT && !is_said) { /* the legend says it of one matrix */
+    if (pen->scale.span != ATTN_SPAN_UNIT && !is_said &&
+        !pen->is_fitted) { /* the legend says it of one matrix */
         attn_color_scale_append(&pen->scale, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, "; ");
     }
@@ -522,6 +525,11 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 
     add_ramp_name(pen, x, &y);
     ramp.y = y;
+    for (int i = 0; pen->is_veiled && i < 2; i++)
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){x + i * RAMP_WIDTH / 2.0, y, RAMP_WIDTH / 2.0,
+                                                    RAMP_HEIGHT, pen->grounds[i]});
+    ramp.is_veil = pen->is_veiled;
     colors = attn_shapes_add_cells(pen->shapes, &ramp);
     for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
         colors[i] = (uint16_t)((RAMP_HEIGHT - 1 - i) * (ATTN_N_COLOR - 1) / (RAMP_HEIGHT - 1));
@@ -699,6 +707,8 @@ static void open_pen(struct attn_figure_pen *pen)
                      ? pen->content->grid->scale
                      : attn_color_scale_of(pen->options->color_scale, attn_site_range(matrix->site),
                                            pen->options->is_difference);
+    if (attn_figure_is_map(pen))
+        attn_figure_fit_scale(pen);
     pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
     pen->faint = is_dark ? 0xa0a0a0 : 0x595959;

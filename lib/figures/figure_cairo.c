@@ -44,9 +44,10 @@ struct drawing {
     cairo_t *cr;
     PangoLayout *layout;
     PangoFontDescription *font;
-    bool is_pixels;   /* the surface is an image */
-    double unit;      /* of the surface, pixels or points, a unit of the shapes */
-    size_t n_unknown; /* texts with characters that no font has */
+    cairo_surface_t *picture; /* that of the shapes, NULL until it is drawn; not in a PNG */
+    bool is_pixels;           /* the surface is an image */
+    double unit;              /* of the surface, pixels or points, a unit of the shapes */
+    size_t n_unknown;         /* texts with characters that no font has */
 };
 
 /* --- The library --------------------------------------------------------------------------- */
@@ -126,6 +127,20 @@ static void find_pixels(double from, double to, double scale, size_t *begin, siz
     *end = (size_t)fmax(0, ceil(to * scale - 0.5));
 }
 
+/* COLOR with its opacity in the upper 8 bits on GROUND. */
+static uint32_t blend(uint32_t ground, uint32_t color)
+{
+    const uint32_t opacity = color >> 24;
+    uint32_t blended = 0;
+
+    for (int shift = 16; shift >= 0; shift -= 8) {
+        const uint32_t below = ground >> shift & 255, above = color >> shift & 255;
+
+        blended = blended << 8 | (below * (255 - opacity) + above * opacity + 127) / 255;
+    }
+    return blended;
+}
+
 /* Puts the cluster, moved by AT, into the pixels of SURFACE, SCALE pixels a unit. */
 static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_t *surface,
                                    const struct attn_shape_cluster *cluster, const double at[2],
@@ -149,8 +164,11 @@ static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_
 
         if (unit != last)
             attn_shapes_cluster_row(drawing->shapes, cluster, last = unit, row);
-        for (size_t x = left; x < right; x++)
-            to[x] = row[(size_t)(((double)x + 0.5) / scale - at[0])];
+        for (size_t x = left; x < right; x++) {
+            const uint32_t color = row[(size_t)(((double)x + 0.5) / scale - at[0])];
+
+            to[x] = cluster->is_veil ? blend(to[x], color) : color;
+        }
     }
     cairo->cairo_surface_mark_dirty(surface);
     attn_free(row);
@@ -169,7 +187,8 @@ static enum attn_status draw_paths(const struct drawing *drawing,
         cairo->cairo_rectangle(drawing->cr, runs[i].x, runs[i].y, runs[i].width, runs[i].height);
         if (i + 1 < n && runs[i].color == runs[i + 1].color)
             continue;
-        set_color(drawing, drawing->shapes->palette[runs[i].color], 1);
+        set_color(drawing, drawing->shapes->palette[runs[i].color],
+                  cluster->is_veil ? drawing->shapes->opacities[runs[i].color] / 255.0 : 1);
         cairo->cairo_fill(drawing->cr);
     }
     attn_free(runs);
@@ -201,6 +220,62 @@ static enum attn_status draw_image(const struct drawing *drawing,
     }
     cairo->cairo_surface_destroy(image);
     return status;
+}
+
+/* --- The picture --------------------------------------------------------------------------- */
+
+/* Its rows of WIDTH pixels into PIXELS, rows of STRIDE bytes, HEIGHT of them. */
+static void fill_pixels(const struct attn_shapes *shapes, unsigned char *pixels, size_t stride,
+                        size_t height, size_t width)
+{
+    for (size_t y = 0; y < height; y++)
+        attn_shapes_picture_row(shapes, height, width, y,
+                                (uint32_t *)(void *)(pixels + y * stride));
+}
+
+/* In a PNG it has the pixels that its place has; a PDF has it once, with its own. */
+static enum attn_status draw_picture(struct drawing *drawing,
+                                     const struct attn_shape_picture *picture,
+                                     struct attn_error *err)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const struct attn_shapes *shapes = drawing->shapes;
+    const size_t height = shapes->picture_height, width = shapes->picture_width;
+
+    if (!drawing->picture) {
+        drawing->picture =
+            cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)width, (int)height);
+        if (cairo->cairo_surface_status(drawing->picture) != 0)
+            return attn_error_no_memory(err);
+        cairo->cairo_surface_flush(drawing->picture);
+        fill_pixels(shapes, cairo->cairo_image_surface_get_data(drawing->picture),
+                    (size_t)cairo->cairo_image_surface_get_stride(drawing->picture), height, width);
+        cairo->cairo_surface_mark_dirty(drawing->picture);
+    }
+    cairo->cairo_save(drawing->cr);
+    cairo->cairo_translate(drawing->cr, picture->x, picture->y);
+    cairo->cairo_scale(drawing->cr, picture->width / (double)width,
+                       picture->height / (double)height);
+    cairo->cairo_set_source_surface(drawing->cr, drawing->picture, 0, 0);
+    cairo->cairo_paint(drawing->cr);
+    cairo->cairo_restore(drawing->cr);
+    return ATTN_OK;
+}
+
+static void put_picture(const struct drawing *drawing, const struct attn_shape_picture *picture)
+{
+    const struct cairo *cairo = drawing->cairo;
+    size_t stride, left, right, top, bottom;
+    unsigned char *pixels;
+
+    cairo->cairo_surface_flush(drawing->surface);
+    pixels = cairo->cairo_image_surface_get_data(drawing->surface);
+    stride = (size_t)cairo->cairo_image_surface_get_stride(drawing->surface);
+    find_pixels(picture->x, picture->x + picture->width, drawing->unit, &left, &right);
+    find_pixels(picture->y, picture->y + picture->height, drawing->unit, &top, &bottom);
+    fill_pixels(drawing->shapes, pixels + top * stride + left * sizeof(uint32_t), stride,
+                bottom - top, right - left);
+    cairo->cairo_surface_mark_dirty(drawing->surface);
 }
 
 /* --- Other shapes -------------------------------------------------------------------------- */
@@ -294,7 +369,8 @@ static enum attn_status draw_cells(const struct drawing *drawing,
     /* Viewers blend the edges of cells with what lies below: let it be the same picture, as paper
      * would shine through as seams. */
     below.scale = 1;
-    if (fmin(first->width, first->height) < SMALL && cluster->width * cluster->height < MOST_UNITS)
+    if (!cluster->is_veil && fmin(first->width, first->height) < SMALL &&
+        cluster->width * cluster->height < MOST_UNITS)
         ATTN_TRY(draw_image(drawing, &below, err));
     return draw_paths(drawing, cluster, err);
 }
@@ -334,6 +410,12 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             break;
         case ATTN_SHAPE_TEXT:
             draw_text(drawing, &list[i].text);
+            break;
+        case ATTN_SHAPE_PICTURE:
+            if (drawing->is_pixels)
+                put_picture(drawing, &list[i].picture);
+            else
+                ATTN_TRY(draw_picture(drawing, &list[i].picture, err));
         }
     }
     return ATTN_OK;
@@ -506,6 +588,7 @@ static enum attn_status write_file(const struct attn_shapes *shapes, bool is_pix
     ATTN_TRY(open_cairo(&cairo, drawing.name, err));
     status = (is_pixels ? write_png : write_pdf)(&drawing, sink, err);
     *n_unknown = drawing.n_unknown;
+    cairo.cairo_surface_destroy(drawing.picture); /* NULL is allowed */
     cairo.cairo_surface_destroy(drawing.surface);
     dlclose(cairo.library);
     return status;

@@ -58,6 +58,16 @@ static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    float value;
+
+    for (size_t i = 0; view.is_veil && i < view.n_row * view.n_col; i++)
+        if (cell_of(view, i / view.n_col, i % view.n_col, &value) == ATTN_CELL_VALUE) {
+            least = fmin(least, (double)value);
+            most = fmax(most, (double)value);
+        }
+    if (view.is_veil)
+        return attn_color_range(&pen->scale, least, most);
     return attn_level_range(view.matrix, &pen->scale,
                             (view.first + r * stride_of(view)) / view.matrix->n_cell_column);
 }
@@ -70,7 +80,8 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
                                            .width = attn_figure_cell_width(place),
                                            .height = place.side,
                                            .n_row = view.n_row,
-                                           .n_col = view.n_col};
+                                           .n_col = view.n_col,
+                                           .is_veil = view.is_veil};
     uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
 
     for (size_t r = 0; colors && r < cells.n_row; r++) {

@@ -36,9 +36,12 @@ struct attn_figure_pen {
     struct attn_shapes *shapes;
     struct attn_color_scale scale;
     const struct attn_colormap *map;
-    bool is_measuring; /* only shapes->width and ->height are wanted */
-    double room;       /* the width that is asked for, in units; 0: none */
-    double growth;     /* of cells, as they have room */
+    bool is_measuring;   /* only shapes->width and ->height are wanted */
+    double room;         /* the width that is asked for, in units; 0: none */
+    double growth;       /* of cells, as they have room */
+    bool is_fitted;      /* the scale ends at the largest number on a patch */
+    bool is_veiled;      /* cells let a picture through */
+    uint32_t grounds[2]; /* its darkest and its lightest color */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
@@ -55,6 +58,7 @@ enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
@@ -135,6 +139,7 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
 struct attn_figure_view {
     const struct attn_level_matrix *matrix;
     size_t first, n_row, n_col;
+    bool is_veil;   /* what lies below shines through; colors are those of one range */
     size_t stride;  /* from one row to the next, 0: n_col */
     bool is_scarce; /* cells without a value are not drawn */
 };
@@ -196,6 +201,21 @@ size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
 /* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
  * Sets shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
+
+/* --- Maps over the picture of a run (figure_map.c) ----------------------------------------- */
+
+/* Whether the figure shows patches on the picture that the model saw. */
+bool attn_figure_is_map(const struct attn_figure_pen *pen);
+
+/* Whether the columns of MATRIX are [CLS], registers and patches of the picture of the run. */
+bool attn_figure_fits_backdrop(const struct attn_writer *writer,
+                               const struct attn_level_matrix *matrix);
+
+/* Lets a scale that was not asked for end at the largest number on a patch. */
+void attn_figure_fit_scale(struct attn_figure_pen *pen);
+
+/* Appends " of [CLS]" where there is one query. */
+void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 

@@ -76,6 +76,8 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
     const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
     struct attn_figure_view view = {.matrix = layout.matrix, .n_row = n_row, .n_col = n_column};
 
+    if (n_row == 0)
+        return attn_figure_draw_maps(pen, err);
     ATTN_TRY(attn_figure_check_keys(pen, err));
     if (n_row * n_column != layout.matrix->n_column)
         return attn_error_set(err, ATTN_INVALID,

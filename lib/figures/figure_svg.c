@@ -81,9 +81,13 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
     ATTN_TRY(attn_shapes_runs(figure, cluster, &runs, &n, err));
     attn_buffer_append_string(out, "<g shape-rendering=\"crispEdges\">\n");
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || runs[i].color != runs[i - 1].color)
-            attn_buffer_append_format(out, "<path fill=\"#%06x\" d=\"",
-                                      (unsigned)figure->palette[runs[i].color]);
+        if (i == 0 || runs[i].color != runs[i - 1].color) {
+            attn_buffer_append_string(out, "<path");
+            append_color(out, "fill", figure->palette[runs[i].color]);
+            if (cluster->is_veil)
+                append_attribute(out, "fill-opacity", figure->opacities[runs[i].color] / 255.0);
+            attn_buffer_append_string(out, " d=\"");
+        }
         append_run(out, &runs[i]);
         if (i + 1 == n || runs[i].color != runs[i + 1].color)
             attn_buffer_append_string(out, "\"/>\n");
@@ -159,6 +163,62 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
     attn_sink_free(sink);
     attn_free(image.row);
     return status;
+}
+
+/* --- The picture --------------------------------------------------------------------------- */
+
+struct pixel_rows {
+    const char *pixels;
+    size_t size; /* of a row */
+};
+
+/* An attn_png_row_fn. */
+static void copy_row(void *user, size_t y, unsigned char *rgb)
+{
+    const struct pixel_rows *rows = user;
+
+    memcpy(rgb, rows->pixels + y * rows->size, rows->size);
+}
+
+/* Its pixels, once, to be drawn where it is used. */
+static enum attn_status append_picture(struct attn_buffer *out, const struct attn_shapes *figure,
+                                       struct attn_error *err)
+{
+    struct pixel_rows rows = {figure->pixels.data, figure->picture_width * 3};
+    const struct attn_png_image png = {.width = figure->picture_width,
+                                       .height = figure->picture_height,
+                                       .fill_row = copy_row,
+                                       .user = &rows};
+    struct attn_sink *sink;
+    enum attn_status status;
+
+    ATTN_TRY(attn_sink_create_memory(&sink, err));
+    status = attn_png_write(&png, sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(sink, err);
+    if (status == ATTN_OK) {
+        size_t size;
+        const void *bytes = attn_sink_bytes(sink, &size);
+
+        attn_buffer_append_string(out, "<defs><symbol id=\"picture\" viewBox=\"0 0 1 1\" "
+                                       "preserveAspectRatio=\"none\"><image width=\"1\" "
+                                       "height=\"1\" preserveAspectRatio=\"none\" "
+                                       "xlink:href=\"data:image/png;base64,");
+        attn_base64_append(out, bytes, size);
+        attn_buffer_append_string(out, "\"/></symbol></defs>\n");
+    }
+    attn_sink_free(sink);
+    return status;
+}
+
+static void append_use(struct attn_buffer *out, const struct attn_shape_picture *picture)
+{
+    attn_buffer_append_string(out, "<use xlink:href=\"#picture\"");
+    append_attribute(out, "x", picture->x);
+    append_attribute(out, "y", picture->y);
+    append_attribute(out, "width", picture->width);
+    append_attribute(out, "height", picture->height);
+    attn_buffer_append_string(out, "/>\n");
 }
 
 /* --- Boxes, lines, dots -------------------------------------------------------------------- */
@@ -375,6 +435,9 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         break;
     case ATTN_SHAPE_TEXT:
         *n_written = append_texts(out, figure, shapes, n);
+        break;
+    case ATTN_SHAPE_PICTURE:
+        append_use(out, &shapes[0].picture);
     }
     return ATTN_OK;
 }
@@ -389,6 +452,8 @@ enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct 
 
     *n_unknown = 0; /* text is drawn by the viewer, with its fonts */
     append_head(&out, figure);
+    if (figure->picture_height > 0)
+        status = append_picture(&out, figure, err);
     for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
         status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);
         attn_sink_write(sink, out.data, out.size);

@@ -39,7 +39,8 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
         attn_error_hint(err, "choose with `sites`, or give a directory for one figure per matrix");
         return ATTN_INVALID;
     }
-    if (w->content.n == 1 || w->content.kind == ATTN_FIGURE_GRID)
+    if (w->content.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
+        (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
                    w->content.n, attn_figure_name(w->content.kind));
@@ -115,6 +116,15 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 
 /* --- The formats --------------------------------------------------------------------------- */
 
+/* Whether heads are shown over the picture of the run unless something else is asked for. */
+static bool shows_maps(const struct figure_writer *w)
+{
+    for (size_t i = 0; i < w->content.n; i++)
+        if (!attn_figure_fits_backdrop(&w->base, &w->levels->items[i]))
+            return false;
+    return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->content.n == 1;
+}
+
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;
@@ -131,6 +141,8 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
         .is_in_points = attn_figure_is_in_points(writer->format),
         .tokens = w->tokens,
     };
+    if (w->content.kind == ATTN_FIGURE_DEFAULT && shows_maps(w))
+        w->content.kind = ATTN_FIGURE_PATCHES;
     if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
         w->content.kind =
             w->content.n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;

@@ -28,6 +28,18 @@ struct attn_array_axes {
     size_t n_batch; /* B, which divides n_head and n_kv_head; 1 unless rank is 4 */
 };
 
+/*
+ * The picture that lies behind the map of a head, as the model saw it: cropped and resized. Keys
+ * are first n_front positions that are no patches, [CLS] and registers, then n_row rows of n_col
+ * patches, row by row: n_front + n_row * n_col positions in all. Patches divide the picture evenly.
+ */
+struct attn_backdrop {
+    const unsigned char *rgb; /* [height, width, 3] sRGB; borrowed */
+    size_t height, width;
+    size_t n_front;
+    size_t n_row, n_col;
+};
+
 /* What is being run, for labels and shapes. Borrowed by writers for their life. */
 struct attn_labels {
     const struct attn_selection *selection; /* what the events will hold; has the sizes */
@@ -46,6 +58,7 @@ struct attn_labels {
     size_t n_option;
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
     const int32_t *types;   /* [n_position] token types, or NULL: all are 0 */
+    const struct attn_backdrop *backdrop; /* that positions are patches of, or NULL */
 };
 
 /* What a model expects after the prompt. */

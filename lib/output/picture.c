@@ -44,8 +44,9 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
     static const char patches[] = "patches:";
 
     for (int figure = 1; figure < ATTN_N_FIGURE; figure++)
-        if (figure != ATTN_FIGURE_PATCHES && strcmp(text, figures[figure]) == 0) {
+        if (strcmp(text, figures[figure]) == 0) {
             options->figure = (enum attn_figure)figure;
+            options->n_patch_row = options->n_patch_column = 0;
             return ATTN_OK;
         }
     if (strncmp(text, patches, sizeof patches - 1) == 0 &&
@@ -53,8 +54,8 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' is no figure, expected matrix, grid, lines, tokens, points, "
-                          "patches:RxC with R rows of C patches, or of a table grid, tokens, bars "
-                          "or curve",
+                          "patches, over an image, or patches:RxC with R rows of C patches, or "
+                          "of a table grid, tokens, bars or curve",
                           attn_quote_string(text).text);
 }
 

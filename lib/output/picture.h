@@ -22,7 +22,7 @@
     X(LINES, 3, "lines")     /* two columns of tokens and lines between them */                    \
     X(TOKENS, 4, "tokens")   /* the text, coloured by one row */                                   \
     X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
-    X(PATCHES, 6, "patches") /* one row of a pattern laid out as patches of an image */            \
+    X(PATCHES, 6, "patches") /* rows of a pattern laid out as patches of an image */               \
     X(BARS, 7, "bars")       /* rows of a table from 0, with error bars */                         \
     X(CURVE, 8, "curve")     /* rows of a table by layer or position, a line a group */
 
@@ -53,7 +53,8 @@ struct attn_picture_options {
     enum attn_figure figure;
     attn_site_set
         sites; /* bits of those that are drawn; 0: pattern where it is selected, else all */
-    size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; else 0 */
+    size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: as the picture of the
+                                           run has them, and over it */
 
     const struct attn_colormap *colormap; /* NULL: what suits the skin and the numbers */
     struct attn_color_scale color_scale;  /* may have open parts: see attn_color_scale_of */
@@ -90,7 +91,7 @@ struct attn_picture_options {
     ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
                                    .color_scale = ATTN_COLOR_SCALE_DEFAULT})
 
-/* Reads the value of --figure, "grid" or "patches:14x14". ATTN_INVALID leaves the options as they
+/* Reads the value of --figure, "grid", "patches" or "patches:14x14". ATTN_INVALID leaves the options as they
  * were. */
 ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                             struct attn_error *err);

@@ -9,8 +9,11 @@
 #include "tests/support/drawing.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
+#include "tests/support/svg.h"
 #include "trace/selection_internal.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +28,7 @@ static const struct drawn all[] = {
     {"lines", "pattern", "1.1", "all"},       {"tokens", "pattern", "0.0", "2"},
     {"patches:1x3", "pattern", "0.1", "all"}, {"points", "resid_post", "1.0", "all"},
     {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
+    {"patches", "pattern", "all", "all"},     {"patches", "pattern", "1.0", "1-2"},
 };
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", " is<&>", " \xd7\xa9\xd7\x9c"};
@@ -32,12 +36,18 @@ static const char *const words[ATTN_MADE_UP_MAX] = {"Life", " is<&>", " \xd7\xa9
 static struct attn_made_up_run made;
 static struct attn_picture_options picture;
 
+/* Of three positions, the first is no patch. */
+static const unsigned char pixels[4 * 6 * 3] = {255, 0, 0, 10, 200, 30};
+static const struct attn_backdrop backdrop = {
+    .rgb = pixels, .height = 4, .width = 6, .n_front = 1, .n_row = 1, .n_col = 2};
+
 static void select_drawn(const struct drawn *drawn)
 {
     struct attn_error err = {0};
     const bool is_one_layer = strncmp(drawn->sites, "resid", 5) == 0;
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
+    made.run.backdrop = &backdrop;
     attn_made_up_run_select(&made, drawn->sites, drawn->heads, drawn->queries);
     if (is_one_layer)
         ck_assert_int_eq(attn_selection_set_layers(made.selection, "1", &err), ATTN_OK);
@@ -307,7 +317,128 @@ START_TEST(rows_that_come_one_by_one_make_the_same_figure)
 }
 END_TEST
 
+/* --- Maps over a picture -------------------------------------------------------------------- */
+
+/* What a run that is not causal has in a cell of its patterns. */
+static double value_of(int layer, int head, size_t row, size_t key)
+{
+    const double value = (double)attn_made_up_value(ATTN_SITE_PATTERN, layer, head, row, 0);
+
+    return (key % 2 ? -value : value) + (double)key / 64;
+}
+
+/* The color, on white ground, of the cell of SVG at X, Y, in a path with an opacity; white where
+ * there is none. */
+static uint32_t veil_at(const struct attn_svg *svg, double x, double y, double side)
+{
+    uint32_t seen = 0xffffff;
+
+    for (size_t i = 0; i < svg->n; i++) {
+        const char *opacity = attn_svg_value(svg, &svg->items[i], "fill-opacity");
+        const char *at = attn_svg_value(svg, &svg->items[i], "d");
+        unsigned color;
+        double left, top, width;
+
+        if (!opacity || !at || strcmp(svg->items[i].name, "path") != 0)
+            continue;
+        ck_assert_int_eq(sscanf(attn_svg_value(svg, &svg->items[i], "fill"), "#%x", &color), 1);
+        for (; (at = strchr(at, 'M')); at++) {
+            ck_assert_int_eq(sscanf(at, "M%lf %lfh%lf", &left, &top, &width), 3);
+            if (x < left || x >= left + width || y < top || y >= top + side)
+                continue;
+            seen = 0;
+            for (int shift = 16; shift >= 0; shift -= 8) {
+                const double share = strtod(opacity, NULL), part = (double)(color >> shift & 255);
+
+                seen = seen << 8 | (uint32_t)lround(255 * (1 - share) + part * share);
+            }
+        }
+    }
+    return seen;
+}
+
+/* Whether two colors are as near as two digits of an opacity let them be. */
+static bool are_near(uint32_t a, uint32_t b)
+{
+    for (int shift = 16; shift >= 0; shift -= 8)
+        if (abs((int)(a >> shift & 255) - (int)(b >> shift & 255)) > 3)
+            return false;
+    return true;
+}
+
+/* Each of two layers of two heads: [CLS] and 3 x 2 patches. */
+static void select_patches(struct attn_backdrop *own, const char *heads, const char *queries)
+{
+    struct attn_dims dims = attn_made_up_small;
+
+    dims.n_position = 7;
+    attn_made_up_run_init(&made, &dims, NULL);
+    attn_made_up_run_select(&made, "pattern", heads, queries);
+    made.is_causal = false;
+    *own = (struct attn_backdrop){
+        .rgb = pixels, .height = 6, .width = 4, .n_front = 1, .n_row = 3, .n_col = 2};
+    made.run.backdrop = own;
+    made.run.tokens = NULL;
+    picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+}
+
+/* The SVG of what is selected. */
+static struct attn_svg svg_of_patches(void)
+{
+    struct attn_svg svg;
+    size_t size;
+    char *text = bytes_of(draw, "svg", SIZE_MAX, &size);
+
+    text[size] = '\0';
+    svg = attn_svg_parse(text);
+    free(text);
+    return svg;
+}
+
+START_TEST(a_map_shows_the_weights_of_its_query_on_the_picture)
+{
+    const struct attn_colormap *map = attn_colormap_find("blues");
+    const struct attn_color_scale scale = {
+        .curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_FIXED, .high = 1};
+    struct attn_color_range range = {0, 0};
+    struct attn_backdrop own;
+    struct attn_svg svg;
+    size_t n = 0;
+
+    select_patches(&own, "all", "all");
+    svg = svg_of_patches();
+    for (int layer = 0; layer < 2; layer++)
+        for (int head = 0; head < 2; head++)
+            for (size_t key = 1; key < 7; key++)
+                range.high = fmax(range.high, fabs(value_of(layer, head, 0, key)));
+    for (size_t i = 0; i < svg.n; i++) {
+        const struct attn_svg_item *item = &svg.items[i];
+        const double x = attn_svg_number(item, "x"), y = attn_svg_number(item, "y");
+        const double side = attn_svg_number(item, "height") / 3;
+
+        if (strcmp(item->name, "use") != 0)
+            continue;
+        for (size_t key = 1; key < 7; key++) {
+            const double value = value_of((int)n / 2, (int)n % 2, 0, key);
+            const int level = attn_color_level(&scale, range, value);
+            const uint32_t seen = veil_at(&svg, x + ((double)((key - 1) % 2) + 0.5) * side,
+                                          y + ((double)((key - 1) / 2) + 0.5) * side, side);
+
+            ck_assert_msg(
+                are_near(seen, attn_rgb_number(attn_colormap_color(map, ATTN_THEME_LIGHT, level))),
+                "head %zu, key %zu: #%06x", n, key, (unsigned)seen);
+        }
+        n++;
+    }
+    ck_assert_uint_eq(n, 4);
+    ck_assert_ptr_nonnull(attn_svg_text(&svg, "made-up: pattern of [CLS]", 0));
+    attn_svg_release(&svg);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
 ATTN_SUITE("output_figures", svg_fails_cleanly_wherever_memory_runs_out,
            png_and_pdf_fail_cleanly_wherever_memory_runs_out,
            pictures_of_tables_fail_cleanly_wherever_memory_runs_out,
-           rows_that_come_one_by_one_make_the_same_figure)
+           rows_that_come_one_by_one_make_the_same_figure,
+           a_map_shows_the_weights_of_its_query_on_the_picture)

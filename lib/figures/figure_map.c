@@ -1,0 +1,562 @@
+/*
+ * figure_map.c - heads over the picture that a model saw: the weights that a query gives to its
+ * patches, a cell each, on the picture, which is grey and pale there. Of several heads, layers down
+ * and heads across, there is one query; of one head there is a map of each query that is chosen.
+ * What comes before the patches, [CLS] and registers, is no part of a picture: its weights are
+ * written below.
+ */
+#include "figures/figure_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "trace/site_internal.h"
+
+#include <math.h>
+
+enum {
+    WHOLE = 336,  /* the longer side of one map, about */
+    FEW = 168,    /* of some, */
+    MANY = 96,    /* and of many */
+    SOME = 4,     /* maps side by side, at most */
+    BETWEEN = 10, /* maps */
+    ACROSS = 720, /* the width of maps of one head, about */
+    NUMBER = 30,  /* room for the numbers of layers at the left */
+    ABOVE = 20,   /* and for those of heads above */
+    AXIS = 18,    /* for what the numbers are */
+    CAPTION = 18, /* and for a query above its map */
+    LINE = 13,    /* of text below a map */
+    TEXT = 10,    /* size of its font */
+    ENTRY = 15,   /* columns of "[REG3] 12.3 %" and what keeps it from the next, */
+    SHORT = 12,   /* of "[CLS] 12.3 %" */
+    SHORTEST = 7, /* and of "12.3 %" */
+};
+
+/* Maps are numbered as matrices are, or as the queries of one matrix. */
+struct maps {
+    const struct attn_backdrop *backdrop;
+    size_t n_query;      /* rows of a matrix that are shown */
+    size_t n;            /* maps */
+    int *layers, *heads; /* [n_down], [n_across] own; ascending; of several heads */
+    size_t n_down, n_across;
+    double side, cell_width; /* of a cell */
+    double width, height;    /* of a map */
+    double step_x, step_y;   /* from one map to the next */
+    double left, top;
+    size_t n_line, n_in_line; /* of text below a map, and weights in a line */
+    bool is_short;            /* registers have one weight together, */
+    bool is_terse;            /* and there is no room for names */
+};
+
+bool attn_figure_is_map(const struct attn_figure_pen *pen)
+{
+    return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
+}
+
+/* The rows that are shown: all that were chosen, or else that of the first position, [CLS]. */
+static size_t count_queries(const struct attn_figure_pen *pen)
+{
+    const struct attn_writer *writer = pen->content->writer;
+
+    return writer->n_query == writer->n_position ? 1 : writer->n_query;
+}
+
+static const struct attn_backdrop *backdrop_of(const struct attn_figure_pen *pen)
+{
+    return pen->content->grid ? NULL : pen->content->writer->labels.backdrop;
+}
+
+bool attn_figure_fits_backdrop(const struct attn_writer *writer,
+                               const struct attn_level_matrix *matrix)
+{
+    const struct attn_backdrop *backdrop = writer->labels.backdrop;
+
+    return backdrop && attn_site_has_keys(matrix->site) &&
+           matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
+}
+
+/* --- The scale ----------------------------------------------------------------------------- */
+
+/* The cells of patches of row ROW. */
+static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
+                                       const struct attn_level_matrix *matrix, size_t row)
+{
+    return (struct attn_figure_view){.matrix = matrix,
+                                     .first = row * matrix->n_cell_column + backdrop->n_front,
+                                     .n_row = backdrop->n_row,
+                                     .n_col = backdrop->n_col,
+                                     .is_veil = true};
+}
+
+/* The largest size of a number on a patch in row ROW of MATRIX. */
+static double largest_of(const struct attn_backdrop *backdrop,
+                         const struct attn_level_matrix *matrix, size_t row)
+{
+    double largest = 0;
+    float value;
+
+    for (size_t c = backdrop->n_front; c < matrix->n_cell_column; c++)
+        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
+            largest = fmax(largest, fabs((double)value));
+    return largest;
+}
+
+void attn_figure_fit_scale(struct attn_figure_pen *pen)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen);
+    double largest = 0;
+
+    if (!backdrop || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
+        pen->scale.span != ATTN_SPAN_UNIT)
+        return;
+    for (size_t i = 0; i < pen->content->n; i++)
+        for (size_t row = 0; row < count_queries(pen); row++) {
+            const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+            if (attn_figure_fits_backdrop(pen->content->writer, matrix))
+                largest = fmax(largest, largest_of(backdrop, matrix, row));
+        }
+    pen->is_fitted = true;
+    if (largest == 0) /* nothing has come yet */
+        return;
+    pen->scale.span = ATTN_SPAN_FIXED;
+    pen->scale.low = pen->scale.is_signed ? -largest : 0;
+    pen->scale.high = largest;
+}
+
+/* --- Texts --------------------------------------------------------------------------------- */
+
+/* What position I is called: "[CLS]", "3,4". */
+static void append_position(const struct attn_figure_pen *pen, size_t i, struct attn_buffer *out)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen);
+    const struct attn_token_texts *texts = pen->content->tokens;
+    size_t n;
+
+    if (texts && texts->n > i) {
+        const char *text = attn_token_text(texts, i, &n);
+
+        attn_buffer_append(out, text, n);
+    } else if (i < backdrop->n_front) {
+        attn_buffer_append_format(out, i == 0 ? "[CLS]" : "[REG%zu]", i - 1);
+    } else {
+        i -= backdrop->n_front;
+        attn_buffer_append_format(out, "%zu,%zu", i / backdrop->n_col, i % backdrop->n_col);
+    }
+}
+
+void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen);
+    const size_t position =
+        pen->content->writer->n_query > 0 ? pen->content->writer->queries[0] : 0;
+
+    if (!backdrop || count_queries(pen) > 1)
+        return;
+    attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
+    append_position(pen, position, out);
+}
+
+/* "12.3 %"; of scores "-1.25". What there is no number of is named. */
+static void append_weight(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                          enum attn_cell_kind kind, double value, struct attn_buffer *out)
+{
+    static const char *const names[] = {[ATTN_CELL_VALUE] = "",
+                                        [ATTN_CELL_MASKED] = "masked",
+                                        [ATTN_CELL_HIDDEN] = "left out",
+                                        [ATTN_CELL_NOT_FINITE] = "not finite"};
+    const bool is_share = attn_figure_is_percent(pen, matrix);
+    char number[ATTN_FIXED_TEXT_SIZE];
+
+    attn_buffer_append_string(out, out->size > 0 ? " " : "");
+    attn_buffer_append_string(out, names[kind]);
+    if (kind == ATTN_CELL_VALUE) {
+        const float shown = (float)(is_share ? 100 * value : value);
+
+        attn_buffer_append(out, number, attn_float_text_fixed(shown, is_share ? 1 : 2, number));
+        attn_buffer_append_string(out, is_share ? " %" : "");
+    }
+}
+
+/* The weight of position I, or of all registers together. */
+static void append_front(const struct attn_figure_pen *pen, const struct maps *maps,
+                         const struct attn_level_matrix *matrix, size_t row, size_t i,
+                         struct attn_buffer *out)
+{
+    double sum = 0;
+    enum attn_cell_kind kind = ATTN_CELL_MASKED;
+    float value;
+
+    if (i == 0 || !maps->is_short) {
+        kind = attn_level_cell(matrix, row, i, &value);
+        if (!maps->is_terse)
+            append_position(pen, i, out);
+        append_weight(pen, matrix, kind, kind == ATTN_CELL_VALUE ? (double)value : 0, out);
+        return;
+    }
+    for (; i < maps->backdrop->n_front; i++)
+        if (attn_level_cell(matrix, row, i, &value) == ATTN_CELL_VALUE) {
+            kind = ATTN_CELL_VALUE;
+            sum += (double)value;
+        }
+    attn_buffer_append_string(out, maps->is_terse ? "" : "[REG]");
+    append_weight(pen, matrix, kind, sum, out);
+}
+
+/* --- The layout ---------------------------------------------------------------------------- */
+
+/* Puts NUMBER into LIST [*n], which ascends, unless it is there. */
+static void put_number(int *list, size_t *n, int number)
+{
+    size_t at = *n;
+
+    while (at > 0 && list[at - 1] > number)
+        at--;
+    if (at > 0 && list[at - 1] == number)
+        return;
+    for (size_t i = (*n)++; i > at; i--)
+        list[i] = list[i - 1];
+    list[at] = number;
+}
+
+static size_t place_in(const int *list, int number)
+{
+    size_t at = 0;
+
+    while (list[at] != number)
+        at++;
+    return at;
+}
+
+/* Layers and heads, or as many maps side by side as suits. */
+static enum attn_status arrange(const struct attn_figure_pen *pen, struct maps *maps,
+                                struct attn_error *err)
+{
+    const size_t n = pen->content->n;
+
+    if (n == 1)
+        return ATTN_OK;
+    maps->layers = attn_alloc(n, sizeof *maps->layers, err);
+    maps->heads = attn_alloc(n, sizeof *maps->heads, err);
+    if (!maps->layers || !maps->heads)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        put_number(maps->layers, &maps->n_down, attn_figure_matrix(pen, i)->layer);
+        put_number(maps->heads, &maps->n_across, attn_figure_matrix(pen, i)->head);
+    }
+    return ATTN_OK;
+}
+
+/* The size of a cell, and with it that of a map. */
+static void find_size(struct attn_figure_pen *pen, struct maps *maps)
+{
+    const struct attn_backdrop *backdrop = maps->backdrop;
+    const double height = (double)backdrop->height / (double)backdrop->n_row;
+    const double width = (double)backdrop->width / (double)backdrop->n_col;
+    const double longest = fmax((double)backdrop->n_row, (double)backdrop->n_col * width / height);
+    const bool is_some = fmax((double)maps->n_across, (double)maps->n_down) <= SOME;
+    const double whole = maps->n == 1 ? WHOLE : maps->layers && !is_some ? MANY : FEW;
+
+    maps->side = attn_figure_side(pen, ceil(whole / longest));
+    maps->cell_width = fmax(1, round(maps->side * width / height));
+    maps->width = (double)backdrop->n_col * maps->cell_width;
+    maps->height = (double)backdrop->n_row * maps->side;
+}
+
+/* The lines of text below a map. */
+static void find_lines(struct maps *maps)
+{
+    const size_t n_front = maps->backdrop->n_front;
+    const double entry = attn_figure_text_width(ENTRY, TEXT);
+
+    maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
+    maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
+    maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
+    maps->is_short = n_front > 2 && maps->n_line > 2;
+    if (maps->is_short)
+        maps->n_line = maps->n_in_line > 1 ? 1 : 2;
+    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
+        maps->n_line = 0;
+}
+
+static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, struct attn_error *err)
+{
+    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    const double caption = maps->n_query > 1 ? CAPTION : 0;
+    double right, bottom;
+
+    ATTN_TRY(arrange(pen, maps, err));
+    find_size(pen, maps);
+    find_lines(maps);
+    if (maps->is_terse && maps->n_line > 0)
+        attn_buffer_append_format(&pen->subtitle, "below each its weight on [CLS]%s; ",
+                                  maps->n_line > 1 ? " and on registers" : "");
+    maps->step_x = maps->width + BETWEEN;
+    maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
+    if (!maps->layers) {
+        maps->n_across = (size_t)fmax(1, floor(ACROSS / maps->step_x));
+        maps->n_across = maps->n_across < maps->n ? maps->n_across : maps->n;
+        maps->n_down = (maps->n - 1) / maps->n_across + 1;
+    }
+    maps->left = ATTN_FIGURE_PAD + (maps->layers ? AXIS + NUMBER : 0);
+    right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
+                                   attn_figure_heading_width(pen)));
+    maps->top = attn_figure_heading_height(pen) + (maps->layers ? AXIS + ABOVE : 4) + caption;
+    bottom = maps->top + (double)maps->n_down * maps->step_y - BETWEEN - caption;
+    pen->shapes->height = ceil(fmax(bottom, maps->top + legend.height) + ATTN_FIGURE_PAD);
+    return ATTN_OK;
+}
+
+/* --- Drawing ------------------------------------------------------------------------------- */
+
+/* Map I: its matrix, its row, and where it lies. */
+static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pen,
+                                                const struct maps *maps, size_t i, size_t *row,
+                                                struct attn_figure_place *place)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, maps->layers ? i : 0);
+    const size_t across = maps->layers ? place_in(maps->heads, matrix->head) : i % maps->n_across;
+    const size_t down = maps->layers ? place_in(maps->layers, matrix->layer) : i / maps->n_across;
+
+    *row = maps->n_query > 1 ? i : 0;
+    *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
+                                        .y = maps->top + (double)down * maps->step_y,
+                                        .side = maps->side,
+                                        .width = maps->cell_width};
+    return matrix;
+}
+
+/* A frame around the patch that looks, where it is one. */
+static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_t row,
+                     struct attn_figure_place place)
+{
+    const struct attn_backdrop *backdrop = maps->backdrop;
+    const size_t position = pen->content->writer->queries[row];
+    const size_t i = position - backdrop->n_front;
+    double x, y, right, bottom;
+
+    if (position < backdrop->n_front)
+        return;
+    x = place.x + (double)(i % backdrop->n_col) * place.width;
+    y = place.y + (double)(i / backdrop->n_col) * place.side;
+    right = x + place.width;
+    bottom = y + place.side;
+    for (int is_inner = 0; is_inner < 2; is_inner++) {
+        const double width = is_inner ? 1.5 : 3, half = width / 2;
+        const uint32_t color = is_inner ? 0xff7a1a : 0x000000;
+
+        attn_figure_add_line(pen, (double[]){x - half, y}, (double[]){right + half, y}, width,
+                             color);
+        attn_figure_add_line(pen, (double[]){x - half, bottom}, (double[]){right + half, bottom},
+                             width, color);
+        attn_figure_add_line(pen, (double[]){x, y}, (double[]){x, bottom}, width, color);
+        attn_figure_add_line(pen, (double[]){right, y}, (double[]){right, bottom}, width, color);
+    }
+}
+
+static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
+                      const struct attn_level_matrix *matrix, size_t row,
+                      struct attn_figure_place place)
+{
+    const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : maps->backdrop->n_front;
+    struct attn_shape_text text = {
+        .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
+
+    pen->scratch.size = 0;
+    if (maps->n_query > 1) {
+        attn_buffer_append_string(&pen->scratch, "query ");
+        append_position(pen, pen->content->writer->queries[row], &pen->scratch);
+        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    }
+    text.size = TEXT;
+    text.color = pen->faint;
+    text.y = place.y + maps->height;
+    for (size_t i = 0; i < n; i++) {
+        pen->scratch.size = 0;
+        append_front(pen, maps, matrix, row, i, &pen->scratch);
+        text.x = place.x + attn_figure_text_width(i % maps->n_in_line * ENTRY, TEXT);
+        text.y += i % maps->n_in_line == 0 ? LINE : 0;
+        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    }
+    pen->scratch.size = 0;
+}
+
+static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
+{
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_place place;
+    size_t row;
+
+    for (size_t i = 0; i < maps->n; i++) {
+        find_map(pen, maps, i, &row, &place);
+        attn_shapes_add_picture(
+            pen->shapes, (struct attn_shape_picture){place.x, place.y, maps->width, maps->height});
+    }
+    for (size_t i = 0; i < maps->n; i++) {
+        matrix = find_map(pen, maps, i, &row, &place);
+        attn_figure_add_cells(pen, view_of(maps->backdrop, matrix, row), place);
+    }
+    for (size_t i = 0; i < maps->n; i++) {
+        matrix = find_map(pen, maps, i, &row, &place);
+        attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
+        attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
+        attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
+        add_mark(pen, maps, row, place);
+        add_texts(pen, maps, matrix, row, place);
+    }
+}
+
+/* Numbers of layers and heads, and what they are. */
+static void add_numbers(struct attn_figure_pen *pen, const struct maps *maps)
+{
+    const double width = (double)maps->n_across * maps->step_x - BETWEEN;
+    const double height = (double)maps->n_down * maps->step_y - BETWEEN;
+    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = maps->top - 6};
+
+    for (size_t i = 0; i < maps->n_across; i++) {
+        text.x = maps->left + (double)i * maps->step_x + maps->width / 2;
+        attn_shapes_add_number(pen->shapes, &text, (size_t)maps->heads[i]);
+    }
+    text.anchor = ATTN_ANCHOR_END;
+    text.x = maps->left - 8;
+    for (size_t i = 0; i < maps->n_down; i++) {
+        text.y = maps->top + (double)i * maps->step_y + maps->height / 2 + 5;
+        attn_shapes_add_number(pen->shapes, &text, (size_t)maps->layers[i]);
+    }
+    text = (struct attn_shape_text){.size = ATTN_FIGURE_AXIS,
+                                    .color = pen->faint,
+                                    .anchor = ATTN_ANCHOR_MIDDLE,
+                                    .x = maps->left + width / 2,
+                                    .y = maps->top - ABOVE - 4};
+    attn_shapes_add_string(pen->shapes, &text, "head");
+    text.is_turned = true;
+    text.x = ATTN_FIGURE_PAD + 9;
+    text.y = maps->top + height / 2;
+    attn_shapes_add_string(pen->shapes, &text, "layer");
+}
+
+/* --- The picture --------------------------------------------------------------------------- */
+
+/* Grey, and pale or on dark ground dim: 0 to 255 becomes FROM to TO. */
+static void find_greys(const struct attn_figure_pen *pen, double *from, double *to)
+{
+    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+
+    *from = is_dark ? 8 : 120;
+    *to = is_dark ? 130 : 255;
+}
+
+/* Puts the picture among the shapes, and what its palette lets through. */
+static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
+{
+    const size_t n = backdrop->height * backdrop->width;
+    unsigned char *out = attn_shapes_set_picture(pen->shapes, backdrop->height, backdrop->width);
+    double from, to;
+
+    find_greys(pen, &from, &to);
+    for (size_t i = 0; out && i < n; i++) {
+        const unsigned char *rgb = backdrop->rgb + 3 * i;
+        const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+
+        out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =
+            (unsigned char)lround(from + (to - from) * grey / 255);
+    }
+    pen->is_veiled = true;
+    pen->grounds[0] = 0x010101 * (uint32_t)lround(from);
+    pen->grounds[1] = 0x010101 * (uint32_t)lround(to);
+}
+
+/* The color, and its opacity, that looks like COLOR on white ground and lets as much of any other
+ * ground through as can be. */
+static uint32_t veil_of(uint32_t color, uint8_t *opacity)
+{
+    const uint32_t least = (uint32_t)fmin(fmin(color >> 16 & 255, color >> 8 & 255), color & 255);
+    const uint32_t most = 255 - least;
+    uint32_t veil = 0;
+
+    *opacity = (uint8_t)most;
+    for (int shift = 16; most > 0 && shift >= 0; shift -= 8)
+        veil = veil << 8 | ((color >> shift & 255) - least) * 255 / most;
+    return veil;
+}
+
+/* What has no weight leaves the picture as it is. Of a map that begins with white the colors are
+ * those of the map on white ground. Of others and of both signs the opacity grows with the size of
+ * the number; a map that begins dark is used from its bright part on. */
+static void set_veils(struct attn_figure_pen *pen)
+{
+    enum { BRIGHT = 96 };
+    struct attn_shapes *shapes = pen->shapes;
+    const bool is_signed = pen->scale.is_signed,
+               begins_white = attn_figure_color(pen, 0) == 0xffffff;
+
+    for (int level = 0; level < ATTN_N_COLOR; level++) {
+        const double place = level / (double)(ATTN_N_COLOR - 1);
+        const double share = is_signed ? fabs(2 * place - 1) : place;
+        const int shown = is_signed || begins_white
+                              ? level
+                              : BRIGHT + level * (ATTN_N_COLOR - 1 - BRIGHT) / (ATTN_N_COLOR - 1);
+
+        shapes->palette[level] = attn_figure_color(pen, shown);
+        shapes->opacities[level] = (uint8_t)lround(255 * 0.95 * pow(share, 0.7));
+        if (begins_white && !is_signed)
+            shapes->palette[level] = veil_of(shapes->palette[level], &shapes->opacities[level]);
+    }
+    for (size_t i = ATTN_N_COLOR; i < shapes->n_color; i++)
+        shapes->opacities[i] = 150;
+}
+
+static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen);
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+
+    if (!backdrop)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure patches`' shows keys on the picture that a model saw, and "
+                              "this run has none: 'patches:RxC' lays them out in R rows of C");
+    for (size_t i = 0; i < pen->content->n; i++)
+        if (!attn_figure_fits_backdrop(pen->content->writer, attn_figure_matrix(pen, i)))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' has no column for each patch of the picture, which "
+                                  "'`figure patches`' shows",
+                                  attn_site_name(matrix->site));
+    if (pen->content->n == 1 || count_queries(pen) == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
+                   pen->content->n, count_queries(pen));
+    attn_error_hint(err, "choose one, as with `heads 0.0` or `queries 0`");
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct maps maps = {.backdrop = backdrop_of(pen)};
+    enum attn_status status;
+
+    ATTN_TRY(check(pen, err));
+    maps.n_query = count_queries(pen);
+    maps.n = pen->content->n > 1 ? pen->content->n : maps.n_query;
+    if (pen->is_fitted)
+        attn_buffer_append_string(&pen->subtitle, "colours up to the largest weight on a patch; ");
+    pen->has_text = false;
+    status = plan(pen, &maps, err);
+    if (status == ATTN_OK && !pen->is_measuring) {
+        set_picture(pen, maps.backdrop);
+        set_veils(pen);
+        attn_figure_add_heading(pen);
+        add_maps(pen, &maps);
+        if (maps.layers)
+            add_numbers(pen, &maps);
+        attn_figure_add_legend(
+            pen, maps.left + (double)maps.n_across * maps.step_x - BETWEEN + ATTN_FIGURE_ASIDE,
+            maps.top);
+    }
+    attn_free(maps.layers);
+    attn_free(maps.heads);
+    return status;
+}
