@@ -34,6 +34,10 @@ finish() { # PART
 side_by_side() { # JOB ITEM...
     local job=$1 n_core started=0 n_running=0 shown=0
     shift
+    if [ $# -eq 1 ]; then
+        "$job" "$1" 2>&1 </dev/null
+        return
+    fi
     local items=("$@")
     n_core=${ATTN_TEST_JOBS:-$(nproc)}
     mkdir "$scratch/jobs"
