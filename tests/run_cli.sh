@@ -134,7 +134,7 @@ read_text() { # FILE
 run_script() { # CASE
     local stream text
     (
-        cd "$1.empty" || exit 1
+        cd "$1/empty" || exit 1
         exec timeout "${CASE_SECONDS:-120}" bash "$1.script" </dev/null >"$1.raw_stdout" 2>"$1.raw_stderr"
     )
     echo $? >"$1.seen_exit"
@@ -272,7 +272,7 @@ kept=()
 for i in "${chosen[@]}"; do
     [[ " ${ATTN_SKIP_TESTS-} " = *" ${file_of[i]}:${name_of[i]} "* ]] || kept+=("$i")
 done
-[ ${#kept[@]} -eq 0 ] || (cd "$scratch/cases" && mkdir "${kept[@]/%/.empty}")
+[ ${#kept[@]} -eq 0 ] || (cd "$scratch/cases" && mkdir -p "${kept[@]/%//empty}")
 clear_environment
 side_by_side run_case "${kept[@]}"
 if [ $is_refreshing = yes ]; then
