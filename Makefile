@@ -248,6 +248,18 @@ $(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
+# Their models and arrays are unpacked where git ignores them.
+FIXTURES := tests/fixtures/.unpacked
+$(UNIT_TESTS) $(FUZZERS) $(BROWSER_TESTS): | $(FIXTURES)
+$(FIXTURES): $(wildcard tests/fixtures/*.tar tests/golden/*.tar)
+	@tests/tools/fixtures.sh unpack
+
+fixtures: ## keep the models and arrays of tests in their archives, after one was made
+	@tests/tools/fixtures.sh pack
+fixtures-check: $(FIXTURES)
+	@tests/tools/fixtures.sh check
+.PHONY: fixtures fixtures-check
+
 # It looks at what the tool makes of the library's texts.
 $(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
 
@@ -470,7 +482,7 @@ TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SO
     $(filter-out %/one_layer.c,$(EXAMPLES)))
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check fixtures-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -611,7 +623,7 @@ wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtim
 
 check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte; make it twice
 	@$(MAKE) wasm
-	@$(MAKE) $(BUILD)/attn-cli
+	@$(MAKE) $(BUILD)/attn-cli $(FIXTURES)
 	@node tests/tools/check_wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli
 	@tests/tools/check_wasm_bytes.sh $(WASM_MODULE)
 
@@ -664,6 +676,7 @@ deps-node:
 	@tests/tools/dependencies.sh install node
 
 clean: ## remove everything that was made
+	@tests/tools/fixtures.sh remove
 	rm -rf build
 
 help: ## list the targets

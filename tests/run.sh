@@ -49,19 +49,20 @@ list_queue() { # PART...
 
 # Leaves what ITEM printed, and adds how long it took to the times.
 run_item() { # "SECONDS PART ITEM"
-    local part item start=$EPOCHREALTIME took output=$scratch/output.$BASHPID
+    local part item text took start=${EPOCHREALTIME/[^0-9]/} output=$scratch/output.$BASHPID
     read -r _ part item <<<"$1"
     [ "$item" != all ] || item=
     ATTN_TEST_JOBS=1 "tests/run_$part.sh" ${item:+"$item"} >"$output" 2>&1
-    sed '$d' "$output"
-    [[ $(tail -n 1 "$output") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
+    text=$(<"$output")
+    [[ $text != *$'\n'* ]] || printf '%s\n' "${text%$'\n'*}"
+    [[ ${text##*$'\n'} =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || {
         echo "run_$part.sh $item ended without counting"
         fail "tests/run_$part.sh $item"
         return
     }
     passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
-    took=$(awk -v from="$start" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }')
-    echo "$took $part ${item:-all}" >>"$times.new"
+    took=$(((${EPOCHREALTIME/[^0-9]/} - start) / 1000)) # in ms
+    printf '%d.%03d %s\n' $((took / 1000)) $((took % 1000)) "$part ${item:-all}" >>"$times.new"
     echo "$part $passed $failed" >>"$scratch/totals"
 }
 

@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.." || exit 1
 root=$PWD
 tool=$(realpath "$build")
 is_refreshing=no
-file_of=() name_of=() # of each case; its parts are files of $scratch/cases/NUMBER
+file_of=() name_of=() # of each case; its parts are files $scratch/cases/NUMBER.PART
 
 # --- Reading ------------------------------------------------------------------------------------
 
@@ -41,13 +41,12 @@ malformed() { # WHAT
 begin_case() { # NAME
     [[ $1 =~ ^[A-Za-z0-9_]+$ ]] || malformed "'$1', expected a name of letters, digits and _"
     [[ " ${name_of[*]:first} " != *" $1 "* ]] || malformed "a second '$1'"
-    mkdir "$scratch/cases/${#name_of[@]}"
     file_of+=("$file") name_of+=("$1")
 }
 
 # The last case of $file gets the part that was read.
 end_part() {
-    local folder=$scratch/cases/$((${#name_of[@]} - 1))
+    local stem=$scratch/cases/$((${#name_of[@]} - 1))
     case $part in
     header)
         printf '%s' "$text" >"$scratch/headers/${file//\//,}"
@@ -66,8 +65,8 @@ end_part() {
     stdout | stderr) ;;
     *) malformed "'--- $part', expected needs, stdout, stderr or exit" ;;
     esac
-    [ ! -e "$folder/$part" ] || malformed "a second '--- $part'"
-    printf '%s' "$text" >"$folder/$part"
+    [ ! -e "$stem.$part" ] || malformed "a second '--- $part'"
+    printf '%s' "$text" >"$stem.$part"
 }
 
 # Adds the cases of FILE.
@@ -109,39 +108,67 @@ look_around() {
 
 # --- Running ------------------------------------------------------------------------------------
 
-# Leaves what case FOLDER gives in its files seen.*.
-run_script() { # FOLDER
-    local stream
-    mkdir "$1/empty"
+# What runs here runs a thousand times: but for the case itself no program is called.
+
+# From here on the environment is that of the cases.
+clear_environment() {
+    local name
+    for name in $(compgen -e); do
+        export -n "$name"
+    done
+    for name in $(compgen -A function); do
+        export -nf "$name"
+    done
+    export PATH=$tool:/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 TERM=dumb \
+        MODELS=$root/models FIXTURES=$root/tests/fixtures \
+        ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+}
+
+# Sets `text` to the bytes of FILE; fails when there is a NUL among them.
+read_text() { # FILE
+    local LC_ALL=C
+    ! IFS= read -r -d '' text <"$1"
+}
+
+# Leaves what CASE gives in its files .seen_*.
+run_script() { # CASE
+    local stream text
     (
         cd "$1/empty" || exit 1
-        exec env -i PATH="$tool:/usr/local/bin:/usr/bin:/bin" LC_ALL=C.UTF-8 TERM=dumb \
-            MODELS="$root/models" FIXTURES="$root/tests/fixtures" \
-            ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-            timeout "${CASE_SECONDS:-120}" bash "$1/script" </dev/null >"$1/raw.stdout" 2>"$1/raw.stderr"
+        exec timeout "${CASE_SECONDS:-120}" bash "$1.script" </dev/null >"$1.raw_stdout" 2>"$1.raw_stderr"
     )
-    echo $? >"$1/seen.exit"
+    echo $? >"$1.seen_exit"
     for stream in stdout stderr; do
-        : >"$1/seen.$stream"
-        [ ! -s "$1/raw.$stream" ] || LC_ALL=C sed -e "s|$root/models|\$MODELS|g" -e "s|$root/tests/fixtures|\$FIXTURES|g" \
-            "$1/raw.$stream" >"$1/seen.$stream"
+        if ! read_text "$1.raw_$stream"; then
+            LC_ALL=C sed -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.raw_$stream"
+        elif [[ $text = *"$root/"* ]]; then
+            text=${text//"$MODELS"/'$MODELS'}
+            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}"
+        else
+            printf '%s' "$text"
+        fi >"$1.seen_$stream"
     done
 }
 
+# Whether CASE has given what its PART expects.
+is_as_expected() { # CASE PART
+    local text expected
+    read_text "$1.$2" && expected=$text && read_text "$1.seen_$2" && [ "$text" = "$expected" ]
+}
+
 run_case() { # NUMBER
-    local folder=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes need=
-    [ ! -e "$folder/needs" ] || need=$(<"$folder/needs")
+    local stem=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes need=
+    [ ! -e "$stem.needs" ] || read -r need <"$stem.needs"
     if [ "$need" ] && [ "${missing[$need]}" ]; then
         echo "skipped $name: ${missing[$need]}"
         return
     fi
-    run_script "$folder"
-    [ $is_refreshing = no ] || take_seen "$folder" "$name"
+    run_script "$stem"
+    [ $is_refreshing = no ] || take_seen "$stem" "$name"
     for part in stdout stderr exit; do
-        [ ! -s "$folder/$part" ] && [ ! -s "$folder/seen.$part" ] && continue
-        cmp -s "$folder/$part" "$folder/seen.$part" && continue
+        is_as_expected "$stem" $part && continue
         diff -a -u --label "$name: expected $part" --label "$name: seen $part" \
-            "$folder/$part" "$folder/seen.$part" | head -n 40
+            "$stem.$part" "$stem.seen_$part" | head -n 40
         is_same=no
     done
     if [ $is_same = yes ]; then pass; else fail "tests/run_cli.sh $name"; fi
@@ -150,36 +177,36 @@ run_case() { # NUMBER
 # --- Writing ------------------------------------------------------------------------------------
 
 # What was seen is expected from now on, unless it cannot be told from the lines of this format.
-take_seen() { # FOLDER NAME
-    if LC_ALL=C grep -qaP '^(===|---) |\x00' "$1/seen.stdout" "$1/seen.stderr"; then
+take_seen() { # CASE NAME
+    if LC_ALL=C grep -qaP '^(===|---) |\x00' "$1.seen_stdout" "$1.seen_stderr"; then
         echo "$2: prints NUL, or a line that begins with '=== ' or '--- ': let od or sed change it"
         return
     fi
-    cp "$1/seen.stdout" "$1/stdout"
-    cp "$1/seen.stderr" "$1/stderr"
-    cp "$1/seen.exit" "$1/exit"
+    cp "$1.seen_stdout" "$1.stdout"
+    cp "$1.seen_stderr" "$1.stderr"
+    cp "$1.seen_exit" "$1.exit"
 }
 
-print_stream() { # FOLDER STREAM
-    [ -s "$1/$2" ] || return
-    if [ -n "$(tail -c 1 "$1/$2")" ]; then
+print_stream() { # CASE STREAM
+    [ -s "$1.$2" ] || return
+    if [ -n "$(tail -c 1 "$1.$2")" ]; then
         echo "--- $2, no final newline"
-        cat "$1/$2"
+        cat "$1.$2"
         echo
     else
         echo "--- $2"
-        cat "$1/$2"
+        cat "$1.$2"
     fi
 }
 
 print_case() { # NUMBER
-    local folder=$scratch/cases/$1
+    local stem=$scratch/cases/$1
     echo "=== ${name_of[$1]}"
-    cat "$folder/script"
-    [ ! -e "$folder/needs" ] || echo "--- needs $(<"$folder/needs")"
-    print_stream "$folder" stdout
-    print_stream "$folder" stderr
-    [ "$(<"$folder/exit")" = 0 ] || echo "--- exit $(<"$folder/exit")"
+    cat "$stem.script"
+    [ ! -e "$stem.needs" ] || echo "--- needs $(<"$stem.needs")"
+    print_stream "$stem" stdout
+    print_stream "$stem" stderr
+    [ "$(<"$stem.exit")" = 0 ] || echo "--- exit $(<"$stem.exit")"
 }
 
 write_file() { # FILE
@@ -237,15 +264,16 @@ for what; do
 done
 # What is left out is expected to be nothing, or 0.
 for i in "${!name_of[@]}"; do
-    folder=$scratch/cases/$i
-    [ -e "$folder/exit" ] || echo 0 >"$folder/exit"
-    : >>"$folder/stdout" 2>>"$folder/stderr"
+    [ -e "$scratch/cases/$i.exit" ] || echo 0 >"$scratch/cases/$i.exit"
+    : >>"$scratch/cases/$i.stdout" 2>>"$scratch/cases/$i.stderr"
 done
 
 kept=()
 for i in "${chosen[@]}"; do
     [[ " ${ATTN_SKIP_TESTS-} " = *" ${file_of[i]}:${name_of[i]} "* ]] || kept+=("$i")
 done
+[ ${#kept[@]} -eq 0 ] || (cd "$scratch/cases" && mkdir -p "${kept[@]/%//empty}")
+clear_environment
 side_by_side run_case "${kept[@]}"
 if [ $is_refreshing = yes ]; then
     for file in "${files[@]}"; do

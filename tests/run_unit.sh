@@ -24,13 +24,13 @@ by_hand=
 
 # Check tells of a failed test as FILE:LINE:F:CASE:TEST:0: MESSAGE (E: it crashed).
 run_program() { # PROGRAM
-    local output n_check test status tests=() count='^[0-9]+%: Checks: ([0-9]+), '
+    local output n_check=0 test status tests=() count='[0-9]+%: Checks: ([0-9]+), '
     output=$("${fixed_addresses[@]}" "$1" 2>&1)
     status=$?
     printf '%s\n' "$output"
-    mapfile -t tests < <(sed -nE 's/^.+:-?[0-9]+:[FE]:([A-Za-z0-9_]+):.*/\1/p' <<<"$output" | sort -u)
-    n_check=$(sed -nE "s/$count.*/\1/p" <<<"$output")
-    pass $((${n_check:-0} - ${#tests[@]}))
+    [[ ! $output =~ $count ]] || n_check=${BASH_REMATCH[1]}
+    [ $status -eq 0 ] || mapfile -t tests < <(sed -nE 's/^.+:-?[0-9]+:[FE]:([A-Za-z0-9_]+):.*/\1/p' <<<"$output" | sort -u)
+    pass $((n_check - ${#tests[@]}))
     for test in "${tests[@]}"; do
         fail "CK_RUN_CASE=$test $by_hand$1"
     done

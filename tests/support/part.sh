@@ -11,6 +11,12 @@ passed=0 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# A run that has others beside it has looked before.
+for archive in tests/fixtures/*.tar tests/golden/*.tar; do
+    [ "${ATTN_TEST_JOBS-}" ] || [ tests/fixtures/.unpacked -nt "$archive" ] ||
+        { tests/tools/fixtures.sh unpack && break; }
+done
+
 # Other builds than the usual one have to be named to run a test again.
 again=
 [ "$build" = build/release ] || again="BUILD=$build "
@@ -34,6 +40,10 @@ finish() { # PART
 side_by_side() { # JOB ITEM...
     local job=$1 n_core started=0 n_running=0 shown=0
     shift
+    if [ $# -eq 1 ]; then
+        "$job" "$1" 2>&1 </dev/null
+        return
+    fi
     local items=("$@")
     n_core=${ATTN_TEST_JOBS:-$(nproc)}
     mkdir "$scratch/jobs"

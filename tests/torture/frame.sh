@@ -112,7 +112,7 @@ strange_files() { # GOOD SEEN OLD [WHOLE]
 # Tells what is wrong with an ending: the status must be documented, and standard error be empty
 # or, after a failure, one line and at most one hint.
 strange_end() { # STATUS STDERR_FILE
-    local n_line
+    local line n_line=0 n_error=0
     case $1 in
     0)
         [ ! -s "$2" ] || echo "status 0 with messages: $(head -c 200 "$2")"
@@ -124,8 +124,11 @@ strange_end() { # STATUS STDERR_FILE
         return
         ;;
     esac
-    n_line=$(grep -vc '^hint: ' "$2")
-    if [ "$n_line" -ne 1 ] || ! grep -q '^attn-cli: error: ' "$2"; then
+    while IFS= read -r line || [ -n "$line" ]; do
+        [[ $line = 'hint: '* ]] || n_line=$((n_line + 1))
+        [[ $line != 'attn-cli: error: '* ]] || n_error=$((n_error + 1))
+    done <"$2"
+    if [ $n_line -ne 1 ] || [ $n_error -ne 1 ]; then
         echo "status $1, expected one line of error: $(head -c 300 "$2")"
     fi
 }

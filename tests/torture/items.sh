@@ -8,15 +8,15 @@ RANDOM=1 # the same moments again, as far as the machine is willing
 seen=$scratch/seen
 mkdir "$seen"
 
-# Writes N items; each 50th fails, in one of four ways, and every 64th is long.
+# Writes N items; each 25th fails, in one of four ways, and every 32nd is long.
 write_items() { # N
     awk -v n="$1" 'BEGIN {
         srand(7); split("key keys dog dogs boy boys", nouns, " ")
         split("{\"text\":|{\"id\":\"e\"}|{\"text\":\"a\",\"u\":[1]}|{\"text\":\"a\",\"target\":\" a b\"}", bad, "|")
         for (i = 0; i < n; i++) {
-            if (i % 50 == 49) { print bad[1 + int(i / 50) % 4]; continue }
+            if (i % 25 == 24) { print bad[1 + int(i / 25) % 4]; continue }
             line = "The " nouns[1 + i % 6] " near the door"
-            for (j = 0; i % 64 == 63 && j < 40; j++) line = line " of the " nouns[1 + int(rand() * 6)]
+            for (j = 0; i % 32 == 31 && j < 40; j++) line = line " of the " nouns[1 + int(rand() * 6)]
             printf "{\"id\":%d,\"text\":\"%s\",\"number\":\"%s\",\"kind\":%d}\n", i / 2, line, \
                 i % 2 ? "pl" : "sg", i % 3
         }
@@ -32,7 +32,7 @@ for command in ablate score heads; do
     words+=(--items "$scratch/items.jsonl" --group-by kind)
 done
 
-n_item=300 n_kill=2 most=900000
+n_item=100 n_kill=2 most=300000
 is_full && n_item=20000 n_kill=60 most=4000000
 write_items $n_item >"$scratch/items.jsonl"
 for command in ablate score heads; do
@@ -100,7 +100,7 @@ done
 
 # --- Inputs and readers ---------------------------------------------------------------------------
 
-cp "$scratch/items.jsonl" "$scratch/grows.jsonl"
+write_items 300 >"$scratch/grows.jsonl"
 (sleep 0.3; cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl") &
 "$cli" ablate -q --items "$scratch/grows.jsonl" --target ' are' --control 20 --each "$seen/g.csv" >/dev/null 2>"$seen/g.err"
 status=$?

@@ -64,7 +64,7 @@ try() { # COMMAND ARGUMENTS...
 
     for call in fsync fdatasync; do
         n_sync=$(grep -c "$call(" "$scratch/trace")
-        is_full || [ "$n_sync" -le 4 ] || n_sync=4
+        is_full || [ "$n_sync" -le 2 ] || n_sync=2
         for ((n = 1; n <= n_sync; n++)); do
             run -o "$scratch/failed" -e "trace=$call" -e "inject=$call:error=EIO:when=$n" -- \
                 "$command" --sync "$@"

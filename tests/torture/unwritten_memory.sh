@@ -110,9 +110,9 @@ done
 
 # --- Kinds of attention -------------------------------------------------------------------------
 
-kinds=(full window:4 strided strided:3 log random:3 block:4 hybrid:2:5)
+kinds=(strided random:3 hybrid:2:5)
 masks=(causal)
-! is_full || masks+=(none)
+! is_full || kinds=(full window:4 strided strided:3 log random:3 block:4 hybrid:2:5) masks+=(none)
 for kind in "${kinds[@]}"; do
     for mask in "${masks[@]}"; do
         same run --attention $kind --mask $mask --sites "$all" "${tensors[@]}" -p "$text"
@@ -138,7 +138,7 @@ for option in '--masking renormalize' '--masking zero' '--similarity cosine' '--
     '--ablate-pattern 1.1' '--ablate-mean 2.2'; do
     read -ra options <<<"$option"
     same run "${options[@]}" --sites '*' "${tensors[@]}" -p "$text"
-    same run "${options[@]}" "${patterns[@]}" -p "$text"
+    ! is_full || same run "${options[@]}" "${patterns[@]}" -p "$text"
 done
 ATTN_CLI_GEMM=jit same run --sites "$all" "${tensors[@]}" -p "$text"
 ATTN_CLI_GEMM=jit same run --compute bf16 --sites '*' "${tensors[@]}" -p "$text"

@@ -1,6 +1,6 @@
 /*
- * test_cli_memory.c - a run's memory is what the manual says (MEMORY), at 16,384 tokens, whatever
- * is written: a matrix of 1 GiB, all vectors, predictions.
+ * test_cli_memory.c - a run's memory is what the manual says (MEMORY), at 8,192 tokens, whatever
+ * is written: a matrix of 256 MiB, all vectors, predictions.
  */
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The sizes of the model that is made here. */
-enum { T = 16384, D = 128, H = 4, E = 32, F = 512, L = 2 };
+enum { T = 8192, D = 128, H = 4, E = 32, F = 512, L = 2 };
 
 static void make_model(void)
 {
