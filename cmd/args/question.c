@@ -45,6 +45,7 @@ static const struct option_part parts[] = {
     {&weights_options, offsetof(struct question_args, model)},
     {&compute_options, offsetof(struct question_args, model)},
     {&attention_options, offsetof(struct question_args, attention)},
+    {&key_mask_options, offsetof(struct question_args, prompt)},
     {&dropout_options, offsetof(struct question_args, attention)},
     {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},

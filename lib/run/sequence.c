@@ -54,24 +54,6 @@ bool attn_input_is_text(const struct attn_input *input)
     return input->text && !input->ids && !input->embeddings;
 }
 
-/* The places of a pair's tokens go on after those of the text, as if one line feed stood between
- * both: attn_input_join. */
-static void move_pair(const struct attn_input *input, struct attn_encoding *encoding)
-{
-    for (size_t i = 0; input->pair && i < encoding->n; i++)
-        if (encoding->texts[i] == ATTN_TEXT_SECOND) {
-            encoding->begin[i] += input->n_text + 1;
-            encoding->end[i] += input->n_text + 1;
-        }
-}
-
-void attn_input_join(const struct attn_input *input, struct attn_buffer *text)
-{
-    attn_buffer_append(text, input->text, input->n_text);
-    attn_buffer_append_char(text, '\n');
-    attn_buffer_append(text, input->pair, input->n_pair);
-}
-
 /* Encodes INPUT, the text or the source of REQUEST. */
 static enum attn_status encode(const struct attn_request *request, const struct attn_input *input,
                                const struct attn_tokenizer *tokenizer,
@@ -87,7 +69,6 @@ static enum attn_status encode(const struct attn_request *request, const struct 
     options.n_pair = input->n_pair;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
-    move_pair(input, &sequence->encoding);
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     if (status == ATTN_UNSUPPORTED && input->pair) /* the tokenizer has no rule for two texts */

@@ -5,7 +5,6 @@
 #ifndef ATTN_RUN_SEQUENCE_H
 #define ATTN_RUN_SEQUENCE_H
 
-#include "base/buffer.h"
 #include "model/session.h"
 #include "run/host.h"
 #include "run/request.h"
@@ -61,10 +60,6 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
 enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);
-
-/* Appends the text of INPUT and its pair to TEXT, with a line feed between them: what the offsets of
- * its tokens are in. */
-void attn_input_join(const struct attn_input *input, struct attn_buffer *text);
 
 /* Feeds SEQUENCE to a session that was fed nothing. */
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
