@@ -40,6 +40,7 @@ static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows)
 static const struct option_part parts[] = {
     {&diff_options, 0},
     {&special_options, offsetof(struct diff_args, question.prompt)},
+    {&pair_options, offsetof(struct diff_args, question.prompt)},
     {&source_options, offsetof(struct diff_args, question.source)},
     {&items_options, offsetof(struct diff_args, items)},
     {&question_picture_options, offsetof(struct diff_args, question)},
@@ -161,6 +162,21 @@ static enum attn_status open_other(const struct diff_args *args, struct other *o
                       : ATTN_OK;
 }
 
+/* Gives both runs --pair and --key-mask. */
+static enum attn_status read_pairs(struct question *question, struct other *other,
+                                   struct attn_error *err)
+{
+    struct attn_input *b = &other->request.input;
+
+    ATTN_TRY(pair_read(&question->args->prompt, &question->input, &question->request, err));
+    b->pair = question->request.input.pair;
+    b->n_pair = question->request.input.n_pair;
+    b->key_mask = question->request.input.key_mask;
+    b->n_key_mask = question->request.input.n_key_mask;
+    other->request.source = question->request.source;
+    return ATTN_OK;
+}
+
 static void note_sum(const struct attn_diff_sum *sum)
 {
     if (sum->n_same > 0)
@@ -182,6 +198,7 @@ static enum attn_status compare(struct question *question, const struct attn_stu
     other->request = question->request;
     ATTN_TRY(open_other(args, other, err));
     ATTN_TRY(read_inputs(args, &question->request.input, &other->request.input, other, err));
+    ATTN_TRY(read_pairs(question, other, err));
     how.host = other->host;
     if (!study || args->with || args->with_attention)
         how.request = &other->request;

@@ -83,6 +83,7 @@ static const struct option_group piece_options = OPTION_GROUP("Patching", piece_
 static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
+    {&pair_options, offsetof(struct patch_args, question.prompt)},
     {&source_options, offsetof(struct patch_args, question.source)},
     {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
@@ -137,7 +138,8 @@ static enum attn_status check_one(const char *name, const char *text, const char
 static enum attn_status read_one(const char *text, const char *list, struct attn_input *input,
                                  int32_t **owned, struct attn_error *err)
 {
-    *input = (struct attn_input){.text = text, .n_text = text ? strlen(text) : 0};
+    input->text = text;
+    input->n_text = text ? strlen(text) : 0;
     if (list)
         ATTN_TRY(ids_parse(list, owned, &input->n_id, err));
     input->ids = *owned;
@@ -221,6 +223,10 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
+    ATTN_TRY(pair_read(&args->question.prompt, &question->input, &question->request, err));
+    how->corrupted = question->request.input; /* both have the same pair and the same mask */
+    how->corrupted_source.key_mask = question->request.source.key_mask;
+    how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }

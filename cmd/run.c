@@ -34,6 +34,7 @@ static const struct option_part parts[] = {
     {&source_options, offsetof(struct run_args, source)},
     {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
+    {&key_mask_options, offsetof(struct run_args, prompt)},
     {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
     {&selection_options, offsetof(struct run_args, request.selection)},
@@ -193,7 +194,8 @@ static void predict_for_page(struct served *served)
     static const double most = 2e9; /* multiplications */
     const struct attn_config *config = attn_model_config(attn_host_model(served->host));
     const struct attn_input *input = &served->request.input;
-    const double n = input->ids ? (double)input->n_id : (double)input->n_text / BYTES;
+    const double n =
+        input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
 
     if (config->output == ATTN_OUTPUT_NONE ||
         n * (double)config->n_vocab * (double)config->d_model > most)

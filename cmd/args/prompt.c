@@ -50,11 +50,25 @@ static const struct option numbers_rows[] = {
 
 const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
 
+static const struct option pair_rows[] = {
+    OPTION_TEXT("pair", "TEXT", struct prompt_args, pair,
+                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
+                "[SEP]"),
+};
+
+const struct option_group pair_options = OPTION_GROUP("Input", pair_rows);
+
+static const struct option key_mask_rows[] = {
+    OPTION_TEXT("key-mask", "LIST", struct prompt_args, key_mask,
+                "1,1,0: a number for each token of an encoder's text, or for each row of the "
+                "source where there is one; nobody looks at keys with 0"),
+};
+
+const struct option_group key_mask_options = OPTION_GROUP("Attention", key_mask_rows);
+
 static const struct option_part parts[] = {
-    {&prompt_text_options, 0},
-    {&prompt_options, 0},
-    {&special_options, 0},
-    {&prompt_numbers_options, 0},
+    {&prompt_text_options, 0}, {&prompt_options, 0},         {&special_options, 0},
+    {&pair_options, 0},        {&prompt_numbers_options, 0},
 };
 
 const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
@@ -88,6 +102,9 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
     if (args->types && !args->ids)
         return refuse(err, "--ids 5,17,3 --types 0,0,1",
                       "--types is given without --ids, whose tokens it is about");
+    if (args->pair && (args->ids || args->embeds))
+        return refuse(err, NULL, "--pair is a second text, which --%s does not take",
+                      args->ids ? "ids" : "embeds");
     return ATTN_OK;
 }
 
@@ -182,9 +199,14 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
+/* What the items of a list are. */
+struct list_form {
+    const char *item, *hint;
+};
+
+static enum attn_status parse_list(const char *list, const struct list_form *form, int32_t **ids,
+                                   size_t *n, struct attn_error *err)
 {
-    static const char hint[] = "ids are numbers separated by commas or spaces";
     int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
     const char *at = skip_blanks(list);
     bool is_done = *at == '\0';
@@ -199,8 +221,9 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
         if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
             free(parsed);
             if (size == 0)
-                return refuse(err, hint, "'%s' has an empty item, expected a token id", list);
-            return refuse(err, hint, "'%.*s' is not a token id", (int)size, at);
+                return refuse(err, form->hint, "'%s' has an empty item, expected %s", list,
+                              form->item);
+            return refuse(err, form->hint, "'%.*s' is not %s", (int)size, at, form->item);
         }
         parsed[n_id++] = (int32_t)id;
         at = skip_blanks(at + size);
@@ -210,6 +233,38 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
     }
     *ids = parsed;
     *n = n_id;
+    return ATTN_OK;
+}
+
+enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
+{
+    static const struct list_form form = {"a token id",
+                                          "ids are numbers separated by commas or spaces"};
+
+    return parse_list(list, &form, ids, n, err);
+}
+
+const char *pair_find_given(const struct prompt_args *args)
+{
+    return args->pair ? "pair" : args->key_mask ? "key-mask" : NULL;
+}
+
+enum attn_status pair_read(const struct prompt_args *prompt, struct input *input,
+                           struct attn_request *request, struct attn_error *err)
+{
+    static const struct list_form form = {"0 or 1",
+                                          "--key-mask 1,1,0 lets nobody look at the third key"};
+    const bool has_source = request->source.text || request->source.embeddings;
+    struct attn_input *masked = has_source ? &request->source : &request->input;
+
+    if (prompt->pair) {
+        request->input.pair = prompt->pair;
+        request->input.n_pair = strlen(prompt->pair);
+    }
+    if (prompt->key_mask)
+        ATTN_TRY(parse_list(prompt->key_mask, &form, &input->key_mask, &masked->n_key_mask, err));
+    if (prompt->key_mask)
+        masked->key_mask = input->key_mask;
     return ATTN_OK;
 }
 
@@ -252,7 +307,8 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    return source_read(source, &input->source, &request->source, err);
+    ATTN_TRY(source_read(source, &input->source, &request->source, err));
+    return pair_read(prompt, input, request, err);
 }
 
 void input_release(struct input *input)
@@ -261,5 +317,6 @@ void input_release(struct input *input)
     attn_ndarray_release(&input->source);
     free(input->ids);
     free(input->types);
+    free(input->key_mask);
     text_release(&input->text);
 }

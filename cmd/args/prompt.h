@@ -14,6 +14,8 @@ struct prompt_args {
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
     const char *types;      /* --types: of the tokens of --ids */
+    const char *pair;       /* --pair: a second text */
+    const char *key_mask;   /* --key-mask */
     const char *embeds;     /* --embeds: an array instead of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
@@ -29,6 +31,8 @@ extern const struct option_group special_options;
 extern const struct option_group prompt_text_options;
 /* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
+/* The same: what goes with a text, --pair and --key-mask. */
+extern const struct option_group pair_options, key_mask_options;
 /* --source, which fills a text: the second sequence, or a file of it. */
 extern const struct option_group source_options;
 /* All of these but the last. */
@@ -63,16 +67,24 @@ void text_release(struct text *text);
  * free(). */
 enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
 
+/* Which of --pair and --key-mask, "pair" or "key-mask", is given; NULL: none. */
+const char *pair_find_given(const struct prompt_args *args);
+
 /* The numbers and texts that a request borrows. Initialize with = {0}. */
 struct input {
     struct text text;
-    int32_t *ids, *types;
+    int32_t *ids, *types, *key_mask;
     struct attn_ndarray embeddings, source;
 };
 
 /* Puts SOURCE, a text, a file of rows or NULL, into INPUT, which borrows both and the ROWS. */
 enum attn_status source_read(const char *source, struct attn_ndarray *rows,
                              struct attn_input *input, struct attn_error *err);
+
+/* Puts --pair and --key-mask of PROMPT into REQUEST, which has its text and its source. The mask is
+ * that of the source, where there is one. */
+enum attn_status pair_read(const struct prompt_args *prompt, struct input *input,
+                           struct attn_request *request, struct attn_error *err);
 
 /* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
  * INPUT. */

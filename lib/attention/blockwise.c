@@ -82,6 +82,7 @@ static void compute_weights(struct blockwise_work *work, size_t first, size_t n_
 {
     const struct attn_kernels *kernels = work->engine->kernels;
     const float cap = attn_tile_score_cap(work->tile);
+    const bool is_scored = cap > 0 || work->tile->feed->key_mask;
 
     for (size_t i = 0; i < work->tile->n_row; i++) {
         const size_t n = n_visible_in_block(work->tile, i, first);
@@ -89,11 +90,12 @@ static void compute_weights(struct blockwise_work *work, size_t first, size_t n_
 
         if (n == 0)
             continue;
-        if (cap > 0) {
+        if (is_scored)
             kernels->scale(x, work->scale, n, x);
+        if (cap > 0)
             kernels->soft_cap(x, n, cap);
-        }
-        factor = kernels->softmax_block(x, n, n_panel * ATTN_PANEL, cap > 0 ? 1 : work->scale,
+        attn_tile_hide(work->tile, NULL, first, n, x);
+        factor = kernels->softmax_block(x, n, n_panel * ATTN_PANEL, is_scored ? 1 : work->scale,
                                         &work->softmax[i]);
         kernels->scale(sum, factor, work->shape->d_value, sum);
     }

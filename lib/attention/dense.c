@@ -235,14 +235,17 @@ static void compute_products(struct dense_work *work)
 }
 
 /* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
- * done: where no trace wants the scores and there is no cap, the softmax scales. */
+ * done: where no trace wants the scores, no key is hidden and there is no cap, the softmax
+ * scales. */
 static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
     const float cap = attn_tile_score_cap(tile);
-    const bool is_seen = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
+    const bool is_seen = cap > 0 || tile->feed->key_mask ||
+                         attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
+    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
 
     for (size_t i = 0; i < tile->n_row; i++) {
         float *row = work->x + i * work->ld + work->first;
@@ -253,6 +256,8 @@ static bool compute_scores(struct dense_work *work)
             work->dense->engine->kernels->soft_cap(row, work->last - work->first, cap);
         if (is_masked && (is_seen || work->cells.keys))
             fill_masked(work, i, -INFINITY);
+        if (last > work->first)
+            attn_tile_hide(tile, NULL, work->first, last - work->first, row);
     }
     if (is_seen)
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);

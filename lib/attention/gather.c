@@ -158,7 +158,8 @@ static void run_row(struct gather_work *work)
     const struct attn_tile *tile = work->tile;
     const struct attn_kernels *kernels = work->gather->kernels;
     const float cap = attn_tile_score_cap(tile);
-    const bool is_scored = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
+    const bool is_scored = cap > 0 || tile->feed->key_mask ||
+                           attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     compute_products(work);
@@ -167,6 +168,7 @@ static void run_row(struct gather_work *work)
         kernels->scale(work->row.x, work->scale, work->n, work->row.x);
         if (cap > 0)
             kernels->soft_cap(work->row.x, work->n, cap);
+        attn_tile_hide(tile, work->keys, 0, work->n, work->row.x);
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     }
     kernels->softmax(work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale);

@@ -2,6 +2,7 @@
 #include "attention/keys.h"
 
 #include "attention/kind_internal.h"
+#include "base/status_internal.h"
 
 /* --- spans and steps -------------------------------------------------------------------------- */
 
@@ -116,4 +117,32 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
                           "heads, queries and keys",
                           what, matrix->n_head, matrix->n_query, matrix->n_key, n_query, n_key,
                           n_head, n_query, n_key);
+}
+
+enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err)
+{
+    size_t n_seen = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (mask[i] != 0 && mask[i] != 1)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "item %zu of `key_mask` is %d, expected 0 or 1", i, (int)mask[i]);
+        n_seen += mask[i] == 1;
+    }
+    if (n_seen > 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "`key_mask` is 0 for all keys, expected a 1: then there would be nothing "
+                          "to look at");
+}
+
+enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention,
+                                          struct attn_error *err)
+{
+    if (attention->kind != ATTN_ATTENTION_LINEAR && attention->kind != ATTN_ATTENTION_LOWRANK)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' attention takes no `key_mask`, which makes scores of keys -inf: it "
+                          "has none",
+                          attn_attention_kind_name(attention->kind));
 }

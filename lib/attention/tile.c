@@ -84,6 +84,16 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
     }
 }
 
+void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
+                    float *x)
+{
+    const int32_t *mask = tile->feed->key_mask;
+
+    for (size_t j = 0; mask && j < n; j++)
+        if (mask[keys ? (size_t)keys[j] : first + j] == 0)
+            x[j] = -INFINITY;
+}
+
 bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site)
 {
     return attn_edits_touch(tile->feed->edits, tile->feed->n_edit, site, tile->feed->layer);

@@ -480,6 +480,10 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head, expected one or more");
+    if (comparing->run->text.key_mask || comparing->run->source.key_mask)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`compare`' computes attention again from q and k, without "
+                              "`key_mask`");
     if (is_other(comparing))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,

@@ -96,7 +96,6 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
             return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
-        text->types = request->input.types;
     }
     if (text->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
@@ -108,6 +107,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
                         scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
+    ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
     if (!scoring->tokenizer)
         return ATTN_OK;
     return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
@@ -221,7 +221,9 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     frame->request.input = (struct attn_input){.ids = text->ids,
                                                .n_id = text->n,
                                                .types = text->types,
-                                               .n_type = text->types ? text->n : 0};
+                                               .n_type = text->types ? text->n : 0,
+                                               .key_mask = text->key_mask,
+                                               .n_key_mask = text->key_mask ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     status = attn_masked_create(run, text->n > MASKED_ROWS ? text->n : MASKED_ROWS,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);

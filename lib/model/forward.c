@@ -256,6 +256,9 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
 {
     const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
 
+    if (is_scores &&
+        (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
+        return; /* that makes keys -inf */
     if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {

@@ -51,6 +51,7 @@ struct attn_feed_part {
                                       n_logit 0: all */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
+    const int32_t *key_mask;       /* [n_row] of a whole sequence; NULL: all are seen */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -111,6 +112,8 @@ struct attn_forward {
 
     struct attn_feed feed;
     struct attn_pending pending;
+    const int32_t *key_mask, *source_mask; /* those of the options, or NULL */
+    size_t n_key_mask, n_source_mask;
     size_t n_source;               /* rows of the source that was set */
     size_t n_cached;               /* rows of the KV cache that may hold something */
     size_t n_edited;               /* rows changed by edits */

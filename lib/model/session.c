@@ -123,6 +123,29 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
     return ATTN_OK;
 }
 
+/* Whether the layers take the masks of keys and of the source. */
+static enum attn_status check_masks(const struct attn_model *model,
+                                    const struct attn_session_options *options,
+                                    struct attn_error *err)
+{
+    if (options->key_mask && !model->config.is_encoder)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
+                              attn_quote_string(model->name).text);
+    if (options->key_mask)
+        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, err));
+    if (options->source_mask)
+        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, err));
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = find_attention(model, options, layer);
+        const bool is_cross = model->config.is_cross[layer];
+
+        if ((is_cross ? options->source_mask : options->key_mask) &&
+            attn_key_mask_check_kind(&attention, err) != ATTN_OK)
+            return ATTN_INVALID;
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status check_options(const struct attn_model *model,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -154,6 +177,7 @@ static enum attn_status check_options(const struct attn_model *model,
         !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
         (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)))
         return ATTN_INVALID;
+    ATTN_TRY(check_masks(model, options, err));
     if (options->trace)
         ATTN_TRY(check_trace(options->trace, model, &dims, err));
     ATTN_TRY(check_attention(model, options, err));
@@ -197,6 +221,10 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .feed = {.layer = ATTN_NO_LAYER},
         .embeddings_name = options->embeddings_name,
         .source_name = options->source_name,
+        .key_mask = options->key_mask,
+        .n_key_mask = options->n_key_mask,
+        .source_mask = options->source_mask,
+        .n_source_mask = options->n_source_mask,
         .n_cache_layer =
             options->cache == ATTN_CACHE_ALL_LAYERS && !config->is_encoder ? config->n_layer : 1,
     };
@@ -427,6 +455,10 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
+    if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`key_mask` has %zu items, expected one for each of %zu tokens",
+                              f->n_key_mask, n);
     if (config->is_encoder && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' takes its whole sequence in one feed: every token sees those "
@@ -457,6 +489,11 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows does not fit, the session holds 1 to %zu", n,
                               f->dims.n_source);
+    if (f->source_mask && n != f->n_source_mask)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`key_mask` has %zu items, expected one for each of %zu rows of the source",
+            f->n_source_mask, n);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
     if (check_numbers(f, &rows, err) != ATTN_OK)
@@ -480,6 +517,7 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
 
     f->parts[0] = (struct attn_feed_part){.row0 = session->n_position,
                                           .n_row = n,
+                                          .key_mask = f->key_mask,
                                           .edits = session->edits,
                                           .n_edit = session->n_edit};
     attn_decoder_begin(f, 1, err);

@@ -2,6 +2,7 @@
 #include "model/session_internal.h"
 
 #include "attention/attention_internal.h"
+#include "attention/keys.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
@@ -36,6 +37,8 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
             ATTN_TRY(attn_session_check_matrices(session, layer, sequence->n, err));
             if (!config->is_cross[layer])
                 ATTN_TRY(attn_attention_check_keys(&f->attention[layer], sequence->n, err));
+            if (sequence->key_mask)
+                ATTN_TRY(attn_key_mask_check_kind(&f->attention[layer], err));
         }
         if (sequence->n_logit > sequence->n || sequence->logit0 > sequence->n - sequence->n_logit)
             return attn_error_set(
@@ -43,6 +46,15 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
                 "sequence %zu has %zu tokens, and no logits at %zu positions from "
                 "%zu on",
                 i, sequence->n, sequence->n_logit, sequence->logit0);
+        if (!sequence->key_mask && f->key_mask && sequence->n != f->n_key_mask)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`key_mask` has %zu items, expected one for each of %zu tokens",
+                                  f->n_key_mask, sequence->n);
+        if (sequence->key_mask && !config->is_encoder)
+            return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
+                                  attn_quote_string(f->model->name).text);
+        if (sequence->key_mask)
+            ATTN_TRY(attn_key_mask_check(sequence->key_mask, sequence->n, err));
         if (sequence->edits)
             ATTN_TRY(attn_session_check_edits(f->attention, &dims, sequence->edits,
                                               sequence->n_edit, err));
@@ -73,14 +85,15 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
     for (size_t i = 0; i < n; i++) {
         const bool has_own = sequences[i].edits;
 
-        f->parts[i] =
-            (struct attn_feed_part){.n_row = sequences[i].n,
-                                    .ids = sequences[i].ids,
-                                    .types = sequences[i].types,
-                                    .logit0 = sequences[i].logit0,
-                                    .n_logit = sequences[i].n_logit,
-                                    .edits = has_own ? sequences[i].edits : session->edits,
-                                    .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
+        f->parts[i] = (struct attn_feed_part){
+            .n_row = sequences[i].n,
+            .ids = sequences[i].ids,
+            .types = sequences[i].types,
+            .key_mask = sequences[i].key_mask ? sequences[i].key_mask : f->key_mask,
+            .logit0 = sequences[i].logit0,
+            .n_logit = sequences[i].n_logit,
+            .edits = has_own ? sequences[i].edits : session->edits,
+            .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
         for (size_t k = 0; !has_own && k < session->n_edit; k++)
             atomic_store_explicit(&f->has_effect[i * session->n_edit + k], false,
                                   memory_order_relaxed);

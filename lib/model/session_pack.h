@@ -25,11 +25,11 @@ struct attn_session_sequence {
     size_t n;                      /* 1 .. n_ctx */
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
-    const int32_t *types; /* [n], of the tokens; NULL: all are 0 */
-    size_t logit0,
-        n_logit; /* of an encoder: the positions at which logits may be asked for. The last
-                               layer is computed for these alone, and for what is watched; n_logit
-                               0: all. Decoders ignore it */
+    const int32_t *types;    /* [n], of the tokens; NULL: all are 0 */
+    const int32_t *key_mask; /* [n] instead of the session's; NULL: that */
+    size_t logit0, n_logit;  /* of an encoder: the positions at which logits may be asked for. The
+                               last layer is computed for these alone, and for what is watched;
+                               n_logit 0: all. Decoders ignore it */
 };
 
 /*

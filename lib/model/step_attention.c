@@ -70,6 +70,7 @@ static struct attn_heads heads_of(struct attention_step *step)
                  .n_row = left.n_row,
                  .n_key = attn_forward_is_cross(f) ? f->n_source : part->row0 + part->n_row,
                  .ldz = dims->n_head * dims->d_value,
+                 .key_mask = attn_forward_is_cross(f) ? f->source_mask : part->key_mask,
                  .edits = part->edits,
                  .n_edit = part->n_edit,
                  .has_effect = attn_forward_effects(f, step->sequence)},

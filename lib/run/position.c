@@ -64,10 +64,37 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
     return attn_buffer_check(&words->made, err);
 }
 
+/* Of two texts: a line feed stands between them. */
+static enum attn_status join_words(const struct attn_input *input,
+                                   const struct attn_encoding *encoding, struct text_words *words,
+                                   struct attn_error *err)
+{
+    words->n = encoding->n;
+    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
+    if (!words->offsets)
+        return ATTN_NO_MEMORY;
+    attn_buffer_append(&words->made, input->text, input->n_text);
+    attn_buffer_append_char(&words->made, '\n');
+    for (size_t i = 0; i < words->n; i++) {
+        const size_t first = encoding->texts[i] == ATTN_TEXT_SECOND ? words->made.size : 0;
+
+        words->offsets[i] = first + encoding->begin[i];
+        words->offsets[words->n + i] = first + encoding->end[i];
+    }
+    attn_buffer_append(&words->made, input->pair, input->n_pair);
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
+}
+
 static enum attn_status find_words(const struct attn_input *input,
                                    const struct attn_sequence *sequence, struct text_words *words,
                                    struct attn_error *err)
 {
+    if (sequence->encoding.n > 0 && input->pair)
+        return join_words(input, &sequence->encoding, words, err);
     if (sequence->encoding.n > 0) {
         words->text = input->text;
         words->n_text = input->n_text;

@@ -32,6 +32,12 @@ struct attn_input {
     const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
     const int32_t *types; /* [n_type] of the tokens, one for each of `ids`; NULL: 0 */
     size_t n_type;
+    const char *pair; /* [n_pair] a second text after `text`, as the tokenizer puts them together,
+                         with its types; NULL: there is none */
+    size_t n_pair;
+    const int32_t *key_mask; /* [n_key_mask] of each token or row: 1, or 0: nobody looks at it; of
+                                encoders and sources; NULL: all are 1 */
+    size_t n_key_mask;
     const void *later[2]; /* here and below NULL: room for later fields */
 };
 

@@ -184,7 +184,9 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .ids = run->text.ids,
                                          .tokens = run->text.tokens.bytes,
                                          .token_sizes = run->text.tokens.sizes,
-                                         .n_token = run->text.n};
+                                         .n_token = run->text.n,
+                                         .key_mask = run->text.key_mask,
+                                         .source_mask = run->source.key_mask};
 }
 
 /* Whether next tokens are asked for after chosen positions, which may be all. */
@@ -568,6 +570,10 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     options.cancel = host->cancel;
     options.isa = host->isa;
     options.gemm = host->gemm;
+    options.key_mask = run->text.key_mask;
+    options.n_key_mask = run->text.n;
+    options.source_mask = run->source.key_mask;
+    options.n_source_mask = run->source.n;
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
     return options;

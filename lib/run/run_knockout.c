@@ -72,6 +72,20 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 
 /* --- Edits ----------------------------------------------------------------------------------- */
 
+/* Leaves out of the keys of ROW those that nobody looks at. */
+static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
+{
+    const struct attn_run *run = knockouts->run;
+    const int32_t *mask =
+        knockouts->config->is_cross[row->layer] ? run->source.key_mask : run->text.key_mask;
+    size_t n = 0;
+
+    for (size_t i = 0; mask && i < row->n_kept; i++)
+        if (mask[knockouts->kept[i]] != 0)
+            knockouts->kept[n++] = knockouts->kept[i];
+    row->n_kept = mask ? n : row->n_kept;
+}
+
 /* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
@@ -189,6 +203,7 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
     size_t n_lost;
 
     list_kept(knockouts, row);
+    drop_hidden(knockouts, row);
     n_lost = find_cut(knockouts, row);
     if (n_lost == 0)
         return ATTN_OK;

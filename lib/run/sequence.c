@@ -1,6 +1,7 @@
 /* sequence.c - see sequence.h. */
 #include "run/sequence.h"
 
+#include "attention/keys.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -64,10 +65,14 @@ static enum attn_status encode(const struct attn_request *request, const struct 
     options.special = request->reading.special;
     options.special_tokens = request->reading.special_tokens;
     options.cancel = sequence->cancel;
+    options.pair = input->pair;
+    options.n_pair = input->n_pair;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
+    if (status == ATTN_UNSUPPORTED && input->pair) /* the tokenizer has no rule for two texts */
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     return status;
 }
 
@@ -85,9 +90,37 @@ static enum attn_status check_width(const struct attn_ndarray *array, const char
                           attn_quote_string(attn_model_name(model)).text, takes, width, what);
 }
 
-static enum attn_status check_length(const struct attn_request *request, size_t n,
+/* Counts the tokens of the text and of its pair. */
+static void count_pair(const struct attn_encoding *encoding, size_t n[2])
+{
+    n[0] = n[1] = 0;
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] != ATTN_TEXT_NONE)
+            n[encoding->texts[i] == ATTN_TEXT_SECOND]++;
+}
+
+enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
+                                             const struct attn_input *input, const char *model,
+                                             size_t most, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(model);
+    size_t n[2];
+
+    if (!input->pair)
+        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
+                              sequence->n, name.text, most);
+    count_pair(&sequence->encoding, n);
+    return attn_error_set(err, ATTN_INVALID,
+                          "the text has %zu tokens and its pair %zu, together with what the "
+                          "tokenizer adds %zu, '%s' takes at most %zu",
+                          n[0], n[1], sequence->n, name.text, most);
+}
+
+static enum attn_status check_length(const struct attn_request *request,
+                                     const struct attn_sequence *sequence,
                                      const struct attn_model *model, struct attn_error *err)
 {
+    const size_t n = sequence->n;
     const struct attn_ndarray *embeddings = request->input.embeddings;
     const char *name = attn_model_name(model);
     const size_t n_ctx = attn_model_config(model)->n_ctx;
@@ -102,24 +135,93 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
         return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, '%s' takes at most %zu",
                               attn_quote_string(embeddings->name).text, n,
                               attn_quote_string(name).text, n_ctx);
-    if (n > n_ctx)
-        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
-                              n, attn_quote_string(name).text, n_ctx);
-    return ATTN_OK;
+    return n <= n_ctx ? ATTN_OK
+                      : attn_sequence_refuse_length(sequence, &request->input, name, n_ctx, err);
 }
 
-/* The types of the tokens of INPUT, which has ids. */
+/* Of the text, whose tokens are those of the encoding: the types that the tokenizer gives, where
+ * MODEL has types and they are not all 0. */
+static enum attn_status make_types(const struct attn_model *model, struct attn_sequence *sequence,
+                                   struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    bool has_types = false;
+
+    for (size_t i = 0; i < encoding->n; i++)
+        has_types = has_types || encoding->types[i] != 0;
+    if (!has_types || attn_model_config(model)->n_type == 0)
+        return ATTN_OK;
+    sequence->made_types = attn_alloc(encoding->n, sizeof *sequence->made_types, err);
+    if (!sequence->made_types)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < encoding->n; i++)
+        sequence->made_types[i] = encoding->types[i];
+    sequence->types = sequence->made_types;
+    return attn_model_check_types(model, sequence->types, encoding->n, err);
+}
+
+/* The types of the tokens of INPUT. */
 static enum attn_status take_types(const struct attn_input *input, const struct attn_model *model,
                                    struct attn_sequence *sequence, struct attn_error *err)
 {
     if (!input->types)
-        return ATTN_OK;
+        return make_types(model, sequence, err);
     if (!input->ids || input->n_type != input->n_id)
         return attn_error_set(err, ATTN_INVALID,
                               "`types` has %zu items, expected one for each of %zu `ids`",
                               input->n_type, input->ids ? input->n_id : (size_t)0);
     sequence->types = input->types;
     return attn_model_check_types(model, input->types, input->n_type, err);
+}
+
+/* Whether a mask of keys fits SEQUENCE, the text or the source. */
+static enum attn_status take_key_mask(const struct attn_input *input,
+                                      struct attn_sequence *sequence, const char *what,
+                                      struct attn_error *err)
+{
+    if (!input->key_mask)
+        return ATTN_OK;
+    if (input->n_key_mask != sequence->n)
+        return attn_error_set(
+            err, ATTN_INVALID, "`key_mask` has %zu item%s, expected one for each of %zu %s",
+            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
+    sequence->key_mask = input->key_mask;
+    return attn_key_mask_check(input->key_mask, input->n_key_mask, err);
+}
+
+/* Whether MODEL, whose own sequence INPUT is, has keys that a mask is for. */
+static enum attn_status check_key_mask(const struct attn_input *input,
+                                       const struct attn_model *model, struct attn_error *err)
+{
+    if (!input->key_mask || attn_model_config(model)->is_encoder)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`key_mask` is for encoders and sources, and '%s' is no encoder",
+                   attn_quote_string(attn_model_name(model)).text);
+    attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_sequence_take_parts(const struct attn_input *input,
+                                          const struct attn_model *model,
+                                          struct attn_sequence *sequence, struct attn_error *err)
+{
+    enum attn_status status;
+
+    ATTN_TRY(take_types(input, model, sequence, err));
+    status = check_key_mask(input, model, err);
+    if (status == ATTN_OK)
+        status = take_key_mask(input, sequence, "tokens", err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status check_pair(const struct attn_input *input, struct attn_error *err)
+{
+    if (!input->pair || attn_input_is_text(input))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`pair` is a second text, and the first is given as numbers, expected a text");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 static enum attn_status read_sequence(const struct attn_request *request,
@@ -129,6 +231,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
 {
     const struct attn_input *input = &request->input;
 
+    ATTN_TRY(check_pair(input, err));
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
         ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,
@@ -142,8 +245,8 @@ static enum attn_status read_sequence(const struct attn_request *request,
     } else {
         ATTN_TRY(encode(request, input, tokenizer, sequence, err));
     }
-    ATTN_TRY(take_types(input, model, sequence, err));
-    ATTN_TRY(check_length(request, sequence->n, model, err));
+    ATTN_TRY(check_length(request, sequence, model, err));
+    ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
@@ -274,6 +377,9 @@ enum attn_status attn_source_read(const struct attn_request *request,
         status = embed_source(request, model, tokenizer, sequence, err);
     if (status == ATTN_OK)
         status = check_source_length(sequence, model, err);
+    if (status == ATTN_OK)
+        status = attn_error_at(take_key_mask(source, sequence, "keys of the source", err),
+                               ATTN_STAGE_OPTIONS, err);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -282,6 +388,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_encoding_release(&sequence->encoding);
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
+    attn_free(sequence->made_types);
     *sequence = (struct attn_sequence){0};
 }
 
@@ -328,14 +435,16 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < sequence->n; i++) {
         struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
-        const bool is_added =
-            encoding->n > 0 && (i < encoding->n_front || i >= encoding->n - encoding->n_back);
+        const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
+        const bool is_other = encoding->n > 0 && i > 0 && /* of two texts, the second begins */
+                              encoding->texts[i] != encoding->texts[i - 1];
 
         token.is_alone =
             token.is_alone || is_added ||
             (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
         if (i > 0)
-            made[i] = made[i - 1] + (sequence->is_word_level || begins_word(&before, &token));
+            made[i] =
+                made[i - 1] + (sequence->is_word_level || is_other || begins_word(&before, &token));
         before = token;
     }
     *words = made;

@@ -25,7 +25,9 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 struct attn_sequence {
     size_t n;                      /* tokens or rows; 0: there is none */
     const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;          /* [n], of ids; NULL: all are 0 */
+    const int32_t *types;          /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
+    int32_t *made_types;           /* owns; those that the tokenizer gives, or NULL */
+    const int32_t *key_mask;       /* [n] the input's: 0 where nobody looks; NULL: all are 1 */
     const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
@@ -47,6 +49,17 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                                     const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
+
+/* Gives SEQUENCE, whose ids are read, the types and the key mask that INPUT or the tokenizer has for
+ * it. */
+enum attn_status attn_sequence_take_parts(const struct attn_input *input,
+                                          const struct attn_model *model,
+                                          struct attn_sequence *sequence, struct attn_error *err);
+
+/* Says that SEQUENCE, which is read of INPUT, has more tokens than the MOST that MODEL takes. */
+enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
+                                             const struct attn_input *input, const char *model,
+                                             size_t most, struct attn_error *err);
 
 /* Feeds SEQUENCE to a session that was fed nothing. */
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,

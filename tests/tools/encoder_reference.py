@@ -79,7 +79,7 @@ def head(sites, w, config, family, x, eps, activation):
     return sites
 
 
-def bert(config, w, family, ids, types):
+def bert(config, w, family, ids, types, seen):
     sites, T = {}, len(ids)
     n_head, n_layer = config["num_attention_heads"], config["num_hidden_layers"]
     eps, activation = config["layer_norm_eps"], config["hidden_act"]
@@ -111,7 +111,7 @@ def bert(config, w, family, ids, types):
         sites[at + "hook_resid_pre"] = x
         q, k, v = [w.linear(name, x).reshape(T, n_head, -1) for name in (wq, wk, wv)]
         sites |= {at + "attn.hook_q": q, at + "attn.hook_k": k, at + "attn.hook_v": v}
-        out = w.linear(wo, attend(sites, at + "attn.", q, k, v, np.ones((T, T), bool)))
+        out = w.linear(wo, attend(sites, at + "attn.", q, k, v, np.ones((T, T), bool) & seen))
         mid = x + out
         n = w.norm(ln1, mid, eps)
         pre = w.linear(w_in, n)
@@ -135,7 +135,7 @@ def turned(x, theta):
     return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def modernbert(config, w, ids):
+def modernbert(config, w, ids, seen):
     sites, T = {}, len(ids)
     n_head, eps = config.get("num_attention_heads", 12), config.get("norm_eps", 1e-5)
     every, width = config.get("global_attn_every_n_layers", 3), config.get("local_attention", 128) // 2
@@ -156,7 +156,7 @@ def modernbert(config, w, ids):
         rot_q, rot_k = turned(q, theta), turned(k, theta)
         sites |= {at + "attn.hook_q": q, at + "attn.hook_k": k, at + "attn.hook_v": v,
                   at + "attn.hook_rot_q": rot_q, at + "attn.hook_rot_k": rot_k}
-        z = attend(sites, at + "attn.", rot_q, rot_k, v, distance <= (width if is_local else T))
+        z = attend(sites, at + "attn.", rot_q, rot_k, v, (distance <= (width if is_local else T)) & seen)
         out = w.linear(block + "attn.Wo", z)
         mid = x + out
         u, g = np.split(w.linear(block + "mlp.Wi", w.norm(block + "mlp_norm", mid, eps)), 2, -1)
@@ -170,18 +170,19 @@ def modernbert(config, w, ids):
     return head(sites, w, config, "modernbert", x, eps, config.get("classifier_activation", "gelu"))
 
 
-def forward(directory, ids, types=None):
-    """All tensors by their names in archives; TYPES None: all 0."""
+def forward(directory, ids, types=None, mask=None):
+    """All tensors by their names in archives; TYPES None: all 0; MASK of keys None: all 1."""
     directory = pathlib.Path(directory)
     config = json.loads((directory / "config.json").read_text())
     family = {"xlm-roberta": "roberta"}.get(config["model_type"], config["model_type"])
     ids = np.asarray(ids)
     types = np.zeros(len(ids), int) if types is None else np.asarray(types)
+    seen = np.ones(len(ids), bool) if mask is None else np.asarray(mask) != 0
     if family == "modernbert":
-        return modernbert(config, Weights(directory / "model.safetensors", "model."), ids)
+        return modernbert(config, Weights(directory / "model.safetensors", "model."), ids, seen)
     if family == "distilbert":
         config |= {"hidden_size": config["dim"], "num_hidden_layers": config["n_layers"],
                    "num_attention_heads": config["n_heads"], "hidden_act": config.get("activation", "gelu")}
     if family == "albert":
         config.setdefault("hidden_act", "gelu_new")
-    return bert(DEFAULTS | config, Weights(directory / "model.safetensors", family + "."), family, ids, types)
+    return bert(DEFAULTS | config, Weights(directory / "model.safetensors", family + "."), family, ids, types, seen)

@@ -1203,6 +1203,10 @@ attn_input._fields_ = [
     ("scores", POINTER(attn_ndarray)),
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
+    ("pair", c_char_p),
+    ("n_pair", c_size_t),
+    ("key_mask", POINTER(c_int32)),
+    ("n_key_mask", c_size_t),
     ("later", c_void_p * 2),
 ]
 attn_request_predict._fields_ = [
@@ -1381,6 +1385,10 @@ attn_session_options._fields_ = [
     ("source_name", c_char_p),
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
+    ("key_mask", POINTER(c_int32)),
+    ("n_key_mask", c_size_t),
+    ("source_mask", POINTER(c_int32)),
+    ("n_source_mask", c_size_t),
 ]
 attn_ablate_set._fields_ = [
     ("heads", c_char_p),
@@ -1900,6 +1908,7 @@ attn_session_sequence._fields_ = [
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
     ("types", POINTER(c_int32)),
+    ("key_mask", POINTER(c_int32)),
     ("logit0", c_size_t),
     ("n_logit", c_size_t),
 ]
@@ -1916,6 +1925,8 @@ attn_explain_args._fields_ = [
     ("n_edit", c_size_t),
     ("config", POINTER(attn_config)),
     ("compute", c_int),
+    ("key_mask", POINTER(c_int32)),
+    ("source_mask", POINTER(c_int32)),
 ]
 attn_explained_key._fields_ = [
     ("key", c_size_t),
