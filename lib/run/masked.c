@@ -107,8 +107,12 @@ static void make_copy(struct attn_masked *masked, size_t i, const struct attn_se
 
     memcpy(ids, text->ids, text->n * sizeof *ids);
     ids[at] = masked->mask;
-    masked->sequences[i] = (struct attn_session_sequence){
-        .ids = ids, .n = text->n, .types = text->types, .logit0 = at, .n_logit = 1};
+    masked->sequences[i] = (struct attn_session_sequence){.ids = ids,
+                                                          .n = text->n,
+                                                          .types = text->types,
+                                                          .key_mask = text->key_mask,
+                                                          .logit0 = at,
+                                                          .n_logit = 1};
     masked->positions[i] = at;
     masked->rows[i] = i * text->n + at;
     masked->targets[i] = text->ids[at];

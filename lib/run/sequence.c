@@ -9,6 +9,7 @@
 #include "formats/ndarray_internal.h"
 #include "model/model_internal.h"
 #include "text/tokenizer.h"
+#include "text/words.h"
 #include "trace/selection_internal.h"
 
 #include <stdio.h>
@@ -428,11 +429,19 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  struct attn_error *err)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
+    const bool has_pieces =
+        tokenizer && sequence->ids && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORDPIECE;
     size_t *made = attn_alloc(sequence->n, sizeof *made, err);
+    bool *begins = has_pieces ? attn_alloc(sequence->n, sizeof *begins, err) : NULL;
     struct token before = {0};
 
-    if (!made)
+    if (!made || (has_pieces && !begins)) {
+        attn_free(made);
+        attn_free(begins);
         return ATTN_NO_MEMORY;
+    }
+    if (has_pieces)
+        attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
     for (size_t i = 0; i < sequence->n; i++) {
         struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
         const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
@@ -443,10 +452,11 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
             token.is_alone || is_added ||
             (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
         if (i > 0)
-            made[i] =
-                made[i - 1] + (sequence->is_word_level || is_other || begins_word(&before, &token));
+            made[i] = made[i - 1] + (sequence->is_word_level || is_other ||
+                                     (has_pieces ? begins[i] : begins_word(&before, &token)));
         before = token;
     }
+    attn_free(begins);
     *words = made;
     return ATTN_OK;
 }

@@ -88,7 +88,8 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * A word begins where a token's text begins with white space, or after white space. Tokens that are
  * white space alone and special tokens are words of their own. What follows without a space, `.`
  * after `table` or the next Chinese character, belongs to the word before it. Tokens of word-level
- * vocabularies have white space between them. Line feeds and the like are white space.
+ * vocabularies have white space between them; of WordPiece each token without "##" begins a word.
+ * Line feeds and the like are white space.
  */
 
 /*
