@@ -48,7 +48,7 @@ struct bench {
 static const struct option measuring_rows[] = {
     OPTION_TEXT("parts", "LIST", struct bench_args, parts,
                 "what to measure, separated by commas: limit, product, pack, softmax, attention, "
-                "prefill, gradients, decode, batch, load, write; default: all"),
+                "prefill, feed, gradients, decode, batch, load, write; default: all"),
     OPTION_REAL("seconds", "S", struct bench_args, seconds,
                 "how long to measure each row, default 0.5"),
     OPTION_HEADING("Output"),

@@ -57,6 +57,7 @@ static const struct option_part parts[] = {
     {&generate_options, 0},
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
+    {&key_mask_options, offsetof(struct generate_args, prompt)},
     {&selection_options, offsetof(struct generate_args, request.selection)},
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},

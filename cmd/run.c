@@ -34,6 +34,7 @@ static const struct option_part parts[] = {
     {&source_options, offsetof(struct run_args, source)},
     {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
+    {&key_mask_options, offsetof(struct run_args, prompt)},
     {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
     {&selection_options, offsetof(struct run_args, request.selection)},

@@ -54,12 +54,17 @@ static const struct option pair_rows[] = {
     OPTION_TEXT("pair", "TEXT", struct prompt_args, pair,
                 "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
                 "[SEP]"),
-    OPTION_TEXT("key-mask", "LIST", struct prompt_args, key_mask,
-                "1,1,0: one number per token of an encoder's text, or per row of the source where "
-                "there is one; nobody looks at keys with 0"),
 };
 
 const struct option_group pair_options = OPTION_GROUP("Input", pair_rows);
+
+static const struct option key_mask_rows[] = {
+    OPTION_TEXT("key-mask", "LIST", struct prompt_args, key_mask,
+                "1,1,0: a number for each token of an encoder's text, or for each row of the "
+                "source where there is one; nobody looks at keys with 0"),
+};
+
+const struct option_group key_mask_options = OPTION_GROUP("Attention", key_mask_rows);
 
 static const struct option_part parts[] = {
     {&prompt_text_options, 0}, {&prompt_options, 0},         {&special_options, 0},

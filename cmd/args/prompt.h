@@ -31,8 +31,8 @@ extern const struct option_group special_options;
 extern const struct option_group prompt_text_options;
 /* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
-/* The same: what goes with a text of an encoder, --pair and --key-mask. */
-extern const struct option_group pair_options;
+/* The same: what goes with a text, --pair and --key-mask. */
+extern const struct option_group pair_options, key_mask_options;
 /* --source, which fills a text: the second sequence, or a file of it. */
 extern const struct option_group source_options;
 /* All of these but the last. */

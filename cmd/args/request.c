@@ -326,6 +326,8 @@ static enum attn_status start_explanation(const struct served *served,
     args.attention = attn_run_attention(served->run);
     args.arrays = attn_run_arrays(served->run);
     args.edits = attn_run_edits(served->run, &args.n_edit);
+    args.key_mask = served->request.input.key_mask;
+    args.source_mask = served->request.source.key_mask;
     if (model) {
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);

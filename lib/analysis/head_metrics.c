@@ -26,6 +26,20 @@
 
 enum { N_ROW, ENTROPY, N_NORM, ENTROPY_NORM, N_ENTROPY_TERM };
 
+/* Cells of ROW without those that a mask of keys hides. */
+static size_t count_seen(const struct attn_metric_row *row)
+{
+    const struct attn_row *cells = &row->cells;
+    const int32_t *mask = row->is_cross ? row->settings->source_mask : row->settings->key_mask;
+    size_t n = 0;
+
+    if (!mask)
+        return cells->n;
+    for (size_t i = 0; i < cells->n; i++)
+        n += mask[cells->keys ? (size_t)cells->keys[i] : i] != 0;
+    return n;
+}
+
 /*
  * entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
  * = 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln
@@ -34,12 +48,13 @@ enum { N_ROW, ENTROPY, N_NORM, ENTROPY_NORM, N_ENTROPY_TERM };
 static bool entropy_row(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_row *cells = &row->cells;
+    const size_t n_seen = count_seen(row);
 
     terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n);
     terms[N_ROW] = 1;
-    if (cells->n > 1) {
+    if (n_seen > 1) {
         terms[N_NORM] = 1;
-        terms[ENTROPY_NORM] = terms[ENTROPY] / log((double)cells->n);
+        terms[ENTROPY_NORM] = terms[ENTROPY] / log((double)n_seen);
     }
     return cells->n > 0;
 }

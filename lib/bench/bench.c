@@ -32,6 +32,7 @@ enum {
     X(softmax)                                                                                     \
     X(attention)                                                                                   \
     X(prefill)                                                                                     \
+    X(feed)                                                                                        \
     X(gradients)                                                                                   \
     X(decode)                                                                                      \
     X(batch)                                                                                       \

@@ -51,6 +51,7 @@ enum attn_status attn_bench_pack(struct attn_bench *bench, struct attn_error *er
 enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_attention(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err);
+enum attn_status attn_bench_feed(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err);

@@ -105,7 +105,7 @@ static double read_bytes(const struct attn_bench *bench, const struct attn_cost 
     return (double)cost->weights * (double)packed / stored;
 }
 
-static enum attn_status measure_prefill(struct fed *fed, struct attn_error *err)
+static enum attn_status measure_prompt(struct fed *fed, bool is_watched, struct attn_error *err)
 {
     const struct attn_bench *bench = fed->bench;
     const struct attn_config *config = bench->config;
@@ -113,9 +113,10 @@ static enum attn_status measure_prefill(struct fed *fed, struct attn_error *err)
     struct attn_cost cost;
     double row = 0;
 
-    snprintf(part.name, sizeof part.name, "%zu tokens, all patterns", fed->n);
+    snprintf(part.name, sizeof part.name, "%zu tokens, %s patterns", fed->n,
+             is_watched ? "all" : "no");
     ATTN_TRY(attn_cost_find(bench->options->model, fed->n, 0, &cost, err));
-    ATTN_TRY(open_fed(fed, fed->n, true, err));
+    ATTN_TRY(open_fed(fed, fed->n, is_watched, err));
     if (config->output != ATTN_OUTPUT_NONE)
         row = (double)config->d_model * (double)config->n_vocab;
     part.n_flop = 2 * ((double)(cost.projections + cost.matrices + cost.mlp) + row);
@@ -123,16 +124,27 @@ static enum attn_status measure_prefill(struct fed *fed, struct attn_error *err)
     return attn_bench_measure(fed->bench, &part, err);
 }
 
-enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
+static enum attn_status measure_prompts(struct attn_bench *bench, bool is_watched,
+                                        struct attn_error *err)
 {
     for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
         struct fed fed = {.bench = bench, .n = attn_bench_length(bench, i)};
-        const enum attn_status status = measure_prefill(&fed, err);
+        const enum attn_status status = measure_prompt(&fed, is_watched, err);
 
         close_fed(&fed);
         ATTN_TRY(status);
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
+{
+    return measure_prompts(bench, true, err);
+}
+
+enum attn_status attn_bench_feed(struct attn_bench *bench, struct attn_error *err)
+{
+    return measure_prompts(bench, false, err);
 }
 
 static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
@@ -155,7 +167,7 @@ enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *
     struct fed fed = {.bench = bench, .n_before = n_ctx > 128 ? 128 : n_ctx - 1, .n = 1};
     enum attn_status status;
 
-    if (n_ctx < 2)
+    if (n_ctx < 2 || bench->config->is_encoder)
         return ATTN_OK;
     status = measure_decode(&fed, err);
     close_fed(&fed);

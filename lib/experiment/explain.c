@@ -46,6 +46,7 @@ struct attn_explainer {
     struct attn_arena arena;             /* owns all these */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
     double turn_factor;                  /* of cosines and sines */
+    const int32_t *key_mask;             /* [n_key] 0: nobody looks there; or NULL */
     bool may_round;                      /* the run may have multiplied in bfloat16 */
     struct attn_selection *selection;    /* owns; of the trace */
     struct attn_trace trace;
@@ -60,14 +61,25 @@ static void keep_rows(float *to, const struct attn_trace_event *event, size_t fi
                event->n_col * sizeof(float));
 }
 
+static bool is_hidden(const struct attn_explainer *explainer, size_t key)
+{
+    return explainer->key_mask && explainer->key_mask[key] == 0;
+}
+
 /* Stores the cells of a matrix row by key. */
 static void keep_cells(struct attn_explainer *explainer, const struct attn_trace_event *event)
 {
     const struct attn_row row = attn_event_row(event, 0);
 
+    if (event->site == ATTN_SITE_PATTERN)
+        explainer->row.n_visible = 0;
     for (size_t i = 0; i < row.n; i++) {
-        struct attn_explained_key *key = &explainer->keys[row.keys ? (size_t)row.keys[i] : i];
+        const size_t at = row.keys ? (size_t)row.keys[i] : i;
+        struct attn_explained_key *key = &explainer->keys[at];
 
+        if (is_hidden(explainer, at))
+            continue;
+        explainer->row.n_visible += event->site == ATTN_SITE_PATTERN;
         if (event->site == ATTN_SITE_QK)
             key->fit = row.values[i];
         else if (event->site == ATTN_SITE_ATTN_SCORES)
@@ -77,8 +89,6 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
         else
             key->weight = key->kept = row.values[i], key->is_visible = true;
     }
-    if (event->site == ATTN_SITE_PATTERN)
-        explainer->row.n_visible = row.n;
 }
 
 /* An attn_trace_fn. */
@@ -273,6 +283,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
         .has_products = true,
         .has_values = true,
     };
+    explainer->key_mask = explainer->row.is_cross ? args->source_mask : args->key_mask;
     explainer->may_round = args->compute == ATTN_COMPUTE_BF16;
     explainer->query_site = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     explainer->key_site = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
@@ -394,7 +405,8 @@ static void gather_keys(struct attn_explainer *explainer)
     for (size_t i = 0; i < row->n_key; i++) {
         struct attn_explained_key key = explainer->keys[i];
 
-        if (!key.is_visible && row->attention->masking == ATTN_MASKING_INF)
+        if (is_hidden(explainer, i) ||
+            (!key.is_visible && row->attention->masking == ATTN_MASKING_INF))
             continue;
         key.key = i;
         key.k = explainer->k + i * row->d_head;

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/status_internal.h"
+#include "formats/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
  * files of the tokenizer can be read as they are, and the library saves some of them otherwise.
  */
 #define CONVERT_PYTORCH                                                                            \
-    "python3 -c \"from transformers import AutoModelForCausalLM as M; "                            \
+    "python3 -c \"from transformers import %s as M; "                                              \
     "M.from_pretrained('.').save_pretrained('.')\""
 
 #define MERGE_ADAPTER                                                                              \
@@ -61,6 +62,29 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
         text = quote ? quote + 1 : end;
     }
     attn_buffer_append_char(command, '\'');
+}
+
+/* What transformers loads the model of SOURCE by, with its head. */
+static const char *class_of(const struct attn_source *source)
+{
+    static const char *const none[] = {NULL};
+    static const char *const masked[] = {"bert",    "roberta", "xlm-roberta", "distilbert",
+                                         "electra", "albert",  "modernbert"};
+    static const char *const whole[] = {"vit", "dinov2", "dinov2_with_registers", "clip"};
+    const char *found = "AutoModelForCausalLM", *type = NULL;
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+
+    if (attn_file_read_part(source, "config.json", &file, NULL) == ATTN_OK &&
+        attn_json_parse_named(&file, none, &json, NULL) == ATTN_OK)
+        attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
+    for (size_t i = 0; type && i < sizeof masked / sizeof *masked; i++)
+        found = strcmp(type, masked[i]) == 0 ? "AutoModelForMaskedLM" : found;
+    for (size_t i = 0; type && i < sizeof whole / sizeof *whole; i++)
+        found = strcmp(type, whole[i]) == 0 ? "AutoModel" : found;
+    attn_json_free(json);
+    attn_file_release(&file);
+    return found;
 }
 
 static void append_cd(struct attn_buffer *command, const char *folder, size_t size)
@@ -113,7 +137,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         folder = name;
     }
     append_cd(&command, folder, strlen(folder));
-    attn_buffer_append_string(&command, CONVERT_PYTORCH);
+    attn_buffer_append_format(&command, CONVERT_PYTORCH, class_of(source));
     give(&command, err);
     return ATTN_UNSUPPORTED;
 }

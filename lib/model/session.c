@@ -457,7 +457,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
-    if (f->key_mask && n != f->n_key_mask)
+    if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
         return attn_error_set(err, ATTN_INVALID,
                               "`key_mask` has %zu items, expected one for each of %zu tokens",
                               f->n_key_mask, n);

@@ -53,7 +53,7 @@ struct attn_labels {
     const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
                                    by 0 or 1; NULL unless --merge-words asks */
     const size_t *source_words; /* [n_source] likewise */
-    const size_t *begin, *end;  /* [n_position] each token's bytes in the text, or NULL */
+    const size_t *begin, *end;  /* [n_position] each token's bytes in its text, or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */

@@ -67,9 +67,11 @@ static void give_slot(struct attn_batch *batch, struct batch_slot *slot)
 {
     const struct attn_record_store *store = &slot->store;
 
-    if (store->text.capacity + store->source.capacity + store->id.capacity +
+    if (store->text.capacity + store->source.capacity + store->id.capacity + store->pair.capacity +
             store->next_text.capacity + sizeof *store->next * store->next_capacity +
-            sizeof *store->ids * store->ids_capacity + sizeof *store->rows * store->rows_capacity >
+            sizeof(int32_t) *
+                (store->ids.capacity + store->types.capacity + store->key_mask.capacity) +
+            sizeof *store->rows * store->rows_capacity >
         KEPT_BYTES)
         attn_record_store_release(&slot->store);
     if (slot->labels.text.capacity + slot->labels.capacity * sizeof *slot->labels.labels >

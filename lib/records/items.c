@@ -82,6 +82,9 @@ static const struct item_key {
     {"source", ATTN_CSV_TEXT, 0, false, 0, 0},
     {corrupted_source, ATTN_CSV_TEXT, 0, false, 0, 0},
     {"next", ATTN_CSV_TEXT, 0, false, 0, 0},
+    {"pair", ATTN_CSV_TEXT, 0, false, 0, 0},
+    {"types", ATTN_CSV_LIST, 0, false, 0, 0},
+    {"key_mask", ATTN_CSV_LIST, 0, false, 0, 0},
 #define TEXT_KEY(name, is_position)                                                                \
     {                                                                                              \
 #name, ATTN_CSV_TEXT, offsetof(struct attn_item, name), is_position, 0, 0                  \
@@ -388,6 +391,29 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     choose_pair(made, found);
 }
 
+/* Gives every input that there is the second text, the types and the mask of the item. */
+static void share_parts(struct made_item *made)
+{
+    const struct attn_input of_all = made->item.record.input;
+    struct attn_input *source = &made->item.corrupted_source;
+
+    source->key_mask = made->item.record.source.key_mask;
+    source->n_key_mask = made->item.record.source.n_key_mask;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t i = 0; i < 2; i++) {
+            struct attn_input *input = &made->inputs[p][i];
+
+            if (!is_there(input))
+                continue;
+            input->pair = of_all.pair;
+            input->n_pair = of_all.n_pair;
+            input->types = of_all.types;
+            input->n_type = of_all.n_type;
+            input->key_mask = of_all.key_mask;
+            input->n_key_mask = of_all.n_key_mask;
+        }
+}
+
 /* Until one is chosen, the first input that there is. */
 static void choose_first(struct made_item *made)
 {
@@ -395,6 +421,7 @@ static void choose_first(struct made_item *made)
     size_t first = ATTN_N_ITEM_PAIR;
 
     made->inputs[ATTN_ITEM_SINGLE][0] = item->record.input;
+    share_parts(made);
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++) {
             const struct attn_input *input = &made->inputs[p][i];

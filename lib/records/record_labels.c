@@ -84,7 +84,9 @@ static bool is_taken(const struct label_reading *reading, const struct attn_json
 
     return attn_json_equals(key, keys->text ? keys->text : "text") ||
            attn_json_equals(key, keys->id ? keys->id : "id") || attn_json_equals(key, "ids") ||
-           attn_json_equals(key, "source") || (keys->has_next && attn_json_equals(key, "next"));
+           attn_json_equals(key, "source") || attn_json_equals(key, "pair") ||
+           attn_json_equals(key, "types") || attn_json_equals(key, "key_mask") ||
+           (keys->has_next && attn_json_equals(key, "next"));
 }
 
 /* The label of KEY, without a value; NULL where it is none. */

@@ -281,6 +281,11 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
         return find_in_hub(catalog, &hub, found, err);
     if (stat(name, &info) == 0)
         return report_file(name, info.st_mode, err);
+    if (is_name && catalog->hub && !strchr(hub.repository, '/')) {
+        ATTN_TRY(attn_hub_find_owner(catalog->hub, &hub, err));
+        if (strchr(hub.repository, '/'))
+            return find_in_hub(catalog, &hub, found, err);
+    }
     if (has_ending(name, ".gguf"))
         return attn_error_errno(err, "open", name, ENOENT);
     return is_name ? report_searched(catalog, name, &hub, err) : report_no_name(name, err);

@@ -22,10 +22,17 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
                                        struct attn_error *err)
 {
     const size_t n_row = attn_model_config(host->model)->n_vocab;
-    const enum attn_status status =
+    enum attn_status status =
         attn_tokenizer_open_lazily(source, host->options.on_note, host->options.user,
                                    &host->tokenizer, &host->tokenizer_failure);
 
+    if (status == ATTN_OK && attn_model_config(host->model)->is_encoder) {
+        status = attn_tokenizer_read_mask(host->tokenizer, source, &host->tokenizer_failure);
+        if (status != ATTN_OK) {
+            attn_tokenizer_free(host->tokenizer);
+            host->tokenizer = NULL;
+        }
+    }
     if (status != ATTN_OK)
         return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
     if (attn_tokenizer_n_vocab(host->tokenizer) <= n_row)

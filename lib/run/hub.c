@@ -429,3 +429,31 @@ enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
     attn_path_names_release(&entries);
     return status;
 }
+
+/* --- A name without its owner ---------------------------------------------------------------- */
+
+enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
+                                     struct attn_error *err)
+{
+    struct attn_path_names entries = {0};
+    struct attn_hub_name found = {.repository = ""}, other;
+    enum attn_status status = attn_path_list(hub, &entries, err);
+
+    for (size_t i = 0; i < entries.n && status == ATTN_OK; i++) {
+        const char *slash =
+            read_entry(entries.names[i], &other) ? strchr(other.repository, '/') : NULL;
+
+        if (!slash || strcmp(slash + 1, name->repository) != 0)
+            continue;
+        if (found.repository[0] != '\0')
+            status = attn_error_set(err, ATTN_INVALID,
+                                    "'%s' is a model of several owners in the Hugging Face cache, "
+                                    "as '%s' and '%s'",
+                                    name->repository, found.repository, other.repository);
+        found = other;
+    }
+    attn_path_names_release(&entries);
+    if (status == ATTN_OK && found.repository[0] != '\0')
+        memcpy(name->repository, found.repository, sizeof name->repository);
+    return status;
+}

@@ -34,6 +34,12 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 /* Whether the cache HUB has anything of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 
+/* Gives NAME, which has no owner, the one that its repository has in the cache HUB: published
+ * models have owners since they were named (bert-base-uncased is google-bert's). NAME stays as it is
+ * where there is none. ATTN_INVALID when there are several. */
+enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
+                                     struct attn_error *err);
+
 /*
  * Writes the directory of the snapshot that NAME means into SNAPSHOT. A revision is a file in refs/
  * or the hash of a commit, or the only one that begins so. Without one it is main; where refs/ is

@@ -326,7 +326,8 @@ static size_t guess_rows(const struct attn_record *record)
 
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
         return 0;
-    return 1 + (record->input.ids ? record->input.n_id : record->input.n_text / BYTES_A_TOKEN);
+    return 1 + (record->input.ids ? record->input.n_id
+                                  : (record->input.n_text + record->input.n_pair) / BYTES_A_TOKEN);
 }
 
 /* How many of the records that lie ready one worker takes: a pack, and no more than its share. From
@@ -404,7 +405,10 @@ static void add(struct many *many, struct many_slot *slot, struct many_worker *s
 
     attn_monitor_enter(many->monitor);
     slot->n_byte = sizeof *slot + record->n_id + record->input.n_text + record->source.n_text +
-                   (record->input.n_id + record->source.n_id) * sizeof(int32_t);
+                   record->input.n_pair +
+                   (record->input.n_id + record->input.n_type + record->input.n_key_mask +
+                    record->source.n_id + record->source.n_key_mask) *
+                       sizeof(int32_t);
     for (size_t i = 0; i < record->n_next; i++)
         slot->n_byte += strlen(record->next[i]);
     many->n_byte += slot->n_byte;

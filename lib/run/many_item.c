@@ -258,7 +258,8 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
         failure = ATTN_RECORD_FAILURE_BAD_TEXT;
     else
         failure = check_count(task, text.n, &found);
-    if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
+    if (failure == ATTN_RECORD_FAILURE_EMPTY || (failure == ATTN_RECORD_FAILURE_TOO_LONG &&
+                                                 !request->input.pair)) /* it says both lengths */
         *why = found;
     if (failure == ATTN_RECORD_FAILURE_NONE &&
         attn_source_read(request, task->host->model, tokenizer, &source, &found) != ATTN_OK)

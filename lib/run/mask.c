@@ -3,15 +3,20 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
+#include "text/tokenizer_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
     size_t size = 0;
-    const char *bytes = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+    const char *bytes;
 
+    if (tokenizer && tokenizer->mask_text)
+        return id == tokenizer->mask_id;
+    bytes = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
     for (size_t i = 0; bytes && i < sizeof names / sizeof *names; i++)
         if (size == strlen(names[i]) && memcmp(bytes, names[i], size) == 0)
             return attn_tokenizer_is_special(tokenizer, id);
@@ -21,7 +26,7 @@ bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
 {
     const size_t n = tokenizer ? attn_tokenizer_n_vocab(tokenizer) : 0;
-    size_t i = 0;
+    size_t i = tokenizer && tokenizer->mask_text ? (size_t)tokenizer->mask_id : 0;
 
     while (i < n && !attn_token_is_mask(tokenizer, (int32_t)i))
         i++;
@@ -29,16 +34,15 @@ bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
     return i < n;
 }
 
-const char *attn_mask_name(const struct attn_host *host)
+void attn_mask_word(const struct attn_host *host, char word[ATTN_MASK_WORD_SIZE])
 {
-    const char *bytes;
-    size_t size;
+    const char *bytes = "[MASK]";
+    size_t size = strlen(bytes);
     int32_t id;
 
-    if (!attn_mask_id(host->tokenizer, &id))
-        return "[MASK]";
-    bytes = attn_tokenizer_token(host->tokenizer, id, &size);
-    return bytes[0] == '<' ? "<mask>" : "[MASK]";
+    if (attn_mask_id(host->tokenizer, &id))
+        bytes = attn_tokenizer_token(host->tokenizer, id, &size);
+    snprintf(word, ATTN_MASK_WORD_SIZE, "\"%.*s\"", (int)size, bytes);
 }
 
 /* The number of mask tokens in the text of RUN; *last is the last of them. */
@@ -57,10 +61,13 @@ static size_t count_masks(const struct attn_run *run, size_t *last)
 static enum attn_status report_none(const struct attn_run *run, const char *hint,
                                     struct attn_error *err)
 {
+    const char *mask = run->tokenizer ? run->tokenizer->mask_text : NULL;
+
     attn_error_set(err, ATTN_INVALID,
-                   "'%s' predicts tokens at a mask, and the text has %s, expected [MASK] or <mask>",
+                   "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
                    attn_quote_string(attn_model_name(run->model)).text,
-                   run->tokenizer ? "none" : "numbers without a vocabulary");
+                   run->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
+                   mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
     attn_error_hint(err, "%s", hint);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

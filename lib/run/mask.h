@@ -7,14 +7,16 @@
 
 #include "run/run_internal.h"
 
-/* Whether ID is the mask token: a special token that is called so. TOKENIZER may be NULL: no. */
+/* Whether ID is the mask token: that which the tokenizer's files name, else a special token that is
+ * called so. TOKENIZER may be NULL: no. */
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
 /* The mask token of HOST's tokenizer as a word of a list of positions; without one BERT's. */
-const char *attn_mask_name(const struct attn_host *host);
+enum { ATTN_MASK_WORD_SIZE = 128 };
+void attn_mask_word(const struct attn_host *host, char word[ATTN_MASK_WORD_SIZE]);
 
 /* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at
  * the stage of options, when there are none. */

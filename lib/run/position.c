@@ -22,7 +22,9 @@ struct text_words {
     const char *name; /* "text" or "source" */
     const char *text; /* [n_text] */
     size_t n_text;
-    const size_t *begin, *end; /* [n] byte offsets of the tokens */
+    const size_t *begin, *end;            /* [n] byte offsets of the tokens */
+    const struct attn_token_bytes *added; /* texts of the tokens: one without bytes of the text was
+                                             added to it; NULL: the text is made of tokens */
     size_t n;
     struct attn_buffer made; /* text and offsets that were made of tokens */
     size_t *offsets;         /* owns; [2, n] or NULL */
@@ -64,19 +66,46 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
     return attn_buffer_check(&words->made, err);
 }
 
+/* Of two texts: a line feed stands between them. */
+static enum attn_status join_words(const struct attn_input *input,
+                                   const struct attn_encoding *encoding, struct text_words *words,
+                                   struct attn_error *err)
+{
+    words->n = encoding->n;
+    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
+    if (!words->offsets)
+        return ATTN_NO_MEMORY;
+    attn_buffer_append(&words->made, input->text, input->n_text);
+    attn_buffer_append_char(&words->made, '\n');
+    for (size_t i = 0; i < words->n; i++) {
+        const size_t first = encoding->texts[i] == ATTN_TEXT_SECOND ? words->made.size : 0;
+
+        words->offsets[i] = first + encoding->begin[i];
+        words->offsets[words->n + i] = first + encoding->end[i];
+    }
+    attn_buffer_append(&words->made, input->pair, input->n_pair);
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
+}
+
 static enum attn_status find_words(const struct attn_input *input,
                                    const struct attn_sequence *sequence, struct text_words *words,
                                    struct attn_error *err)
 {
+    if (sequence->encoding.n > 0 && sequence->tokens.bytes)
+        words->added = &sequence->tokens;
+    if (sequence->encoding.n > 0 && input->pair)
+        return join_words(input, &sequence->encoding, words, err);
     if (sequence->encoding.n > 0) {
-        if (input->pair)
-            attn_input_join(input, &words->made);
-        words->text = input->pair ? words->made.data : input->text;
-        words->n_text = input->pair ? words->made.size : input->n_text;
+        words->text = input->text;
+        words->n_text = input->n_text;
         words->begin = sequence->encoding.begin;
         words->end = sequence->encoding.end;
         words->n = sequence->n;
-        return attn_buffer_check(&words->made, err);
+        return ATTN_OK;
     }
     if (!sequence->tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
@@ -150,7 +179,28 @@ static bool find_tokens(const struct text_words *words, size_t begin, size_t end
     return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
 }
 
-/* The next place of ITEM from the byte *AT on. */
+/* Whether the tokenizer added token I, [CLS] or [SEP], to the text. */
+static bool is_added(const struct text_words *words, size_t i)
+{
+    return words->added && words->begin[i] == words->end[i] && words->added->sizes[i] > 0;
+}
+
+/* The next place of ITEM among the tokens that were added, from *AT on, which counts them after the
+ * bytes of the text. */
+static bool next_added(const struct text_words *words, const struct position_item *item, size_t *at,
+                       struct token_range *place)
+{
+    for (size_t i = *at > words->n_text ? *at - words->n_text : 0; i < words->n; i++)
+        if (is_added(words, i) && words->added->sizes[i] == item->size &&
+            memcmp(words->added->bytes[i], item->word, item->size) == 0) {
+            *place = (struct token_range){i, i};
+            *at = words->n_text + i + 1;
+            return true;
+        }
+    return false;
+}
+
+/* The next place of ITEM from the byte *AT on, then among the tokens that were added. */
 static bool next_place(const struct text_words *words, const struct position_item *item, size_t *at,
                        struct token_range *place)
 {
@@ -163,7 +213,7 @@ static bool next_place(const struct text_words *words, const struct position_ite
             return true;
         }
     }
-    return false;
+    return next_added(words, item, at, place);
 }
 
 /* --- Lists ----------------------------------------------------------------------------------- */
@@ -235,7 +285,9 @@ static void list_places(const struct text_words *words, const struct position_it
     while (item ? next_place(words, item, &at, &place) : token < words->n) {
         const size_t i = item ? place.first : token++;
         const struct attn_quote text =
-            attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
+            is_added(words, i)
+                ? attn_quote(words->added->bytes[i], words->added->sizes[i])
+                : attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
 
         attn_fixed_text_append(out, size, &used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
     }

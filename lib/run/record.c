@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
+#include "run/sequence.h"
 
 #include <math.h>
 #include <string.h>
@@ -120,33 +121,102 @@ static enum attn_status take_id(struct attn_record_reading *reading,
     return ATTN_OK;
 }
 
+/* A list of integers from 0 on, as a member of a record. */
+struct integer_list {
+    const char *name;
+    enum attn_record_failure failure;   /* when it is none */
+    struct attn_record_integers *store; /* where they go */
+    const int32_t **items;              /* and the fields that say so */
+    size_t *n;
+};
+
+static enum attn_status take_integers(struct attn_record_reading *reading,
+                                      const struct attn_json_token *value,
+                                      const struct integer_list *list, struct attn_error *err)
+{
+    static const char expected[] = "a list of whole numbers from 0 to 2147483647";
+    struct attn_record_integers *store = list->store;
+    struct attn_json_token next = *value;
+
+    if (value->type != ATTN_JSON_ARRAY_BEGIN)
+        return attn_record_refuse(reading, list->failure, list->name, value, expected, err);
+    for (size_t n = 0;; n++) {
+        int64_t item;
+
+        if (attn_json_next(&reading->reader, &next, err) != ATTN_OK ||
+            attn_grow((void **)&store->items, &store->capacity, n + 1, sizeof *store->items, err) !=
+                ATTN_OK)
+            return err->status;
+        *list->items = store->items;
+        *list->n = n;
+        if (next.type == ATTN_JSON_ARRAY_END)
+            return ATTN_OK;
+        if (!attn_record_is_integer(&next) ||
+            !attn_parse_int(next.text, next.size, 0, INT32_MAX, &item))
+            return attn_record_refuse(reading, list->failure, list->name, &next, expected, err);
+        store->items[n] = (int32_t)item;
+    }
+}
+
 enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const char *name,
                                       const struct attn_json_token *value,
                                       struct attn_record_store *store, struct attn_input *input,
                                       struct attn_error *err)
 {
-    static const char expected[] = "a list of whole numbers from 0 to 2147483647";
-    struct attn_json_token next = *value;
+    const struct integer_list list = {name, ATTN_RECORD_FAILURE_BAD_IDS, &store->ids, &input->ids,
+                                      &input->n_id};
 
-    if (value->type != ATTN_JSON_ARRAY_BEGIN)
-        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_IDS, name, value, expected, err);
-    for (size_t n = 0;; n++) {
-        int64_t id;
+    return take_integers(reading, value, &list, err);
+}
 
-        if (attn_json_next(&reading->reader, &next, err) != ATTN_OK ||
-            attn_grow((void **)&store->ids, &store->ids_capacity, n + 1, sizeof *store->ids, err) !=
-                ATTN_OK)
-            return err->status;
-        input->ids = store->ids;
-        input->n_id = n;
-        if (next.type == ATTN_JSON_ARRAY_END)
-            return ATTN_OK;
-        if (!attn_record_is_integer(&next) ||
-            !attn_parse_int(next.text, next.size, 0, INT32_MAX, &id))
-            return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_IDS, name, &next, expected,
-                                      err);
-        store->ids[n] = (int32_t)id;
-    }
+/* --- What goes with a text -------------------------------------------------------------------- */
+
+static enum attn_status take_pair(struct attn_record_reading *reading,
+                                  const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_buffer *pair = &reading->store->pair;
+
+    if (value->type != ATTN_JSON_STRING)
+        return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_TEXT, "pair", value, "a string",
+                                  err);
+    ATTN_TRY(take_string(value, pair, err));
+    reading->record->input.pair = pair->data;
+    reading->record->input.n_pair = pair->size;
+    return ATTN_OK;
+}
+
+static enum attn_status take_types(struct attn_record_reading *reading,
+                                   const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_input *input = &reading->record->input;
+    const struct integer_list list = {"types", ATTN_RECORD_FAILURE_BAD_VALUE,
+                                      &reading->store->types, &input->types, &input->n_type};
+
+    return take_integers(reading, value, &list, err);
+}
+
+static enum attn_status take_key_mask(struct attn_record_reading *reading,
+                                      const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_input *input = &reading->record->input;
+    const struct integer_list list = {"key_mask", ATTN_RECORD_FAILURE_BAD_VALUE,
+                                      &reading->store->key_mask, &input->key_mask,
+                                      &input->n_key_mask};
+
+    return take_integers(reading, value, &list, err);
+}
+
+/* Where there is a source, the mask is of its keys. */
+static void place_key_mask(struct attn_record *record)
+{
+    struct attn_input *input = &record->input, *source = &record->source;
+
+    if (!attn_input_is_given(source))
+        return;
+    source->key_mask = input->key_mask;
+    source->n_key_mask = input->n_key_mask;
+    input->key_mask = NULL;
+    input->n_key_mask = 0;
 }
 
 /* --- A source -------------------------------------------------------------------------------- */
@@ -308,6 +378,12 @@ static enum attn_status take_member(struct attn_record_reading *reading,
     if (attn_json_equals(key, "source"))
         return attn_record_take_source(reading, "source", &value, reading->store,
                                        &reading->record->source, err);
+    if (attn_json_equals(key, "pair"))
+        return take_pair(reading, &value, err);
+    if (attn_json_equals(key, "types"))
+        return take_types(reading, &value, err);
+    if (attn_json_equals(key, "key_mask"))
+        return take_key_mask(reading, &value, err);
     if (reading->keys->has_next && attn_json_equals(key, "next"))
         return take_next(reading, &value, err);
     if (reading->keys->take)
@@ -388,6 +464,7 @@ enum attn_status attn_record_read(const char *line, size_t size,
     status = check_line(&reading, &failure);
     if (status == ATTN_OK && record->failure == ATTN_RECORD_FAILURE_NONE) {
         status = take_members(&reading, &failure);
+        place_key_mask(record);
         check_input(&reading);
     }
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
@@ -398,9 +475,12 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_buffer_release(&store->text);
     attn_buffer_release(&store->id);
     attn_buffer_release(&store->source);
-    attn_free(store->ids);
+    attn_buffer_release(&store->pair);
+    attn_free(store->ids.items);
+    attn_free(store->types.items);
+    attn_free(store->key_mask.items);
     attn_free(store->rows);
     attn_buffer_release(&store->next_text);
     attn_free(store->next);
-    *store = (struct attn_record_store){.ids = NULL};
+    *store = (struct attn_record_store){.rows = NULL};
 }

@@ -9,8 +9,9 @@
  *
  * The line is an object with `text`, a string, or `ids`, a list of integers; with `id`, a string or
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
- * of rows of numbers; and with `next`, where it is looked for: a string, or a list of them. Other
- * keys are ignored, and null is the same as no key. JSON is read strictly
+ * of rows of numbers; with `pair`, a second text, `types` of the tokens of `ids`, and `key_mask`, of
+ * the source where there is one; and with `next`, where it is looked for: a string, or a list of
+ * them. Other keys are ignored, and null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
 #ifndef ATTN_RUN_RECORD_INTERNAL_H
@@ -36,11 +37,16 @@ struct attn_record_keys {
     bool has_no_offsets; /* the line was made of something else: messages give no offsets in it */
 };
 
+/* Integers of a list. */
+struct attn_record_integers {
+    int32_t *items; /* owns */
+    size_t capacity;
+};
+
 /* What a record points to that was read of a line; owns. Initialize with = {0}. */
 struct attn_record_store {
-    struct attn_buffer text, id, source; /* [size] bytes, UTF-8 */
-    int32_t *ids;                        /* [n_id] */
-    size_t ids_capacity;
+    struct attn_buffer text, id, source, pair; /* [size] bytes, UTF-8 */
+    struct attn_record_integers ids, types, key_mask;
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;
     struct attn_ndarray source_rows; /* these, with their shape */

@@ -184,7 +184,9 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .ids = run->text.ids,
                                          .tokens = run->text.tokens.bytes,
                                          .token_sizes = run->text.tokens.sizes,
-                                         .n_token = run->text.n};
+                                         .n_token = run->text.n,
+                                         .key_mask = run->text.key_mask,
+                                         .source_mask = run->source.key_mask};
 }
 
 /* Whether next tokens are asked for after chosen positions, which may be all. */

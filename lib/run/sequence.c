@@ -9,6 +9,7 @@
 #include "formats/ndarray_internal.h"
 #include "model/model_internal.h"
 #include "text/tokenizer.h"
+#include "text/words.h"
 #include "trace/selection_internal.h"
 
 #include <stdio.h>
@@ -54,24 +55,6 @@ bool attn_input_is_text(const struct attn_input *input)
     return input->text && !input->ids && !input->embeddings;
 }
 
-/* The places of a pair's tokens go on after those of the text, as if one line feed stood between
- * both: attn_input_join. */
-static void move_pair(const struct attn_input *input, struct attn_encoding *encoding)
-{
-    for (size_t i = 0; input->pair && i < encoding->n; i++)
-        if (encoding->texts[i] == ATTN_TEXT_SECOND) {
-            encoding->begin[i] += input->n_text + 1;
-            encoding->end[i] += input->n_text + 1;
-        }
-}
-
-void attn_input_join(const struct attn_input *input, struct attn_buffer *text)
-{
-    attn_buffer_append(text, input->text, input->n_text);
-    attn_buffer_append_char(text, '\n');
-    attn_buffer_append(text, input->pair, input->n_pair);
-}
-
 /* Encodes INPUT, the text or the source of REQUEST. */
 static enum attn_status encode(const struct attn_request *request, const struct attn_input *input,
                                const struct attn_tokenizer *tokenizer,
@@ -87,7 +70,6 @@ static enum attn_status encode(const struct attn_request *request, const struct 
     options.n_pair = input->n_pair;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
-    move_pair(input, &sequence->encoding);
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     if (status == ATTN_UNSUPPORTED && input->pair) /* the tokenizer has no rule for two texts */
@@ -448,11 +430,19 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  struct attn_error *err)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
+    const bool has_pieces =
+        tokenizer && sequence->ids && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORDPIECE;
     size_t *made = attn_alloc(sequence->n, sizeof *made, err);
+    bool *begins = has_pieces ? attn_alloc(sequence->n, sizeof *begins, err) : NULL;
     struct token before = {0};
 
-    if (!made)
+    if (!made || (has_pieces && !begins)) {
+        attn_free(made);
+        attn_free(begins);
         return ATTN_NO_MEMORY;
+    }
+    if (has_pieces)
+        attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
     for (size_t i = 0; i < sequence->n; i++) {
         struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
         const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
@@ -463,10 +453,11 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
             token.is_alone || is_added ||
             (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
         if (i > 0)
-            made[i] =
-                made[i - 1] + (sequence->is_word_level || is_other || begins_word(&before, &token));
+            made[i] = made[i - 1] + (sequence->is_word_level || is_other ||
+                                     (has_pieces ? begins[i] : begins_word(&before, &token)));
         before = token;
     }
+    attn_free(begins);
     *words = made;
     return ATTN_OK;
 }

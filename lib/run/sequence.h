@@ -5,7 +5,6 @@
 #ifndef ATTN_RUN_SEQUENCE_H
 #define ATTN_RUN_SEQUENCE_H
 
-#include "base/buffer.h"
 #include "model/session.h"
 #include "run/host.h"
 #include "run/pixels.h"
@@ -65,10 +64,6 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);
 
-/* Appends the text of INPUT and its pair to TEXT, with a line feed between them: what the offsets of
- * its tokens are in. */
-void attn_input_join(const struct attn_input *input, struct attn_buffer *text);
-
 /* Feeds SEQUENCE to a session that was fed nothing. */
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err);
@@ -96,7 +91,8 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * A word begins where a token's text begins with white space, or after white space. Tokens that are
  * white space alone and special tokens are words of their own. What follows without a space, `.`
  * after `table` or the next Chinese character, belongs to the word before it. Tokens of word-level
- * vocabularies have white space between them. Line feeds and the like are white space.
+ * vocabularies have white space between them; of WordPiece each token without "##" begins a word.
+ * Line feeds and the like are white space.
  */
 
 /*

@@ -25,14 +25,37 @@ struct line {
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* A copy of the SIZE bytes at DATA, which the texts own. */
-static void *keep(struct attn_texts *texts, const void *data, size_t size, struct attn_error *err)
+/* Moves the SIZE bytes at *PART to *AT, and goes on after them. NULL stays. */
+static const void *move(const void *part, size_t size, char **at)
 {
-    void *copy = attn_alloc(size, 1, err);
+    char *to = *at;
 
-    if (copy && size > 0)
-        memcpy(copy, data, size);
-    return texts->owned[texts->n] = copy;
+    if (!part)
+        return NULL;
+    if (size > 0)
+        memcpy(to, part, size);
+    *at += size;
+    return to;
+}
+
+/* Makes ITEM a copy of INPUT, whose parts the texts own in one block. */
+static enum attn_status keep_input(struct attn_texts *texts, const struct attn_input *input,
+                                   struct attn_input *item, struct attn_error *err)
+{
+    const size_t n_integer = input->n_id + input->n_type + input->n_key_mask;
+    char *at =
+        attn_alloc(n_integer * sizeof *input->ids + input->n_text + input->n_pair + 1, 1, err);
+
+    texts->owned[texts->n] = at;
+    if (!at)
+        return ATTN_NO_MEMORY;
+    *item = *input;
+    item->ids = move(input->ids, input->n_id * sizeof *input->ids, &at);
+    item->types = move(input->types, input->n_type * sizeof *input->types, &at);
+    item->key_mask = move(input->key_mask, input->n_key_mask * sizeof *input->key_mask, &at);
+    item->text = move(input->text, input->n_text, &at);
+    item->pair = move(input->pair, input->n_pair, &at);
+    return ATTN_OK;
 }
 
 static enum attn_status read_json(struct attn_texts *texts, const struct line *line,
@@ -47,13 +70,7 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
     if (record.failure != ATTN_RECORD_FAILURE_NONE)
         return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s': %s", line->number,
                               attn_quote_string(texts->file.path).text, record.err.message);
-    item->n_text = record.input.n_text;
-    item->n_id = record.input.n_id;
-    if (record.input.text)
-        item->text = keep(texts, record.input.text, item->n_text, err);
-    else
-        item->ids = keep(texts, record.input.ids, item->n_id * sizeof *item->ids, err);
-    return texts->owned[texts->n] ? ATTN_OK : ATTN_NO_MEMORY;
+    return keep_input(texts, &record.input, item, err);
 }
 
 /* --- Lines ----------------------------------------------------------------------------------- */
@@ -63,7 +80,7 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
 {
     const char *at = (const char *)texts->file.data, *end = at + texts->file.size;
     struct line line = {.number = 0};
-    struct attn_record_store store = {.ids = NULL};
+    struct attn_record_store store = {.rows = NULL};
     enum attn_status status = ATTN_OK;
 
     while (status == ATTN_OK && at < end) {

@@ -228,6 +228,7 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
         return;
     attn_free(tokenizer->settings.drop);
     attn_free(tokenizer->settings.unk);
+    attn_free(tokenizer->mask_text);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
     attn_free(tokenizer->is_foreign);

@@ -109,7 +109,10 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
-    char *note; /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
+    char *mask_text; /* owns; the token that the files say stands for others; NULL: they do not say,
+                        or were not asked: attn_tokenizer_read_mask */
+    int32_t mask_id; /* of that */
+    char *note;      /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
     struct attn_gguf *gguf;     /* owns; the file whose metadata it is read from, or NULL */
     struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
     const char *detail;         /* which files were read, or NULL; not owned */
@@ -161,6 +164,11 @@ enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
                                               const struct attn_source *source,
                                               const char *const *names, size_t n,
                                               struct attn_error *err);
+
+/* Finds the token that stands for others where the files of SOURCE name one of the vocabulary, which
+ * is complete. Only encoders ask for it. */
+enum attn_status attn_tokenizer_read_mask(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err);
 
 /* The parts of tokenizer.json beside the model. */
 enum attn_tokenizer_role {

@@ -33,7 +33,7 @@ TUNED = {
 }
 
 
-PARTS = ["prefill", "gradients", "decode", "write", "process", "files", "batch"]
+PARTS = ["prefill", "feed", "gradients", "decode", "write", "process", "files", "batch"]
 FRESH = {"process", "files"}  # those of processes.py
 OTHER = FRESH | {"batch"}  # not of attn-cli bench
 FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
@@ -48,6 +48,7 @@ class Peer:
     has_patterns: bool = True
     is_model: bool = True
     reads_families: bool = False  # or GPT-2 alone
+    reads_bert: bool = False
 
     def command(self, model, threads):
         return [sys.executable, os.path.join(HERE, self.script), model, str(threads), self.compute,
@@ -61,11 +62,12 @@ class Peer:
 
 
 PEERS = (
-    Peer("transformers", "hf_transformers.py", reads_families=True),
-    Peer("transformers, tuned", "hf_transformers.py", is_tuned=True, reads_families=True),
-    Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True),
-    Peer("ONNX Runtime", "onnx_runtime.py"),
-    Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True),
+    Peer("transformers", "hf_transformers.py", reads_families=True, reads_bert=True),
+    Peer("transformers, tuned", "hf_transformers.py", is_tuned=True, reads_families=True,
+         reads_bert=True),
+    Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True, reads_bert=True),
+    Peer("ONNX Runtime", "onnx_runtime.py", reads_bert=True),
+    Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True, reads_bert=True),
     Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, has_patterns=False),
     Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True,
          reads_families=True),
@@ -129,9 +131,11 @@ def show_batches(args, model, folder):
         is_peer = peer.script == "hf_transformers.py" and peer.compute == "float32"
         return open_worker(args, peer, which, folder) if is_peer else None
 
-    batches.Batches(args, [("GPT-2 124M", model, (50257, 192, 24, 32)),
-                           ("fable", os.path.abspath(FABLE), (2041, 8192, 256, 256))],
-                    open_one, folder).show()
+    models = [("GPT-2 124M", model, (50257, 192, 24, 32)),
+              ("fable", os.path.abspath(FABLE), (2041, 8192, 256, 256))]
+    if args.family is not None:
+        models = [(args.family, model, (shapes.SHAPES[args.family]["vocab_size"], 192, 24, 32))]
+    batches.Batches(args, models, open_one, folder).show()
 
 
 SIZES = ("d_model=768", "n_head=12", "n_layer=12", "d_mlp=3072", "act_fn=gelu_new",
@@ -202,14 +206,14 @@ def question(part, name):
     numbers = [int(digits) for digits in re.findall(r"\b\d+\b", name)]
     if part == "write":
         return ("save", name.split(",")[0], *numbers)
-    return (part, numbers[-1]) if part in ("prefill", "gradients", "decode") else None
+    return (part, numbers[-1]) if part in ("prefill", "feed", "gradients", "decode") else None
 
 
 def is_wanted(args, part, name, compute):
     asked = question(part, name)
     if part == "write":
         return compute == "float32"  # files are the same
-    return asked is not None and (part not in ("prefill", "gradients") or asked[1] in args.lengths)
+    return asked is not None and (part not in ("prefill", "feed", "gradients") or asked[1] in args.lengths)
 
 
 def is_beside(peer, compute, computes):
@@ -290,9 +294,13 @@ def read_args():
     args = parser.parse_args()
     args.peers = [peer for peer in PEERS
                   if any(peer.label.lower().startswith(word.lower()) for word in args.only)]
-    if args.family is not None:
+    if args.family == "bert-base":
+        args.peers = [peer for peer in args.peers if peer.reads_bert]
+        args.parts = [part for part in args.parts if part in ("prefill", "feed", "batch")]
+    elif args.family is not None:
         args.peers = [peer for peer in args.peers if peer.reads_families]
-        args.parts = [part for part in args.parts if part in ("prefill", "gradients", "decode")]
+        args.parts = [part for part in args.parts
+                      if part in ("prefill", "feed", "gradients", "decode")]
     return args
 
 
@@ -321,7 +329,7 @@ def main():
         processes.Bench(args, model, workers, os.path.dirname(HERE)).show()
     for worker in workers:
         worker.close()
-    if "batch" in args.parts and args.family is None:
+    if "batch" in args.parts:
         print(f"\n{machine_line(args)}")
         show_batches(args, model, scratch)
 

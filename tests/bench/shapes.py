@@ -20,4 +20,9 @@ SHAPES = {
         "num_attention_heads": 14, "num_key_value_heads": 2, "hidden_act": "silu",
         "rms_norm_eps": 1e-6, "rope_theta": 1000000, "max_position_embeddings": 32768,
         "use_sliding_window": False, "tie_word_embeddings": True, "torch_dtype": "float32"},
+    "bert-base": {
+        "model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": 30522,
+        "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
+        "num_attention_heads": 12, "hidden_act": "gelu", "layer_norm_eps": 1e-12,
+        "max_position_embeddings": 512, "type_vocab_size": 2, "torch_dtype": "float32"},
 }

@@ -1023,6 +1023,8 @@ static const struct {
     {"    n_edit", offsetof(struct attn_explain_args, n_edit)},
     {"    config", offsetof(struct attn_explain_args, config)},
     {"    compute", offsetof(struct attn_explain_args, compute)},
+    {"    key_mask", offsetof(struct attn_explain_args, key_mask)},
+    {"    source_mask", offsetof(struct attn_explain_args, source_mask)},
     {"attn_explained_key", sizeof(struct attn_explained_key)},
     {"    key", offsetof(struct attn_explained_key, key)},
     {"    is_visible", offsetof(struct attn_explained_key, is_visible)},

@@ -73,7 +73,7 @@ START_TEST(measures_every_part_that_is_asked_for)
 
     ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
     ck_assert_str_eq(seen.parts,
-                     "limit;product;pack;softmax;attention;prefill;gradients;decode;batch;load;");
+                     "limit;product;pack;softmax;attention;prefill;feed;gradients;decode;batch;load;");
     seen = (struct seen){.parts = ""};
     ck_assert(run("decode,softmax", &seen, &err) == ATTN_OK);
     ck_assert_str_eq(seen.parts, "softmax;decode;");
@@ -137,7 +137,7 @@ START_TEST(an_unknown_part_is_refused)
     ck_assert_str_eq(
         err.message,
         "unknown part 'encode', expected some of "
-        "limit,product,pack,softmax,attention,prefill,gradients,decode,batch,load,write");
+        "limit,product,pack,softmax,attention,prefill,feed,gradients,decode,batch,load,write");
     ck_assert_uint_eq(seen.n_row, 0);
 }
 END_TEST

@@ -1972,6 +1972,8 @@ attn_explain_args._fields_ = [
     ("n_edit", c_size_t),
     ("config", POINTER(attn_config)),
     ("compute", c_int),
+    ("key_mask", POINTER(c_int32)),
+    ("source_mask", POINTER(c_int32)),
 ]
 attn_explained_key._fields_ = [
     ("key", c_size_t),

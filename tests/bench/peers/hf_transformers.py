@@ -1,4 +1,5 @@
 """hf_transformers.py - transformers in eager mode, every attention matrix returned."""
+import bert
 import worker
 
 
@@ -12,18 +13,26 @@ class Transformers:
         self.torch = torch
         transformers.utils.logging.disable_progress_bar()
         torch.set_num_threads(threads)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(
+        # An encoder without its head: transformers would compute the logits of all rows.
+        is_bert = bert.is_in(model)
+        reader = transformers.AutoModel if is_bert else transformers.AutoModelForCausalLM
+        self.more = {} if is_bert else {"use_cache": False, "logits_to_keep": 1}
+        self.model = reader.from_pretrained(
             model, attn_implementation="eager", dtype=getattr(torch, compute)).eval()
 
-    def prefill(self, n):
+    def prefill(self, n, has_patterns=True):
         ids = self.torch.tensor([worker.token_ids(n, self.model.config.vocab_size)])
+        self.model.set_attn_implementation("eager" if has_patterns else "sdpa")
 
         def run():
             with self.torch.inference_mode():
-                out = self.model(ids, output_attentions=True, use_cache=False, logits_to_keep=1)
+                out = self.model(ids, output_attentions=has_patterns, **self.more)
             return out.attentions
 
         return run
+
+    def feed(self, n):
+        return self.prefill(n, False)
 
     def gradients(self, n):
         """Forward and backward: of the difference of two logits, by embeddings and patterns."""
@@ -42,6 +51,7 @@ class Transformers:
 
     def batch(self, texts, size):
         """TEXTS, lists of ids, SIZE at a time in their order, padded to the longest of them."""
+        self.model.set_attn_implementation("eager")
         batches = []
         for first in range(0, len(texts), size):
             some = texts[first:first + size]
@@ -53,8 +63,7 @@ class Transformers:
         def run():
             with self.torch.inference_mode():
                 for ids, mask in batches:
-                    self.model(ids, attention_mask=mask, output_attentions=True, use_cache=False,
-                               logits_to_keep=1)
+                    self.model(ids, attention_mask=mask, output_attentions=True, **self.more)
 
         return run
 
