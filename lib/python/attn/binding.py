@@ -1140,6 +1140,7 @@ attn_labels._fields_ = [
     ("n_front", c_size_t),
     ("n_back", c_size_t),
     ("types", POINTER(c_int32)),
+    ("texts", POINTER(c_ubyte)),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1923,6 +1924,8 @@ attn_explain_args._fields_ = [
     ("n_edit", c_size_t),
     ("config", POINTER(attn_config)),
     ("compute", c_int),
+    ("key_mask", POINTER(c_int32)),
+    ("source_mask", POINTER(c_int32)),
 ]
 attn_explained_key._fields_ = [
     ("key", c_size_t),
