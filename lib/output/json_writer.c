@@ -68,7 +68,7 @@ static void push_labels(struct json_writer *w)
         attn_json_append_tokens(begin_value(w, "source_tokens"), run->source_tokens,
                                 run->source_token_sizes, dims->n_source);
     attn_json_append_ids(begin_value(w, "ids"), run, n);
-    if (run->n_front + run->n_back > 0) {
+    if (attn_labels_n_added(run) > 0) {
         attn_json_begin(begin_member(w, "added"), '[');
         for (size_t p = 0; p < n; p++)
             if (attn_token_is_added(run, p))

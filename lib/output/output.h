@@ -59,6 +59,8 @@ struct attn_labels {
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
     const int32_t *types;   /* [n_position] token types, or NULL: all are 0 */
     const struct attn_backdrop *backdrop; /* that positions are patches of, or NULL */
+    const uint8_t *texts; /* [n_position] whose tokens they are: 1 of the text, 2 of its pair, 0 of
+                               neither: the tokenizer added them. NULL unless there is a pair */
 };
 
 /* What a model expects after the prompt. */

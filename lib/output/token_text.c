@@ -61,8 +61,19 @@ void attn_token_texts_release(struct attn_token_texts *texts, size_t n)
 
 bool attn_token_is_added(const struct attn_labels *run, size_t position)
 {
+    if (run->texts)
+        return run->texts[position] == 0;
     return position < run->n_front ||
            position + run->n_back >= attn_selection_dims(run->selection)->n_position;
+}
+
+size_t attn_labels_n_added(const struct attn_labels *run)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; run->texts && i < attn_selection_dims(run->selection)->n_position; i++)
+        n += run->texts[i] == 0;
+    return run->texts ? n : run->n_front + run->n_back;
 }
 
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)

@@ -44,4 +44,7 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);
 
+/* How many it added. */
+size_t attn_labels_n_added(const struct attn_labels *run);
+
 #endif

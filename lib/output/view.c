@@ -192,6 +192,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     ATTN_TRY(status);
     view->labels.selection = view->selection;
     view->labels.ids = view->labels.types = NULL;
+    view->labels.texts = NULL;
     view->labels.tokens = view->positions.texts;
     view->labels.token_sizes = view->positions.sizes;
     view->labels.words = view->labels.source_words = NULL;

@@ -163,6 +163,8 @@ static void set_labels(struct attn_run *run)
         .n_option = run->request.outputs.n_option,
         .n_front = run->text.encoding.n_front,
         .n_back = run->text.encoding.n_back,
+        .texts =
+            run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
     };
     if (run->model)
         return;

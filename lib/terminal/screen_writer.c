@@ -61,7 +61,7 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
-    const size_t n_added = labels->n_front + labels->n_back;
+    const size_t n_added = attn_labels_n_added(labels);
     const char *noun = w->base.options.picture->merges_words ? "word"
                        : labels->ids                         ? "token"
                                                              : "position";

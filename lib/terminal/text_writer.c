@@ -110,9 +110,11 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
         attn_buffer_append_string(&w->label, quote);
         attn_text_table_cell(&w->table.table, w->label.data, w->label.size);
     }
-    if (labels->n_front + labels->n_back > 0)
-        attn_text_table_string(&w->table.table,
-                               attn_token_is_added(labels, position) ? "added" : "");
+    if (labels->n_front + labels->n_back > 0 || labels->texts)
+        attn_text_table_string(&w->table.table, attn_token_is_added(labels, position) ? "added"
+                                                : labels->texts && labels->texts[position] == 2
+                                                    ? "pair"
+                                                    : "");
 }
 
 /* A table of the tokens, with those that the tokenizer added marked. */
@@ -121,7 +123,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     const struct attn_labels *labels = &w->base.labels;
     const struct window rows = window_of(w->base.n_position, w->limits.positions);
     const bool has_tokens = w->table.tokens[0].n > 0;
-    const bool has_added = labels->n_front + labels->n_back > 0;
+    const bool has_added = labels->n_front + labels->n_back > 0 || labels->texts;
     const size_t n_column = 1 + (labels->ids != NULL) + has_tokens + has_added;
     bool is_quoted =
         false; /* a token begins or ends with a blank: only quotes show where it ends */

@@ -312,6 +312,7 @@ static const struct {
     {"    n_front", offsetof(struct attn_labels, n_front)},
     {"    n_back", offsetof(struct attn_labels, n_back)},
     {"    types", offsetof(struct attn_labels, types)},
+    {"    texts", offsetof(struct attn_labels, texts)},
     {"attn_candidate", sizeof(struct attn_candidate)},
     {"    position", offsetof(struct attn_candidate, position)},
     {"    id", offsetof(struct attn_candidate, id)},

@@ -17,6 +17,7 @@
 static const char *const names[ATTN_N_ENCODER] = {ATTN_ENCODERS};
 static const int32_t ids[] = {2, 19, 24, 4, 28, 20, 26, 17, 3, 1, 31, 8, 39, 12, 1, 7, 30};
 static const int32_t types[] = {0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0, 1, 0, 1};
+static const int32_t key_mask[] = {1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0};
 enum { N = sizeof ids / sizeof *ids };
 
 /* The types of the tokens, where MODEL has any but one. */
@@ -39,13 +40,15 @@ static void record(struct attn_recording *recording, const struct attn_model *mo
 START_TEST(bits_depend_on_nothing_beside_the_text)
 {
     attn_encoders_unpack();
-    for (int i = 0; i < ATTN_N_ENCODER; i++) {
-        struct attn_model *model = attn_encoder_open(names[i]);
+    for (int i = 0; i < 2 * ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i / 2]);
         struct attn_recording expected, other;
         struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        const int32_t *mask = i % 2 == 1 ? key_mask : NULL;
         struct attn_error err = {0};
         struct attn_pool *pool;
 
+        options.key_mask = mask, options.n_key_mask = N;
         record(&expected, model, &options);
         ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
         options.pool = pool;
@@ -56,6 +59,7 @@ START_TEST(bits_depend_on_nothing_beside_the_text)
         attn_recording_release(&other);
         for (int isa = 0; isa < ATTN_ISA_BEST; isa++) {
             options = ATTN_SESSION_OPTIONS_DEFAULT;
+            options.key_mask = mask, options.n_key_mask = N;
             options.isa = (enum attn_isa)isa;
             options.gemm = ATTN_GEMM_PORTABLE;
             record(&other, model, &options);
@@ -181,6 +185,19 @@ START_TEST(a_pack_has_the_bits_of_single_texts)
     attn_encoders_unpack();
     for (int i = 0; i < ATTN_N_ENCODER; i++) {
         struct attn_model *model = attn_encoder_open(names[i]);
+<<<<<<< HEAD
+=======
+        const size_t n_vocab = attn_model_config(model)->n_vocab;
+        const struct attn_session_sequence sequences[] = {
+            {.ids = ids, .n = 5},
+            {.ids = ids + 3, .n = N - 3, .types = types_of(model), .key_mask = key_mask},
+            {.ids = ids + 9, .n = 1}};
+        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        struct attn_session *session;
+        struct attn_error err = {0};
+        float together[64], alone[64];
+        size_t first = 0;
+>>>>>>> batchtab
 
         compare_pack(model, 0);
         compare_pack(model, 1);
@@ -190,6 +207,7 @@ START_TEST(a_pack_has_the_bits_of_single_texts)
 }
 END_TEST
 
+<<<<<<< HEAD
 /* What is told of one tensor, beside the whole of it. */
 struct beside {
     const struct attn_recorded *all;
@@ -262,6 +280,19 @@ START_TEST(chosen_queries_have_the_bits_of_all)
             if (dims.sites & ATTN_SITE_BIT(site))
                 compare_queries(model, (enum attn_site)site, &expected);
         attn_recording_release(&expected);
+=======
+options.n_max = sequences[s].n, options.n_sequence = 0;
+options.key_mask = sequences[s].key_mask, options.n_key_mask = sequences[s].n;
+ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
+ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types, sequences[s].n,
+                                  &err) == ATTN_OK);
+ck_assert(attn_session_logits_of(session, &position, 1, together, &err) == ATTN_OK);
+ck_assert(attn_session_logits_at(single, sequences[s].n / 2, 1, alone, &err) == ATTN_OK);
+attn_assert_same_bits(names[i], together, alone, n_vocab);
+attn_session_free(single);
+}
+attn_session_free(session);
+>>>>>>> batchtab
         attn_model_free(model);
     }
     attn_encoders_remove();
@@ -329,6 +360,83 @@ START_TEST(types_are_those_of_the_model)
 }
 END_TEST
 
+/* All logits of the text in a session with OPTIONS. */
+static void find_logits(const struct attn_model *model, struct attn_session_options options,
+                        float *logits)
+{
+    struct attn_session *session;
+    struct attn_error err = {0};
+
+    options.n_max = N, options.has_logits = true;
+    ck_assert_msg(attn_session_create(model, &options, &session, &err) == ATTN_OK, "%s",
+                  err.message);
+    ck_assert(attn_session_feed(session, ids, N, &err) == ATTN_OK);
+    ck_assert(attn_session_logits_at(session, 0, N, logits, &err) == ATTN_OK);
+    attn_session_free(session);
+}
+
+START_TEST(hidden_keys_are_what_a_mask_of_cells_hides)
+{
+    unsigned char cells[N * N];
+
+    for (size_t i = 0; i < sizeof cells; i++)
+        cells[i] = key_mask[i % N] != 0;
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+        struct attn_model *model = attn_encoder_open(names[i]);
+        const struct attn_config *config = attn_model_config(model);
+        struct attn_attention *attention = calloc(config->n_layer, sizeof *attention);
+        struct attn_session_options keys = ATTN_SESSION_OPTIONS_DEFAULT, matrix = keys, own = keys;
+        float with[N * 64], expected[N * 64], without[N * 64];
+
+        ck_assert(attention != NULL && config->n_vocab <= 64);
+        for (size_t layer = 0; layer < config->n_layer; layer++) {
+            attention[layer] = config->attention[layer];
+            attention[layer].mask = ATTN_MASK_MATRIX;
+            attention[layer].matrix = (struct attn_mask_matrix){cells, 1, N, N};
+        }
+        keys.key_mask = key_mask, keys.n_key_mask = N;
+        matrix.attention = attention;
+        find_logits(model, keys, with);
+        find_logits(model, matrix, expected);
+        find_logits(model, own, without);
+        attn_assert_same_bits(names[i], with, expected, N * config->n_vocab);
+        ck_assert(memcmp(with, without, N * config->n_vocab * sizeof *with) != 0);
+        free(attention);
+        attn_model_free(model);
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
+START_TEST(a_mask_of_keys_fits_its_sequence)
+{
+    static const int32_t none[] = {0, 0, 0}, odd[] = {1, -1, 0}, right[] = {1, 0, 1};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    struct attn_model *model;
+
+    attn_encoders_unpack();
+    model = attn_encoder_open("bert");
+    options.n_max = 5, options.n_key_mask = 3;
+    options.key_mask = none;
+    assert_refused(attn_session_create(model, &options, &session, &err), &err,
+                   "`key_mask` is 0 for all keys");
+    options.key_mask = odd;
+    assert_refused(attn_session_create(model, &options, &session, &err), &err,
+                   "item 1 of `key_mask` is -1, expected 0 or 1");
+    options.key_mask = right;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    assert_refused(attn_session_feed(session, ids, 4, &err), &err,
+                   "`key_mask` has 3 items, expected one for each of 4 tokens");
+    ck_assert(attn_session_feed(session, ids, 3, &err) == ATTN_OK);
+    attn_session_free(session);
+    attn_model_free(model);
+    attn_encoders_remove();
+}
+END_TEST
+
 /* RoBERTa's table of 24 positions begins at 2. */
 START_TEST(positions_end_before_the_table_does)
 {
@@ -350,5 +458,11 @@ END_TEST
 
 ATTN_SUITE("encoders", bits_depend_on_nothing_beside_the_text,
            each_site_alone_has_the_bits_of_all_together, a_pack_has_the_bits_of_single_texts,
+<<<<<<< HEAD
            chosen_queries_have_the_bits_of_all, a_sequence_is_fed_at_once,
            types_are_those_of_the_model, positions_end_before_the_table_does)
+=======
+           a_sequence_is_fed_at_once, types_are_those_of_the_model,
+           hidden_keys_are_what_a_mask_of_cells_hides, a_mask_of_keys_fits_its_sequence,
+           positions_end_before_the_table_does)
+>>>>>>> batchtab

@@ -1185,6 +1185,7 @@ attn_labels._fields_ = [
     ("n_front", c_size_t),
     ("n_back", c_size_t),
     ("types", POINTER(c_int32)),
+    ("texts", POINTER(c_ubyte)),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),

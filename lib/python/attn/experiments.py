@@ -13,7 +13,7 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import Request, choice, fill_answer, fill_input, ndarray, spec, texts
+from .request import PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -35,9 +35,19 @@ def _inputs(values, what: str, keep: list):
     items = list(values)
     array = (c.attn_input * len(items))()
     for item, value in zip(array, items):
-        fill_input(item, value, what, keep)
+        parts = {name: value.get(name) for name in PARTS} if isinstance(value, dict) else {}
+        fill_input(item, value.get("text", value.get("ids")) if isinstance(value, dict) else value, what, keep)
+        fill_pair(item, c.attn_input(), keep, **parts)
     keep.append(array)
     return array, len(items)
+
+
+def _share_pair(question: _Question, other: c.attn_input) -> None:
+    """Gives OTHER, the second of two texts, what goes with the first."""
+    parts, source = question.request.parts, question.request.struct.source
+    if source.text or source.ids or source.embeddings:  # the mask is of its keys
+        parts = {**parts, "key_mask": None}
+    fill_pair(other, c.attn_input(), question.keep, **parts)
 
 
 def _texts(question: _Question, args, texts) -> None:
@@ -244,6 +254,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, estimat
     args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
     if not question.study:
         fill_input(args.corrupted, texts[1], "corrupted", question.keep)
+        _share_pair(question, args.corrupted)
     args.method = choice(name, _ESTIMATES, "estimate")
     if points:
         args.n_point = int(points)
@@ -297,8 +308,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         raise TypeError("by needs an estimate")
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
+        _share_pair(question, args.corrupted)
     if corrupted_source is not None:
         fill_input(args.corrupted_source, corrupted_source, "corrupted_source", question.keep)
+        fill_pair(args.corrupted_source, args.corrupted_source, question.keep, key_mask=options.get("key_mask"))
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.n_control, args.seed = control, seed

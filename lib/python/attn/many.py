@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import Request, choice, fill_input
+from .request import PARTS, Request, choice, fill_input, fill_pair
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
@@ -78,12 +78,15 @@ class _Many:
     def fill(self, record, item, keep):
         """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
+        parts = {name: item.get(name) for name in PARTS} if isinstance(item, dict) else {}
         failure = _failure_of(text)
         try:
             fill_input(record.input, text, "text", keep)
             if source is not None:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
+            failure = c.ATTN_RECORD_FAILURE_BAD_VALUE
+            fill_pair(record.input, record.source, keep, **parts)
         except (TypeError, ValueError, OverflowError) as problem:
             if self.raises:
                 raise
@@ -244,7 +247,8 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
 def _draw(draw, given: dict, item, *how) -> bytes | None:
     """Runs the text ITEM once more and writes."""
     if isinstance(item, dict):
-        return draw({**given, "text": item.get("text", item.get("ids")), "source": item.get("source")}, *how)
+        parts = {name: item[name] for name in ("source", *PARTS) if item.get(name) is not None}
+        return draw({**given, "text": item.get("text", item.get("ids")), **parts}, *how)
     return draw({**given, "text": item}, *how)
 
 

@@ -154,6 +154,10 @@ class Model:
         attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
                     masking, scale, eps, similarity, algorithm, dropout, seed
         source      what cross-attention looks at: a text, ids or rows [S, d_source]
+        pair        a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair [SEP]
+        types       the token types of ids, [n]; a pair has those of the tokenizer: result.types
+        key_mask    one number per token of an encoder's text, or per row of the source where there is one: 1, or 0:
+                    nobody looks at it, as with transformers' attention_mask
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
         target, foil, at, metric
@@ -204,7 +208,8 @@ class Model:
     def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", **options) -> Iterator[Result]:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
 
-        texts       an iterable of what `run` takes; read as it is needed, some hundreds ahead
+        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `source`,
+                    `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
         measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
         on_error    what a text that cannot be run does: "raise", or "keep": its result has `error` and no tensors

@@ -110,6 +110,32 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
                         "token ids [n] or embeddings [n, d_model] of floats")
 
 
+PARTS = ("pair", "types", "key_mask")  # what may go with a text
+
+
+def fill_pair(where: c.attn_input, source: c.attn_input, keep: list, *, pair=None, types=None, key_mask=None) -> None:
+    """What goes with a text of an encoder: a second one, types of ids, and which keys are seen, of SOURCE where that
+    is given."""
+    if pair is not None:
+        if not isinstance(pair, (str, bytes, bytearray)):
+            raise TypeError(f"pair is {type(pair).__name__}, expected a text")
+        data = utf8(pair, "pair") if isinstance(pair, str) else bytes(pair)
+        keep.append(data)
+        where.pair, where.n_pair = data, len(data)
+    if types is not None:
+        where.types, where.n_type = _integers(types, "types", keep)
+    if key_mask is not None:
+        masked = source if source.text or source.ids or source.embeddings else where
+        masked.key_mask, masked.n_key_mask = _integers(key_mask, "key_mask", keep)
+
+
+def _integers(values, what: str, keep: list):
+    values = np.asarray(values)
+    array = ids_of(values.astype(np.int32) if values.dtype == bool else values, what)
+    keep.append(array)
+    return cast(array.ctypes.data, POINTER(c_int32)), len(array)
+
+
 def texts(values: Iterable[str], what: str, keep: list):
     """A list of texts as const char *const *, and their number."""
     items = [values] if isinstance(values, (str, bytes)) else list(values)
@@ -355,7 +381,8 @@ class Request:
 
     def __init__(self, text=None, *, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
-                 answer=None, grad=False, special="parse", special_tokens=True, **attention):
+                 answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
+                 **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
             raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
@@ -365,6 +392,8 @@ class Request:
             fill_input(request.input, text, "text", self.keep)
         if source is not None:
             fill_input(request.source, source, "source", self.keep)
+        self.parts = {"pair": pair, "types": types, "key_mask": key_mask}
+        fill_pair(request.input, request.source, self.keep, **self.parts)
         reading, chosen, edited = request.reading, request.selection, request.edits
         reading.special = choice(special, {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}, "special")
         reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF

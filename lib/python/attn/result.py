@@ -255,7 +255,7 @@ def texts_of(items: int, sizes: int, n: int) -> list[str]:
 
 
 _labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "source_tokens", "source_token_sizes",
-                 "begin", "end")
+                 "begin", "end", "types")
 
 
 # --- Results --------------------------------------------------------------------------------------
@@ -285,7 +285,8 @@ class Result:
 
     tokens          texts [T] of the tokens; None without a tokenizer
     ids             int64 [T]; None where embeddings were given
-    offsets         int64 [T, 2] each token's bytes in the text as UTF-8: text.encode()[begin:end]; or None
+    types           int64 [T] the token types; 0 where the model has none
+    offsets         int64 [T, 2] each token's bytes in its text as UTF-8: text.encode()[begin:end]; or None
     queries         int64 [T'] the positions that rows of tensors are of
     source_tokens   texts [S] of what cross-attention looks at, or None
     len(result)     T
@@ -309,6 +310,7 @@ class Result:
 
     # Most results of Model.map are asked for little: what a run leaves is kept as bytes until it is asked for.
     _ids: bytes | None = None  # int32 [n]
+    _types: bytes | None = None  # likewise; None: all are 0
     _sides: tuple[bytes, bytes] | None = None  # where tokens begin and end, as bytes of int64
     _n = 0
     _queries: np.ndarray | None = None  # those that were chosen; None: all
@@ -323,10 +325,12 @@ class Result:
     def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
         """Copies what the N positions of a run are called: struct attn_labels at ADDRESS. TEXTS keeps the texts of ids
         from run to run."""
-        selection, ids, tokens, sizes, source_tokens, source_sizes, begin, end = _labels(address)
+        selection, ids, tokens, sizes, source_tokens, source_sizes, begin, end, types = _labels(address)
         self._n = n
         if has_queries:
             self._queries = queries_of(selection)
+        if types:
+            self._types = string_at(types, 4 * n)
         if begin and end:
             self._sides = string_at(begin, 8 * n), string_at(end, 8 * n)
         keys: list[int] = []
@@ -346,6 +350,10 @@ class Result:
     @functools.cached_property
     def ids(self) -> np.ndarray | None:
         return None if self._ids is None else np.frombuffer(self._ids, np.int32).astype(np.int64)
+
+    @functools.cached_property
+    def types(self) -> np.ndarray:
+        return np.zeros(self._n, np.int64) if self._types is None else np.frombuffer(self._types, np.int32).astype(np.int64)
 
     @functools.cached_property
     def measures(self) -> dict[str, np.ndarray] | None:

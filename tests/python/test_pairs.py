@@ -1,0 +1,101 @@
+"""Pairs of texts, token types and masks of keys: the bits of attn-cli, of single runs, and of ids with types."""
+import pathlib
+import tarfile
+import tempfile
+import unittest
+
+import numpy as np
+
+import attn
+from support import ROOT, TestCase, cli_arrays, cli_table, needs_cli
+
+ENCODERS = ROOT / "tests" / "fixtures" / "encoders.tar"
+FIRST, SECOND = "the cat [MASK].", "on mat"
+MASK = [1, 1, 0, 1, 1, 1, 1, 0, 1]
+
+
+@unittest.skipUnless(ENCODERS.exists(), "the sources are not here")
+class Pairs(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        with tarfile.open(ENCODERS) as archive:
+            archive.extractall(cls.folder.name, filter="data")
+        cls.path = str(pathlib.Path(cls.folder.name) / "bert")
+        cls.model = attn.Model(cls.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.model.close()
+        cls.folder.cleanup()
+
+    @needs_cli
+    def test_runs_are_what_the_tool_writes(self):
+        theirs = cli_arrays("-m", self.path, FIRST, "--pair", SECOND, "--sites", "*", "--key-mask",
+                            ",".join(map(str, MASK)))
+        ours = self.model.run(FIRST, pair=SECOND, key_mask=MASK, sites="*")
+        for name in theirs.keys() - {"ids", "tokens", "types"}:
+            self.assert_same(ours.cache[name], theirs[name], name)
+        self.assert_same(ours.types, theirs["types"])
+        self.assertEqual(ours.types.tolist(), [0, 0, 0, 0, 0, 0, 1, 1, 0])
+        self.assertEqual(ours.tokens, theirs["tokens"].tolist())
+
+    def test_a_pair_is_its_ids_and_types(self):
+        pair = self.model.run(FIRST, pair=SECOND)
+        ids = self.model.run(pair.ids, types=pair.types)
+        self.assert_same(pair.logits, ids.logits)
+        self.assertFalse(np.array_equal(pair.logits, self.model.run(pair.ids).logits))
+        self.assertEqual(self.model.run(pair.ids).types.tolist(), [0] * 9)
+
+    def test_nobody_looks_at_hidden_keys(self):
+        pattern = np.asarray(self.model.run(FIRST, pair=SECOND, key_mask=np.array(MASK, bool)).pattern)
+        hidden = np.array(MASK) == 0
+        self.assertTrue((pattern[..., hidden] == 0).all())
+        self.assertTrue((pattern[..., ~hidden] > 0).all())
+        cells = np.tile(np.array(MASK, np.float32), (len(MASK), 1))
+        self.assert_same(pattern, self.model.run(FIRST, pair=SECOND, mask=cells).pattern)
+
+    def test_many_are_the_bits_of_single_runs(self):
+        ids = self.model.run(FIRST, pair=SECOND).ids
+        items = [{"text": FIRST, "pair": SECOND}, FIRST, {"ids": ids, "types": [0] * 5 + [1] * 4},
+                 {"text": FIRST, "pair": SECOND, "key_mask": MASK}, {"text": FIRST, "key_mask": [1, 1, 1, 1, 1, 0]}]
+        singles = [self.model.run(FIRST, pair=SECOND), self.model.run(FIRST), self.model.run(ids, types=[0] * 5 + [1] * 4),
+                   self.model.run(FIRST, pair=SECOND, key_mask=MASK), self.model.run(FIRST, key_mask=[1, 1, 1, 1, 1, 0])]
+        for many, single in zip(self.model.map(items), singles, strict=True):
+            self.assert_same(many.pattern, single.pattern)
+            self.assert_same(many.logits, single.logits)
+            self.assert_same(many.types, single.types)
+        wrong = list(self.model.map([{"text": FIRST, "key_mask": [1]}, {"text": FIRST, "pair": 3}], on_error="keep"))
+        self.assertIn("key_mask", str(wrong[0].error))
+        self.assertIn("pair is int", str(wrong[1].error))
+
+    @needs_cli
+    def test_questions_are_what_the_tool_answers(self):
+        theirs = cli_table("ablate", "-m", self.path, FIRST, "--pair", SECOND, "--target", " cat")
+        ours = self.model.ablate(FIRST, pair=SECOND, target=" cat")
+        self.assert_same(ours["value"].astype(np.float32), np.array([row["value"] for row in theirs], np.float32))
+        theirs = cli_table("patch", "-m", self.path, "--clean", FIRST, "--corrupted", "the mat [MASK].", "--pair", SECOND,
+                           "--key-mask", ",".join(map(str, MASK[::-1])), "--target", " cat")
+        ours = self.model.patch(FIRST, "the mat [MASK].", pair=SECOND, key_mask=MASK[::-1], target=" cat")
+        self.assert_same(ours["value"].astype(np.float32), np.array([row["value"] for row in theirs], np.float32))
+        one = self.model.heads(FIRST, pair=SECOND)
+        many = self.model.heads(texts=[{"text": FIRST, "pair": SECOND}])
+        self.assertEqual(one["entropy"].tolist(), many["entropy"].tolist())
+
+    def test_refuses_what_does_not_fit(self):
+        self.assert_raises(attn.Error, "expected one for each of 9", self.model.run, FIRST, pair=SECOND, key_mask=[1, 0])
+        self.assert_raises(attn.Error, "expected 0 or 1", self.model.run, FIRST, key_mask=[1, 1, 2, 1, 1, 1])
+        self.assert_raises(TypeError, "expected a text", self.model.run, FIRST, pair=[2, 3])
+        self.assert_raises(attn.Error, "given as numbers", self.model.run, [2, 3], pair=SECOND)
+        self.assert_raises(attn.Error, "`types` has 6", self.model.run, [2, 3], types=[0] * 6)
+
+    def test_draws_the_same_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.npz"
+            self.model.run(FIRST, pair=SECOND).save_npz(path)
+            with np.load(path) as archive:
+                self.assertEqual(archive["types"].tolist(), [0, 0, 0, 0, 0, 0, 1, 1, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
