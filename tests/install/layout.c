@@ -623,6 +623,8 @@ static const struct {
     {"    seed", offsetof(struct attn_patch_estimate_args, seed)},
     {"    kept_bytes", offsetof(struct attn_patch_estimate_args, kept_bytes)},
     {"    study", offsetof(struct attn_patch_estimate_args, study)},
+    {"    places", offsetof(struct attn_patch_estimate_args, places)},
+    {"    n_place", offsetof(struct attn_patch_estimate_args, n_place)},
     {"attn_estimate_check", sizeof(struct attn_estimate_check)},
     {"    n", offsetof(struct attn_estimate_check, n)},
     {"    pearson", offsetof(struct attn_estimate_check, pearson)},

@@ -1512,6 +1512,8 @@ attn_patch_estimate_args._fields_ = [
     ("seed", c_uint64),
     ("kept_bytes", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
 ]
 attn_estimate_check._fields_ = [
     ("n", c_size_t),
