@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of two texts that go through the model together: their weights are packed once. With more the
- * memory of the pass costs what that saves. */
+/* Rows of two texts that go through the model together: weights are packed once for both. With more
+ * rows the memory of the pass costs what that saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
