@@ -346,8 +346,7 @@ static enum attn_status read_verify(const char *text, struct attn_patch_estimate
 static enum attn_status check_estimate(const struct patch_args *args, size_t n_verified,
                                        struct attn_error *err)
 {
-    const char *option = args->places.n > 0       ? "positions"
-                         : args->control.control  ? "control"
+    const char *option = args->control.control    ? "control"
                          : args->corrupted_source ? "corrupted-source"
                                                   : NULL;
 
@@ -373,9 +372,9 @@ static enum attn_status write_estimates(struct question *question,
     grid->asked = asked;
     grid->quantity =
         how->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
-    grid->texts = how->study && grid->positions ? "token" : NULL;
+    grid->texts = how->study && how->n_place == 0 ? "token" : NULL;
     return tables_have_pictures(&question->args->tables) && !how->study
-               ? write_drawn(question, &how->corrupted, false, err)
+               ? write_drawn(question, &how->corrupted, how->n_place > 0, err)
                : question_write(question, err);
 }
 
@@ -384,12 +383,16 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     const struct patch_args *args = question->call->args;
     struct attn_patch_estimate_args how = ATTN_PATCH_ESTIMATE_ARGS_DEFAULT;
     struct attn_patch_estimate_sum sum = {.n_part = 0};
+    struct taken *taken = question->own;
     struct attn_patch_args pair = ATTN_PATCH_ARGS_DEFAULT;
     struct answer_ids answer_ids;
 
     ATTN_TRY(read_method(args->estimate, &how, err));
     ATTN_TRY(read_verify(args->verify, &how, err));
     ATTN_TRY(check_estimate(args, how.n_verified, err));
+    ATTN_TRY(read_places(&args->places, taken, err));
+    how.places = taken->places;
+    how.n_place = taken->named.n;
     question->grid = (struct attn_table_grid){.rows = "layer",
                                               .values = "estimate",
                                               .positions = "position",

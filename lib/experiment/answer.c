@@ -75,8 +75,8 @@ enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t
     ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
                            ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_error_at(cross_entropy(&answers[i], session, i, &ce, err), ATTN_STAGE_MODEL,
-                               err));
+        ATTN_TRY(
+            attn_error_at(cross_entropy(&answers[i], session, i, &ce, err), ATTN_STAGE_MODEL, err));
         reading->replies[i] = reply_of(&answers[i], reading, reading->logits + i * n_vocab, ce);
     }
     return ATTN_OK;

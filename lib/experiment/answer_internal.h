@@ -30,8 +30,8 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
 
 enum { ATTN_ANSWERS_MOST = 2 };
 
-/* The same of ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, each about its own text: texts of one length, fed
- * side by side. */
+/* The same of ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, each about its own text: texts of one length,
+ * fed side by side. */
 enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err);

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of two texts that go through the model together: their weights are packed once. With more the
- * memory of the pass costs what that saves. */
+/* Rows of two texts that go through the model together: weights are packed once for both. With more
+ * rows the memory of the pass costs what that saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
@@ -203,9 +203,9 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
         texts[i].n = answers[i].run->text.n;
     }
     attn_session_reset(derivative->session);
-    ATTN_TRY(attn_error_at(
-        attn_session_feed_many(derivative->session, texts, ATTN_ANSWERS_MOST, err),
-        ATTN_STAGE_MODEL, err));
+    ATTN_TRY(
+        attn_error_at(attn_session_feed_many(derivative->session, texts, ATTN_ANSWERS_MOST, err),
+                      ATTN_STAGE_MODEL, err));
     return attn_answer_read_each(answers, ATTN_ANSWERS_MOST, derivative->session, &reading, err);
 }
 

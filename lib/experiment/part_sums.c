@@ -31,10 +31,10 @@ struct attn_part_sums {
     const struct attn_config *config;
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
-    bool is_swapped; /* the softmax is made again */
+    bool is_swapped;              /* the softmax is made again */
     struct attn_reply replies[2]; /* of the source, and of the base */
-    double *sums;  /* [n_layer, n_unit, n_row] owns */
-    double weight; /* of the way back that runs */
+    double *sums;                 /* [n_layer, n_unit, n_row] owns */
+    double weight;                /* of the way back that runs */
 
     struct store stores[MOST_STORES];
     size_t n_store;
@@ -355,8 +355,7 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
 
     source.run = s->options.source;
     s->is_stored = true;
-    ATTN_TRY(
-        attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
+    ATTN_TRY(attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
     s->is_stored = false;
     note_feed(s);
     note_feed(s);

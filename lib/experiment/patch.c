@@ -62,11 +62,9 @@ struct patch {
     const char *queries;                          /* of a head; NULL: all */
     unsigned char *is_meant, *is_meant_of_source; /* [T], [S] the frame's; rows of a head */
     bool can_restore;                             /* the two differ enough for effects */
-    struct attn_patch_place *places; /* [n_place] those that are patched, by name; the frame's */
-    unsigned char *is_of_place;      /* [n_place, T] */
-    size_t n_place;
-    size_t n_each;           /* of a layer */
-    struct attn_sets pieces; /* a set each */
+    struct attn_patch_places places;              /* those that are patched */
+    size_t n_each;                                /* of a layer */
+    struct attn_sets pieces;                      /* a set each */
 };
 
 /* --- What is asked for ------------------------------------------------------------------------ */
@@ -176,40 +174,45 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
 /* --- The two runs ----------------------------------------------------------------------------- */
 
-/* The place called NAME among the first N; NULL: there is none. */
-static struct attn_patch_place *find_place(struct patch *patch, size_t n, const char *name)
+/* The place called NAME among N; NULL: there is none. */
+static struct attn_patch_place *find_place(struct attn_patch_place *places, size_t n,
+                                           const char *name)
 {
     for (size_t i = 0; i < n; i++)
-        if (strcmp(patch->places[i].name, name) == 0)
-            return &patch->places[i];
+        if (strcmp(places[i].name, name) == 0)
+            return &places[i];
     return NULL;
 }
 
-/* Lists the places: those of the arguments, then those of the item, of which one of the same name
- * says where it is. */
-static enum attn_status list_places(struct patch *patch, struct attn_error *err)
+enum attn_status attn_patch_find_places(struct attn_frame *frame,
+                                        const struct attn_patch_place *given, size_t n,
+                                        struct attn_patch_places *places, struct attn_error *err)
 {
-    const struct attn_item *item = patch->is_by_head ? NULL : patch->frame.item;
-    const size_t n = patch->args->n_place, n_most = n + (item ? item->n_place : 0);
-    const size_t n_token = patch->frame.run->text.n;
+    const struct attn_item *item = frame->item;
+    const size_t n_most = n + (item ? item->n_place : 0), n_token = frame->run->text.n;
 
-    patch->places = attn_frame_alloc(&patch->frame, n_most, sizeof *patch->places);
-    patch->is_of_place = attn_frame_alloc(&patch->frame, n_most, n_token);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    places->list = attn_frame_alloc(frame, n_most, sizeof *places->list);
+    places->is_of_place = attn_frame_alloc(frame, n_most, n_token);
+    ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < n; i++)
-        patch->places[patch->n_place++] = patch->args->places[i];
+        places->list[places->n++] = given[i];
     for (size_t i = 0; item && i < item->n_place; i++) {
-        struct attn_patch_place *place = find_place(patch, n, item->places[i].name);
+        struct attn_patch_place *place = find_place(places->list, n, item->places[i].name);
 
         if (!place)
-            place = &patch->places[patch->n_place++];
+            place = &places->list[places->n++];
         *place = (struct attn_patch_place){item->places[i].name, item->places[i].spec};
     }
-    for (size_t i = 0; i < patch->n_place; i++)
-        ATTN_TRY(attn_error_in(attn_run_find_positions(patch->frame.run, patch->places[i].spec,
-                                                       patch->is_of_place + i * n_token, err),
-                               patch->places[i].name, err));
+    for (size_t i = 0; i < places->n; i++)
+        ATTN_TRY(attn_error_in(attn_run_find_positions(frame->run, places->list[i].spec,
+                                                       places->is_of_place + i * n_token, err),
+                               places->list[i].name, err));
     return ATTN_OK;
+}
+
+bool attn_patch_has_places(const struct attn_frame *frame, size_t n)
+{
+    return n > 0 || (frame->item && frame->item->n_place > 0);
 }
 
 /* Finds the rows of a head that are patched: of k and v keys, which are those of the source where a
@@ -278,7 +281,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         frame->request.source = patch->args->corrupted_source;
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
     ATTN_TRY(attn_patch_check_lengths(frame, err));
-    ATTN_TRY(list_places(patch, err));
+    if (!patch->is_by_head)
+        ATTN_TRY(attn_patch_find_places(frame, patch->args->places, patch->args->n_place,
+                                        &patch->places, err));
     ATTN_TRY(find_rows(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
     patch->source = patch->args->is_to_noise ? frame->other : frame->run;
@@ -333,8 +338,8 @@ static bool has_row(const struct patch *patch, int layer, size_t at, size_t row)
 {
     return is_of_source(patch, layer) ? patch->is_meant_of_source[row] != 0
            : patch->is_by_head        ? patch->is_meant[row] != 0
-           : patch->n_place > 0       ? patch->is_of_place[at * patch->base->text.n + row] != 0
-                                      : row == at;
+           : patch->places.n > 0 ? patch->places.is_of_place[at * patch->base->text.n + row] != 0
+                                 : row == at;
 }
 
 /* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
@@ -344,10 +349,10 @@ static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
     const size_t n_text = patch->base->text.n, n_source = patch->base->source.n;
     const size_t n_longest = n_text > n_source ? n_text : n_source;
-    const size_t n_most = patch->is_by_head || patch->n_place > 0 ? n_longest : 1;
+    const size_t n_most = patch->is_by_head || patch->places.n > 0 ? n_longest : 1;
     const struct attn_sets *pieces = &patch->pieces;
 
-    patch->n_each = patch->n_place > 0   ? patch->n_place
+    patch->n_each = patch->places.n > 0  ? patch->places.n
                     : !patch->is_by_head ? n_text
                     : is_of_keys         ? frame->config->n_kv_head
                                          : frame->config->n_head;
@@ -437,7 +442,7 @@ static uint64_t hidden(const void *state)
 {
     const struct patch *patch = state;
     const struct attn_item *item = patch->frame.item;
-    const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
+    const bool has_places = attn_patch_has_places(&patch->frame, patch->args->n_place);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
     const uint64_t places =
                        ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN),
@@ -470,8 +475,8 @@ static void fill_piece(const struct patch *patch, size_t i, struct attn_cell *ro
         row[VALUE] = row[CHANGE] = attn_cell_missing();
     row[LAYER] = attn_cell_integer((int64_t)(i / patch->n_each));
     row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
-    if (patch->n_place > 0)
-        row[PLACE] = attn_cell_string(patch->places[at].name);
+    if (patch->places.n > 0)
+        row[PLACE] = attn_cell_string(patch->places.list[at].name);
     else if (!patch->is_by_head)
         row[TOKEN] = attn_cell_position(&patch->base->text.tokens, at);
 }
@@ -526,22 +531,28 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+enum attn_status attn_patch_check_places(const struct attn_patch_place *given, size_t n,
+                                         struct attn_error *err)
+{
+    if (n > 0 && !attn_is_given(given, "places", err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < n; i++) {
+        if (!attn_is_given(given[i].name, "places", err) ||
+            !attn_is_given(given[i].spec, "places", err))
+            return ATTN_INVALID;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(given[i].name, given[k].name) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
+                                      attn_quote_string(given[i].name).text);
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_patch_args *args = given;
 
-    if (args->n_place > 0 && !attn_is_given(args->places, "places", err))
-        return ATTN_INVALID;
-    for (size_t i = 0; i < args->n_place; i++) {
-        if (!attn_is_given(args->places[i].name, "places", err) ||
-            !attn_is_given(args->places[i].spec, "places", err))
-            return ATTN_INVALID;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(args->places[i].name, args->places[k].name) == 0)
-                return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
-                                      attn_quote_string(args->places[i].name).text);
-    }
-    return ATTN_OK;
+    return attn_patch_check_places(args->places, args->n_place, err);
 }
 
 static unsigned pairs(const void *args)

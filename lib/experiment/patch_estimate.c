@@ -34,6 +34,7 @@ enum {
     HEAD,
     KV_HEAD,
     POSITION,
+    PLACE,
     TOKEN,
     ESTIMATE,
     VALUE,
@@ -49,6 +50,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN("head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
     [POSITION] = ATTN_COLUMN("position", INTEGER),
+    [PLACE] = ATTN_COLUMN("position", TEXT),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [ESTIMATE] = ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED),
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
@@ -58,11 +60,11 @@ static const struct attn_column columns[N_COLUMN] = {
 
 enum check { CHECK_NONE, CHECK_TOP, CHECK_RANDOM };
 
-/* A head, a position, a neuron: what a row is about. */
+/* A head, a position, a place, a neuron: what a row is about. */
 struct part {
     int layer;
     size_t unit; /* head or neuron */
-    size_t row;  /* position; of a head together it is not used */
+    size_t row;  /* position, or place; of a head together it is not used */
     double estimate, effect;
     double value;
     enum check check;
@@ -78,6 +80,7 @@ struct estimation {
     const char *queries;       /* NULL: all */
     unsigned char *rows;       /* [T] the frame's: positions that are patched, or NULL */
     bool is_by_head, is_by_row;
+    struct attn_patch_places places;
     struct attn_part_sums *sums; /* owns */
     struct part *parts;          /* [n_part] the frame's, in the order of the table */
     size_t n_part;
@@ -93,8 +96,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_patch_estimate_args *args = given;
 
-    return attn_is_choice(args->method, ATTN_N_ESTIMATE_METHOD, "method", err) ? ATTN_OK
-                                                                               : ATTN_INVALID;
+    if (!attn_is_choice(args->method, ATTN_N_ESTIMATE_METHOD, "method", err))
+        return ATTN_INVALID;
+    return attn_patch_check_places(args->places, args->n_place, err);
 }
 
 static enum attn_status choose(void *state, struct attn_error *err)
@@ -114,6 +118,11 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are estimated over all positions, not `by` "
                               "position");
+    if (e->args->n_place > 0 && (e->is_by_head || e->site == ATTN_SITE_MLP_POST))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`places` need a site without heads or neurons; '%s' is estimated by "
+                              "%s",
+                              attn_site_name(e->site), e->is_by_head ? "head" : "neuron");
     if (e->args->study && e->site == ATTN_SITE_MLP_POST)
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are others in each item: `items` need another "
@@ -152,6 +161,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     e->base = e->args->is_to_noise ? frame->run : frame->other;
     e->source = e->args->is_to_noise ? frame->other : frame->run;
     e->answer.run = e->base;
+    if (!e->is_by_head)
+        ATTN_TRY(attn_patch_find_places(frame, e->args->places, e->args->n_place, &e->places, err));
     if (!e->queries)
         return ATTN_OK;
     e->rows = attn_frame_alloc(frame, frame->run->text.n, 1);
@@ -174,21 +185,35 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
     attn_frame_report(&e->frame, n_done, n_total + (e->args->n_verified > 0 ? 1 : 0));
 }
 
-/* Fills the parts of one head, neuron or layer from ROWS [n]. */
+/* Whether PART has position ROW. */
+static bool has_row(const struct estimation *e, const struct part *part, size_t row)
+{
+    if (e->places.n > 0)
+        return e->places.is_of_place[part->row * e->base->text.n + row] != 0;
+    if (e->is_by_row && part->row != row)
+        return false;
+    return !e->rows || e->rows[row] != 0;
+}
+
+/* Adds the parts of one head, neuron or layer: sums over their rows. Parts without rows are left
+ * out, but for places, which have names. */
 static void take_sums(struct estimation *e, int layer, size_t unit)
 {
     const double *rows = attn_part_sums_of(e->sums, layer, unit);
-    const size_t n = attn_part_sums_n_row(e->sums);
-    double sum = 0;
+    const size_t n_row = attn_part_sums_n_row(e->sums);
+    const size_t n = e->places.n > 0 ? e->places.n : e->is_by_row ? n_row : 1;
 
-    for (size_t row = 0; row < n; row++) {
-        sum += rows[row];
-        if (e->is_by_row && (!e->rows || e->rows[row] != 0))
-            e->parts[e->n_part++] =
-                (struct part){.layer = layer, .unit = unit, .row = row, .estimate = rows[row]};
+    for (size_t at = 0; at < n; at++) {
+        struct part part = {.layer = layer, .unit = unit, .row = at};
+        const bool is_row = e->is_by_row && e->places.n == 0;
+
+        if (is_row && !has_row(e, &part, at))
+            continue;
+        for (size_t row = is_row ? at : 0; row < (is_row ? at + 1 : n_row); row++)
+            if (e->places.n == 0 || has_row(e, &part, row))
+                part.estimate += rows[row];
+        e->parts[e->n_part++] = part;
     }
-    if (!e->is_by_row)
-        e->parts[e->n_part++] = (struct part){.layer = layer, .unit = unit, .estimate = sum};
 }
 
 /* Of an item: what its clean run is; and beside the rows their sums, which are averaged before they
@@ -249,7 +274,7 @@ static enum attn_status find_estimates(struct estimation *e, struct attn_error *
                                                    .kept_bytes = e->args->kept_bytes,
                                                    .on_progress = on_progress,
                                                    .user = e};
-    size_t n_unit, n_layer = e->frame.config->n_layer;
+    size_t n_unit, n_each, n_layer = e->frame.config->n_layer;
     double whole;
 
     ATTN_TRY(attn_part_sums_find(&options, &e->sums, err));
@@ -260,9 +285,8 @@ static enum attn_status find_estimates(struct estimation *e, struct attn_error *
     if (!e->can_restore && !e->frame.item) /* over items the mean counts */
         return attn_patch_refuse_difference(&e->answer, e->source_value, err);
     n_unit = attn_part_sums_n_unit(e->sums);
-    e->parts =
-        attn_frame_alloc(&e->frame, n_layer * n_unit,
-                         (e->is_by_row ? attn_part_sums_n_row(e->sums) : 1) * sizeof *e->parts);
+    n_each = e->places.n > 0 ? e->places.n : e->is_by_row ? attn_part_sums_n_row(e->sums) : 1;
+    e->parts = attn_frame_alloc(&e->frame, n_layer * n_unit, n_each * sizeof *e->parts);
     ATTN_TRY(attn_frame_memory(&e->frame, err));
     for (size_t i = 0; i < n_layer * n_unit; i++)
         take_sums(e, (int)(i / n_unit), i % n_unit);
@@ -373,9 +397,9 @@ static size_t make_edits(const struct estimation *e, const struct part *part,
 
     for (size_t first = 0, end; first < n_text; first = end) {
         end = first + 1;
-        if (e->is_by_row ? first != part->row : e->rows && e->rows[first] == 0)
+        if (!has_row(e, part, first))
             continue;
-        while (!e->is_by_row && end < n_text && (!e->rows || e->rows[end] != 0))
+        while (end < n_text && has_row(e, part, end))
             end++;
         edits[n] = whole;
         attn_patch_narrow(&edits[n], first, end);
@@ -392,7 +416,7 @@ static size_t make_edits(const struct estimation *e, const struct part *part,
 static enum attn_status verify(struct estimation *e, struct attn_error *err)
 {
     struct attn_frame *frame = &e->frame;
-    const size_t n_most = e->is_by_row ? 1 : e->base->text.n;
+    const size_t n_most = e->is_by_row && e->places.n == 0 ? 1 : e->base->text.n;
     const double whole = e->source_value - e->base_value;
     struct attn_sets sets;
     size_t n = 0;
@@ -537,16 +561,18 @@ static uint64_t hidden(const void *state)
 {
     const struct estimation *e = state;
     const bool is_of_keys = attn_site_layout(e->site) == ATTN_LAYOUT_KEY;
+    const bool has_places = !e->is_by_head && attn_patch_has_places(&e->frame, e->args->n_place);
     uint64_t columns_hidden = ATTN_COLUMN_BIT(NEURON) | ATTN_COLUMN_BIT(HEAD) |
                               ATTN_COLUMN_BIT(KV_HEAD) | ATTN_COLUMN_BIT(POSITION) |
-                              ATTN_COLUMN_BIT(TOKEN);
+                              ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN);
 
     if (e->site == ATTN_SITE_MLP_POST)
         columns_hidden &= ~ATTN_COLUMN_BIT(NEURON);
     if (e->is_by_head)
         columns_hidden &= ~ATTN_COLUMN_BIT(is_of_keys ? KV_HEAD : HEAD);
     if (e->is_by_row)
-        columns_hidden &= ~(ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(TOKEN));
+        columns_hidden &=
+            ~(ATTN_COLUMN_BIT(has_places ? PLACE : POSITION) | ATTN_COLUMN_BIT(TOKEN));
     return columns_hidden;
 }
 
@@ -574,7 +600,9 @@ static enum attn_status append_part(struct estimation *e, const struct part *par
 
     if (!e->can_restore) /* an item that counts, with no ratio of its own */
         row[ESTIMATE] = attn_cell_real((double)NAN);
-    if (e->is_by_row) {
+    if (e->places.n > 0) {
+        row[PLACE] = attn_cell_string(e->places.list[part->row].name);
+    } else if (e->is_by_row) {
         row[POSITION] = attn_cell_integer((int64_t)part->row);
         row[TOKEN] = attn_cell_position(&e->base->text.tokens, part->row);
     }
@@ -792,8 +820,9 @@ static const struct attn_experiment experiment = {
     .take_item = take_item,
     .pairs = pairs,
     .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT),
+    .names = ATTN_COLUMN_BIT(PLACE),
     .derive = derive,
-    .hint = "texts of one length, or a site with heads, have as many rows",
+    .hint = "`places`, or a site with heads, have as many rows in texts that differ in length",
     .check = check_args,
     .choose = choose,
     .prepare = prepare,

@@ -27,6 +27,8 @@
  *     part, layer, head, position, token, ...     by position: pattern by query
  *     part, layer, neuron, estimate, ...          mlp_post: those with the largest, and the drawn
  *
+ * With places each is a part: position is its name, token is missing.
+ *
  * Over items (study.h) sums are averaged before they are divided by the mean difference, so that
  * estimates have no sd. Nothing is patched then.
  *
@@ -53,7 +55,8 @@ enum attn_estimate_method {
         ATTN_N_ESTIMATE_METHOD = 0 ATTN_ESTIMATE_METHOD_MAP(ATTN_COUNT)
 };
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args;  /* experiment/study.h */
+struct attn_patch_place; /* experiment/patch.h */
 
 struct attn_patch_estimate_args {
     size_t size;                    /* of this struct */
@@ -69,7 +72,9 @@ struct attn_patch_estimate_args {
     uint64_t seed;       /* of those that are drawn */
     size_t kept_bytes;   /* what fits into as many is not computed again: less time, the same
                             numbers; 512 MiB */
-    const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
+    const struct attn_study_args *study;   /* pairs clean, corrupted instead of both; or NULL */
+    const struct attn_patch_place *places; /* [n_place] as of attn_patch: each is a part */
+    size_t n_place;
 };
 
 #define ATTN_PATCH_ESTIMATE_ARGS_DEFAULT                                                           \

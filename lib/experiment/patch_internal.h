@@ -12,6 +12,26 @@
 enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum attn_site *site,
                                       struct attn_error *err);
 
+/* Positions that are patched together, by name. */
+struct attn_patch_places {
+    struct attn_patch_place *list; /* [n] the frame's */
+    unsigned char *is_of_place;    /* [n, T] likewise */
+    size_t n;
+};
+
+/* Whether each of GIVEN [n] has a name of its own, and a place. */
+enum attn_status attn_patch_check_places(const struct attn_patch_place *given, size_t n,
+                                         struct attn_error *err);
+
+/* Finds the N of GIVEN in the clean text, and then those of the frame's item, of which one of the
+ * same name says where that place is. */
+enum attn_status attn_patch_find_places(struct attn_frame *frame,
+                                        const struct attn_patch_place *given, size_t n,
+                                        struct attn_patch_places *places, struct attn_error *err);
+
+/* Whether the frame's question has places: N are given, or its item has some. */
+bool attn_patch_has_places(const struct attn_frame *frame, size_t n);
+
 /* Whether the frame's runs, of the clean and of the corrupted text, have as many tokens. */
 enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct attn_error *err);
 

@@ -164,11 +164,10 @@ static enum attn_status refuse_values(const struct attn_backward *b)
                           name.text);
 }
 
-void attn_check_back(struct attn_backward *b, const float *x, size_t ld, size_t n_row, size_t n_col)
+void attn_check_back(struct attn_backward *b, const float *x, size_t n)
 {
-    for (size_t i = 0; i < n_row && b->status == ATTN_OK; i++)
-        if (!b->f->engine.kernels->is_finite(x + i * ld, n_col))
-            b->status = refuse_values(b);
+    if (b->status == ATTN_OK && !attn_pool_is_finite(b->pool, b->f->engine.kernels, x, n))
+        b->status = refuse_values(b);
 }
 
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
@@ -177,24 +176,34 @@ void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *even
         b->status = attn_trace_hand_on(b->asked_by, event, b->err);
 }
 
-void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
+static bool wants(const struct attn_backward *b, enum attn_site site)
+{
+    return site != ATTN_N_SITE && attn_selection_wants(b->asked_by->selection, site, b->layer);
+}
+
+static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+
+    if (layout == ATTN_LAYOUT_VECTOR)
+        return 1;
+    return layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
+}
+
+void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
-    const enum attn_site_layout layout = attn_site_layout(site);
-    const size_t n_head = layout == ATTN_LAYOUT_VECTOR ? 1
-                          : layout == ATTN_LAYOUT_KEY  ? dims->n_kv_head
-                                                       : dims->n_head;
+    const size_t n_head = n_head_of(dims, site);
     size_t width;
 
-    if (site == ATTN_N_SITE || !attn_selection_wants(b->asked_by->selection, site, b->layer))
+    if (!wants(b, site))
         return;
     width = attn_site_width(site, dims);
-    attn_check_back(b, data, 0, 1, b->n * n_head * width);
     for (int head = 0; head < (int)n_head; head++) {
+        const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
         const struct attn_trace_event event = {.site = site,
                                                .layer = b->layer,
-                                               .head = layout == ATTN_LAYOUT_VECTOR ? ATTN_ALL_HEADS
-                                                                                    : head,
+                                               .head = has_heads ? head : ATTN_ALL_HEADS,
                                                .n_row = b->n,
                                                .n_col = width,
                                                .ld = n_head * width,
@@ -202,6 +211,16 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
 
         attn_emit_back(b, &event);
     }
+}
+
+void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
+{
+    const struct attn_dims *dims = &b->f->dims;
+
+    if (!wants(b, site))
+        return;
+    attn_check_back(b, data, b->n * n_head_of(dims, site) * attn_site_width(site, dims));
+    attn_hand_on_back(b, site, data);
 }
 
 /* --- creating --------------------------------------------------------------------------------- */
@@ -369,13 +388,6 @@ static int first_layer(const struct attn_backward *b)
     return n_layer;
 }
 
-static void check_stream(struct attn_backward *b, int layer)
-{
-    b->layer = layer;
-    attn_check_back(b, b->d, 0, 1, b->n * b->model->config.d_model);
-    b->layer = ATTN_NO_LAYER;
-}
-
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
@@ -389,13 +401,11 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
         attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->pool);
     attn_output_back(b, goal);
-    check_stream(b, ATTN_NO_LAYER);
+    attn_check_back(b, b->d, b->n * b->model->config.d_model);
     for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);
-         layer--) {
+         layer--)
         attn_block_back(b, layer);
-        check_stream(b, layer);
-    }
     if (first == 0)
-        attn_visit_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+        attn_hand_on_back(b, ATTN_SITE_EMBED_GRAD, b->d);
     return b->status;
 }

@@ -53,9 +53,12 @@ bool attn_backward_is_over(struct attn_backward *b);
 /* DATA holds the gradient SITE: the trace gets what it wants of it. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* The two halves of that: refuses X [n_row, n_col] with a NaN or an infinity, and hands on. */
-void attn_check_back(struct attn_backward *b, const float *x, size_t ld, size_t n_row,
-                     size_t n_col);
+/* The two halves of that: refuses X [n] with a NaN or an infinity, and hands on what was looked at.
+ * The gradient of the stream is looked at whenever it has changed, once. */
+void attn_check_back(struct attn_backward *b, const float *x, size_t n);
+void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data);
+
+/* One event, of numbers that are finite. */
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
 
 /* Through the block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */

@@ -144,8 +144,10 @@ void attn_add_back(struct attn_backward *b, const float *more, float *d)
 void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
                         const float *d)
 {
-    attn_visit_back(b, sum, d);
-    attn_visit_back(b, x, d);
+    if (sum == ATTN_SITE_RESID_MID_GRAD) /* resid_post is the resid_pre after it */
+        attn_check_back(b, d, b->n * b->model->config.d_model);
+    attn_hand_on_back(b, sum, d);
+    attn_hand_on_back(b, x, d);
 }
 
 /* --- linear maps ------------------------------------------------------------------------------ */
@@ -247,8 +249,8 @@ static void emit(void *context, const struct attn_trace_event *event)
     struct attn_backward *b = context;
     const size_t width = b->f->dims.d_head, ld = b->f->dims.n_head * width;
 
-    attn_check_back(b, b->d_q + event->row0 * ld + (size_t)event->head * width, ld, event->n_row,
-                    width);
+    for (size_t i = event->row0; i < event->row0 + event->n_row; i++)
+        attn_check_back(b, b->d_q + i * ld + (size_t)event->head * width, width);
     attn_emit_back(b, event);
 }
 

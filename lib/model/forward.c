@@ -241,14 +241,18 @@ static void find_non_finite(void *context, size_t task, int worker)
         atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
 }
 
+bool attn_pool_is_finite(struct attn_pool *pool, const struct attn_kernels *kernels, const float *x,
+                         size_t n)
+{
+    struct finite_work work = {.kernels = kernels, .x = x, .n = n};
+
+    attn_pool_run(pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
+    return !atomic_load_explicit(&work.is_violated, memory_order_relaxed);
+}
+
 void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
 {
-    struct finite_work work = {.kernels = f->engine.kernels, .x = x, .n = n};
-
-    if (f->feed.status != ATTN_OK)
-        return;
-    attn_pool_run(f->feed.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
-    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
+    if (f->feed.status == ATTN_OK && !attn_pool_is_finite(f->feed.pool, f->engine.kernels, x, n))
         attn_forward_report_non_finite(f);
 }
 

@@ -223,7 +223,9 @@ bool attn_forward_is_stopped(struct attn_forward *f);
  */
 void attn_forward_report_non_finite(struct attn_forward *f);
 
-/* Looks at X [n], and reports it. */
+/* Whether X [n] has neither NaN nor infinity; and the same of a feed, which reports it. */
+bool attn_pool_is_finite(struct attn_pool *pool, const struct attn_kernels *kernels, const float *x,
+                         size_t n);
 void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n);
 
 /* --- how far, and in which memory (forward_plan.c) -------------------------------------------- */

@@ -146,6 +146,7 @@ static void compare_pack(const struct attn_model *model, size_t n_logit)
         {.ids = ids + 3,
          .n = N - 3,
          .types = types_of(model),
+         .key_mask = key_mask,
          .logit0 = (N - 3) / 2 * n_logit,
          .n_logit = n_logit},
         {.ids = ids + 9, .n = 1, .n_logit = n_logit}};
@@ -166,6 +167,7 @@ static void compare_pack(const struct attn_model *model, size_t n_logit)
         struct attn_session *single;
 
         options.n_max = sequences[s].n, options.n_sequence = 0;
+        options.key_mask = sequences[s].key_mask, options.n_key_mask = sequences[s].n;
         ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
         ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types,
                                           sequences[s].n, &err) == ATTN_OK);
@@ -185,19 +187,6 @@ START_TEST(a_pack_has_the_bits_of_single_texts)
     attn_encoders_unpack();
     for (int i = 0; i < ATTN_N_ENCODER; i++) {
         struct attn_model *model = attn_encoder_open(names[i]);
-<<<<<<< HEAD
-=======
-        const size_t n_vocab = attn_model_config(model)->n_vocab;
-        const struct attn_session_sequence sequences[] = {
-            {.ids = ids, .n = 5},
-            {.ids = ids + 3, .n = N - 3, .types = types_of(model), .key_mask = key_mask},
-            {.ids = ids + 9, .n = 1}};
-        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-        struct attn_session *session;
-        struct attn_error err = {0};
-        float together[64], alone[64];
-        size_t first = 0;
->>>>>>> batchtab
 
         compare_pack(model, 0);
         compare_pack(model, 1);
@@ -207,7 +196,6 @@ START_TEST(a_pack_has_the_bits_of_single_texts)
 }
 END_TEST
 
-<<<<<<< HEAD
 /* What is told of one tensor, beside the whole of it. */
 struct beside {
     const struct attn_recorded *all;
@@ -280,19 +268,6 @@ START_TEST(chosen_queries_have_the_bits_of_all)
             if (dims.sites & ATTN_SITE_BIT(site))
                 compare_queries(model, (enum attn_site)site, &expected);
         attn_recording_release(&expected);
-=======
-options.n_max = sequences[s].n, options.n_sequence = 0;
-options.key_mask = sequences[s].key_mask, options.n_key_mask = sequences[s].n;
-ck_assert(attn_session_create(model, &options, &single, &err) == ATTN_OK);
-ck_assert(attn_session_feed_types(single, sequences[s].ids, sequences[s].types, sequences[s].n,
-                                  &err) == ATTN_OK);
-ck_assert(attn_session_logits_of(session, &position, 1, together, &err) == ATTN_OK);
-ck_assert(attn_session_logits_at(single, sequences[s].n / 2, 1, alone, &err) == ATTN_OK);
-attn_assert_same_bits(names[i], together, alone, n_vocab);
-attn_session_free(single);
-}
-attn_session_free(session);
->>>>>>> batchtab
         attn_model_free(model);
     }
     attn_encoders_remove();
@@ -458,11 +433,5 @@ END_TEST
 
 ATTN_SUITE("encoders", bits_depend_on_nothing_beside_the_text,
            each_site_alone_has_the_bits_of_all_together, a_pack_has_the_bits_of_single_texts,
-<<<<<<< HEAD
            chosen_queries_have_the_bits_of_all, a_sequence_is_fed_at_once,
            types_are_those_of_the_model, positions_end_before_the_table_does)
-=======
-           a_sequence_is_fed_at_once, types_are_those_of_the_model,
-           hidden_keys_are_what_a_mask_of_cells_hides, a_mask_of_keys_fits_its_sequence,
-           positions_end_before_the_table_does)
->>>>>>> batchtab

@@ -521,6 +521,10 @@ class attn_array_axes(Structure):
     pass
 
 
+class attn_backdrop(Structure):
+    pass
+
+
 class attn_labels(Structure):
     pass
 
@@ -1167,6 +1171,14 @@ attn_array_axes._fields_ = [
     ("rank", c_int),
     ("n_batch", c_size_t),
 ]
+attn_backdrop._fields_ = [
+    ("rgb", POINTER(c_ubyte)),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("n_front", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+]
 attn_labels._fields_ = [
     ("selection", c_void_p),
     ("model", c_char_p),
@@ -1185,6 +1197,7 @@ attn_labels._fields_ = [
     ("n_front", c_size_t),
     ("n_back", c_size_t),
     ("types", POINTER(c_int32)),
+    ("backdrop", POINTER(attn_backdrop)),
     ("texts", POINTER(c_ubyte)),
 ]
 attn_candidate._fields_ = [
@@ -1568,6 +1581,8 @@ attn_patch_estimate_args._fields_ = [
     ("seed", c_uint64),
     ("kept_bytes", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("places", POINTER(attn_patch_place)),
+    ("n_place", c_size_t),
 ]
 attn_estimate_check._fields_ = [
     ("n", c_size_t),

@@ -249,7 +249,16 @@ def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
             "mlp": "without the MLP of each layer", "layers": "without each layer"}.get(parts, "without each neuron")
 
 
-def _estimate(question, model, texts, options, *, site, direction, seed, estimate, verify, by, limit, answer) -> Table:
+def _fill_places(args, positions) -> None:
+    """Of patches and their estimates: the places that are patched as a whole."""
+    if positions is not None:
+        places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
+                  for name, value in dict(positions).items()]
+        args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
+
+
+def _estimate(question, model, texts, options, *, site, direction, seed, positions, estimate, verify, by, limit,
+              answer) -> Table:
     name, _, points = estimate.partition(":")
     args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
     if not question.study:
@@ -262,6 +271,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, estimat
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
     args.n_verified, args.seed, args.n_most = verify, seed, limit
+    _fill_places(args, positions)
     fill_answer(args.answer, question.keep, **answer)
     table = question.answer("attn_patch_estimate", args, found, rows="layer", values="estimate", positions="position",
                             text_name="clean", other=_only_text(texts[1]), other_name="corrupted",
@@ -273,7 +283,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, estimat
     detail = units[0] if len(units) > 1 else None
     table._drawn.update(columns=units[-1], detail=detail,
                         asked=f"of patching {site} of each {'head and ' if detail else ''}{units[-1]}")
-    if not question.study:
+    if not question.study and positions is None:
         table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
     return table
 
@@ -299,10 +309,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     """
     question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
     if estimate is not None:
-        if positions is not None or control or corrupted_source is not None:
-            raise TypeError("positions, control and corrupted_source need estimate=None")
+        if control or corrupted_source is not None:
+            raise TypeError("control and corrupted_source need estimate=None")
         return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
-                         estimate=estimate, verify=verify, by=by, limit=limit,
+                         positions=positions, estimate=estimate, verify=verify, by=by, limit=limit,
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
     if by != "part":
         raise TypeError("by needs an estimate")
@@ -315,10 +325,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.n_control, args.seed = control, seed
-    if positions is not None:
-        places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
-                  for name, value in dict(positions).items()]
-        args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
+    _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect", positions="position",
                             texts="token" if question.study and positions is None else None, text_name="clean",
