@@ -5,7 +5,7 @@
  *     weighted_pattern[h, i, j] = pattern[h, i, j] * |f_h(x_j)|,
  *     f_h(x_j) = scale * v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g]
  *
- * g is the head of values of h; scale that of models with layer scale, else 1. v is the site v, with
+ * g is the head of values of h, scale that of models with layer scale, else 1. v is the site, with
  * its bias and with edits. The bias of the output projection belongs to no key, and a norm after
  * attn_out comes later: neither is part of f. Without an output projection f is v.
  *
