@@ -192,10 +192,10 @@ END_TEST
 
 START_TEST(a_classifier_has_one_row_of_logits)
 {
-    static const char *const classifiers[] = {"vit", "dinov2"};
+    static const char *const classifiers[] = {"vit", "dinov2", "dinov2_with_registers"};
 
     attn_encoders_unpack();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct subject s = open_subject(classifiers[i]);
         const struct attn_config *config = attn_model_config(s.model);
         struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -231,6 +231,32 @@ START_TEST(a_classifier_has_one_row_of_logits)
         attn_recording_release(&all);
         close_subject(&s);
     }
+    attn_encoders_remove();
+}
+END_TEST
+
+START_TEST(a_file_without_its_classifier_has_no_logits)
+{
+    char directory[ATTN_ENCODER_PATH_SIZE];
+    struct attn_parts parts;
+    struct attn_model *model;
+    struct attn_error err = {0};
+    unsigned char *name;
+
+    attn_encoders_unpack();
+    attn_encoder_path("vit", directory);
+    parts = attn_parts_load(directory);
+    for (int i = 0; i < 2; i++) { /* weight and bias become tensors that are not used */
+        name = memmem(parts.weights.bytes, parts.weights.size, "\"classifier.", 12);
+        ck_assert_ptr_nonnull(name);
+        name[1] = 'x';
+    }
+    ck_assert(attn_parts_open(&parts, &model, &err) == ATTN_OK);
+    ck_assert_int_eq(attn_model_config(model)->output, ATTN_OUTPUT_NONE);
+    ck_assert_uint_eq(attn_model_config(model)->n_vocab, 0);
+    ck_assert(!attn_config_dims(attn_model_config(model), 7).is_pooled);
+    attn_model_free(model);
+    attn_parts_release(&parts);
     attn_encoders_remove();
 }
 END_TEST
@@ -569,6 +595,7 @@ END_TEST
 
 ATTN_SUITE("image encoders", bits_depend_on_nothing_beside_the_picture,
            each_site_alone_has_the_bits_of_all_together, a_classifier_has_one_row_of_logits,
+           a_file_without_its_classifier_has_no_logits,
            a_pack_from_a_layer_has_the_bits_of_the_picture,
            edits_reach_patches_and_the_row_of_a_classifier,
            a_picture_is_fed_at_once_and_nothing_else, grids_are_those_of_the_size,
