@@ -86,6 +86,12 @@ struct attn_rope {
 
 enum { ATTN_CONFIG_N_END = 8 };
 
+/* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,
+ * Radford et al. 2103.00020. */
+enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
+
+enum { ATTN_LARGEST_ID = -1 };
+
 struct attn_config {
     const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
@@ -132,6 +138,11 @@ struct attn_config {
     bool has_head_bias;      /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* of the output layer, own or tied */
+    bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
+    size_t d_projected;   /* width of text_embed or image_embed, a map of one row of ln_final; 0:
+                             there is none */
+    int32_t projected_id; /* text_embed is of the first token of this id; ATTN_LARGEST_ID: of the
+                             first of the largest id. image_embed is of the first row */
     double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
     /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else

@@ -156,9 +156,12 @@ struct attn_config_form {
     struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
 };
 
+/* Refuses what no family has: quantized weights, experts, another mask. */
+enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err);
+
 /* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to
  * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
- * otherwise. What no family has is refused by name: quantized weights, experts, another mask. */
+ * otherwise. What no family has is refused by name. */
 enum attn_status attn_config_read_form(const struct attn_json *json,
                                        const struct attn_config_form *form,
                                        struct attn_config *config,
