@@ -300,6 +300,13 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
     return ATTN_OK;
 }
 
+enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
+                                       struct attn_image_grid *grid, struct attn_error *err)
+{
+    (void)model, (void)height, (void)width, (void)grid;
+    return attn_error_set(err, ATTN_UNSUPPORTED, "pictures are not read yet");
+}
+
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
 {
     return model->st;

@@ -550,6 +550,13 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
     return attn_session_run_feed(session);
 }
 
+enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
+                                          size_t height, size_t width, struct attn_error *err)
+{
+    (void)session, (void)pixels, (void)height, (void)width;
+    return attn_error_set(err, ATTN_UNSUPPORTED, "pictures are not read yet");
+}
+
 enum attn_status attn_session_check_layer(const struct attn_forward *f, int layer,
                                           struct attn_error *err)
 {

@@ -113,6 +113,7 @@ struct attn_dims {
     size_t n_position; /* positions of the run, T = S in layers that attend to themselves */
     size_t n_rank;     /* R, projected keys of low-rank attention; 0: there is none */
     size_t n_source;   /* rows of the source, S in layers that attend to it; 0: there is none */
+    bool is_pooled;    /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };

@@ -154,6 +154,12 @@ ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
+ATTN_RESAMPLE_NONE = 0
+ATTN_RESAMPLE_CUBIC = 1
+ATTN_RESAMPLE_ANTIALIAS = 2
+ATTN_POOLING_NONE = 0
+ATTN_POOLING_FIRST = 1
+ATTN_POOLING_FIRST_AND_MEAN = 2
 ATTN_ROPE_DEFAULT = 0
 ATTN_ROPE_LINEAR = 1
 ATTN_ROPE_LLAMA3 = 2
@@ -431,6 +437,10 @@ class attn_attention(Structure):
     pass
 
 
+class attn_image_config(Structure):
+    pass
+
+
 class attn_rope(Structure):
     pass
 
@@ -440,6 +450,10 @@ class attn_config(Structure):
 
 
 class attn_model_options(Structure):
+    pass
+
+
+class attn_image_grid(Structure):
     pass
 
 
@@ -890,6 +904,7 @@ attn_dims._fields_ = [
     ("n_position", c_size_t),
     ("n_rank", c_size_t),
     ("n_source", c_size_t),
+    ("is_pooled", c_bool),
     ("is_cross", POINTER(c_bool)),
     ("sites", c_uint64),
 ]
@@ -920,6 +935,16 @@ attn_attention._fields_ = [
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
     ("later", c_void_p * 4),
+]
+attn_image_config._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("patch_height", c_size_t),
+    ("patch_width", c_size_t),
+    ("n_register", c_size_t),
+    ("resample", c_int),
+    ("pooling", c_int),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -974,6 +999,7 @@ attn_config._fields_ = [
     ("has_out_proj", c_bool),
     ("has_out_bias", c_bool),
     ("has_mlp_bias", c_bool),
+    ("has_layer_scale", c_bool),
     ("has_residual", c_bool),
     ("n_group", c_size_t),
     ("has_parallel_residual", c_bool),
@@ -981,6 +1007,8 @@ attn_config._fields_ = [
     ("has_head_bias", c_bool),
     ("output", c_int),
     ("has_output_bias", c_bool),
+    ("image", attn_image_config),
+    ("labels", POINTER(c_char_p)),
     ("logits_cap", c_double),
     ("attention", POINTER(attn_attention)),
     ("end_ids", c_int32 * 8),
@@ -994,6 +1022,11 @@ attn_model_options._fields_ = [
     ("pool", c_void_p),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
+]
+attn_image_grid._fields_ = [
+    ("n_front", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
 ]
 attn_encode_options._fields_ = [
     ("size", c_size_t),
@@ -2126,6 +2159,7 @@ FUNCTIONS = {
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
+    "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2194,6 +2228,7 @@ FUNCTIONS = {
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_n_position": (c_size_t, [c_void_p]),
