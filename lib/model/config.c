@@ -131,6 +131,10 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
     if (config->output == ATTN_OUTPUT_NONE)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    if (config->d_projected == 0 || config->image.patch_height > 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED);
+    if (config->d_projected == 0 || config->image.patch_height == 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED);
     lacking |= ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
                attn_sites_derived();
     return (struct attn_dims){
@@ -143,6 +147,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_mlp = config->d_mlp,
         .d_out = config->d_out,
         .d_embed = config->d_embed,
+        .d_projected = config->d_projected,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
         .is_cross = config->is_cross,

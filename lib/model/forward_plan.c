@@ -201,6 +201,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));
     plan_rotary(f, arena);
+    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_model + c->d_projected);
     f->n_logit_row = 0;
     if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
         f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;

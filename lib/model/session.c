@@ -112,8 +112,8 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
         wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
         wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
-        wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
-        (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        wanted->d_projected != dims->d_projected || wanted->n_rank < dims->n_rank ||
+        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for another model than '%s'",
                               attn_quote_string(model->name).text);
@@ -210,6 +210,11 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                        .ldq = config->n_head * config->d_head,
                                        .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
     f.end = attn_plan_end(&f);
+    for (int i = 0; i < 2 && f.trace; i++)
+        f.is_projected = f.is_projected ||
+                         attn_selection_wants(f.trace->selection,
+                                              i == 0 ? ATTN_SITE_TEXT_EMBED : ATTN_SITE_IMAGE_EMBED,
+                                              ATTN_NO_LAYER);
     return f;
 }
 
@@ -401,7 +406,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const size_t n_position = session->n_position, n_max = attn_session_max_positions(f);
-    bool is_whole = !f->is_rewindable;
+    bool is_whole = !f->is_rewindable || f->is_projected;
 
     if (session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");

@@ -63,7 +63,8 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
 {
     size_t shape[3];
 
-    attn_selection_shape(writer->labels.selection, site, layer, shape);
+    if (attn_selection_shape(writer->labels.selection, site, layer, shape) == 1)
+        return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
     case ATTN_LAYOUT_PAIRS:
@@ -443,7 +444,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    enum attn_site_layout layout;
+    bool is_ranked; /* keys are not narrowed by queries, nor what is one row for all */
     size_t n_row;
 
     if (event->site >= ATTN_N_SITE ||
@@ -452,17 +453,18 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
              : event->layer != ATTN_NO_LAYER) ||
         !attn_selection_wants(selection, event->site, event->layer))
         return false;
-    layout = attn_site_layout(event->site);
+    is_ranked =
+        attn_site_layout(event->site) != ATTN_LAYOUT_KEY && !attn_site_is_pooled(event->site, dims);
     *place = (struct attn_place){
         .row = event->row0,
         .extent = attn_writer_extent(writer, event->site, event->layer),
     };
-    n_row = layout == ATTN_LAYOUT_KEY ? place->extent.n_row : writer->n_position;
+    n_row = is_ranked ? writer->n_position : place->extent.n_row;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
         (!attn_site_has_keys(event->site) && event->n_col < place->extent.n_col))
         return false;
-    if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
+    if (is_ranked) {
         place->row = writer->query_rank[event->row0];
         if (place->row == SIZE_MAX ||
             writer->query_rank[event->row0 + event->n_row - 1] != place->row + event->n_row - 1)

@@ -540,7 +540,11 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     width = attn_site_width(site, dims);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
-        shape[0] = selection->n_query;
+        if (attn_site_shape_text(site)[1] == '\0') {
+            shape[0] = width;
+            return 1;
+        }
+        shape[0] = attn_site_is_pooled(site, dims) ? 1 : selection->n_query;
         shape[1] = width;
         return 2;
     case ATTN_LAYOUT_PAIRS:

@@ -30,7 +30,7 @@ attn_site_set attn_sites_gradients_of(attn_site_set of);
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
 /* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
- * of an image classifier. */
+ * of an image classifier, text_embed, image_embed. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
 /* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where

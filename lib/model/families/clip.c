@@ -55,8 +55,7 @@ static enum attn_status read_text(const struct attn_json *json, const struct att
 }
 
 const struct attn_family attn_family_clip_text_model = {
-    FAMILY("clip_text_model", "CLIPText", "text_model.", text_rules),
-    .read_config = read_text,
+    FAMILY("clip_text_model", "CLIPText", "text_model.", text_rules), .read_config = read_text,
     .other_tower = "clip_vision_model",
     .form = {.has_no_heads_keys = true,
              .activation_key = "hidden_act",
