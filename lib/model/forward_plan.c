@@ -18,6 +18,8 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f)
 
     if (f->has_logits)
         return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    if (f->is_projected)
+        end = attn_forward_place(f, ATTN_SITE_IMAGE_EMBED, ATTN_NO_LAYER);
     if (!f->trace)
         return end;
     for (int site = 0; site < ATTN_N_SITE; site++) {

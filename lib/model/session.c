@@ -123,6 +123,20 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
     return ATTN_OK;
 }
 
+/* Whether there is what is asked for after a feed. */
+static enum attn_status check_results(const struct attn_config *config, const char *name,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
+                              attn_quote_string(name).text);
+    if (options->has_projections && config->d_projected == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no projection",
+                              attn_quote_string(name).text);
+    return ATTN_OK;
+}
+
 static enum attn_status check_options(const struct attn_model *model,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -146,9 +160,7 @@ static enum attn_status check_options(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "a session that is fed several sequences at once keeps the keys of "
                               "one layer");
-    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
-                              attn_quote_string(model->name).text);
+    ATTN_TRY(check_results(config, model->name, options, err));
     if (!attn_is_choice(options->cache, ATTN_CACHE_ONE_LAYER + 1, "cache", err) ||
         !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
@@ -209,6 +221,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                        .n_max = n_key > f.dims.n_rank ? n_key : f.dims.n_rank,
                                        .ldq = config->n_head * config->d_head,
                                        .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
+    f.is_projected = options->has_projections;
     f.end = attn_plan_end(&f);
     for (int i = 0; i < 2 && f.trace; i++)
         f.is_projected = f.is_projected ||
@@ -647,7 +660,23 @@ void attn_session_reset(struct attn_session *session)
         truncate_to(session, 0);
 }
 
-/* --- logits ----------------------------------------------------------------------------------- */
+/* --- projections and logits ------------------------------------------------------------------- */
+
+enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
+                                          struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(rows, "rows", err))
+        return ATTN_INVALID;
+    const struct attn_forward *f = &session->forward;
+    const size_t n = f->feed.n_part;
+
+    if (!f->is_projected || session->n_position == 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "there are no projections: %s",
+                              f->is_projected ? "nothing was fed"
+                                              : "the session was created without them");
+    memcpy(rows, f->projected + n * f->dims.d_model, n * f->dims.d_projected * sizeof *rows);
+    return ATTN_OK;
+}
 
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err)
