@@ -382,9 +382,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_rest_is_known(request->input.later, 2, "input", err) &&
-                   attn_rest_is_known(request->source.later, 2, "source", err) &&
-                   attn_is_known(request->reading.later, "reading", err) &&
+    return attn_is_known(request->reading.later, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&

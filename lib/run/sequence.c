@@ -282,6 +282,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_encoding_release(&sequence->encoding);
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
+    attn_pixels_release(&sequence->made);
     *sequence = (struct attn_sequence){0};
 }
 

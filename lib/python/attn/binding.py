@@ -501,6 +501,10 @@ class attn_attention_change(Structure):
     pass
 
 
+class attn_pixels(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -1127,6 +1131,13 @@ attn_attention_change._fields_ = [
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
 ]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1236,7 +1247,8 @@ attn_input._fields_ = [
     ("scores", POINTER(attn_ndarray)),
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
-    ("later", c_void_p * 2),
+    ("image", c_char_p),
+    ("pixels", POINTER(attn_pixels)),
 ]
 attn_request_predict._fields_ = [
     ("top", c_size_t),
@@ -2187,6 +2199,7 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
