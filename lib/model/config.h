@@ -63,6 +63,7 @@ enum attn_pooling {
     ATTN_POOLING_NONE = 0,           /* it reads every position */
     ATTN_POOLING_FIRST = 1,          /* [CLS] */
     ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
+    ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
 };
 
 /*

@@ -220,6 +220,11 @@ void attn_model_free(struct attn_model *model)
 {
     if (!model)
         return;
+    if (model->label_rows) {
+        attn_free(model->label_rows);
+        attn_free(model);
+        return;
+    }
     attn_weights_release(&model->weights);
     attn_tensor_files_free(model->files);
     attn_gguf_free(model->gguf);

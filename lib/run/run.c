@@ -17,6 +17,7 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/intervention_internal.h"
+#include "run/label.h"
 #include "run/mask.h"
 #include "run/position.h"
 #include "run/request_internal.h"
@@ -187,10 +188,16 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .n_token = run->text.n};
 }
 
+/* Whether there is one answer, of the whole input: a classifier's. */
+static bool is_pooled(const struct attn_run *run)
+{
+    return attn_model_config(run->model)->image.pooling != ATTN_POOLING_NONE;
+}
+
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_predict_is_asked(&run->request.predict) &&
+    return attn_predict_is_asked(&run->request.predict) && !is_pooled(run) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -202,7 +209,7 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     const bool is_asked = predict->top > 0 || predict->n_next > 0;
     size_t n;
 
-    if (!attn_model_config(run->model)->is_encoder || !is_asked)
+    if (!attn_model_config(run->model)->is_encoder || !is_asked || is_pooled(run))
         return ATTN_OK;
     if (!has_chosen_positions(run))
         ATTN_TRY(attn_masks_select(run, &run->masks, err));
@@ -374,7 +381,10 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                    attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
-                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
+                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next",
+                                 err) &&
+                   attn_is_given(request->predict.n_label == 0 || request->predict.labels, "labels",
+                                 err)
                ? ATTN_OK
                : ATTN_INVALID;
 }
@@ -388,7 +398,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
                    attn_rest_is_known(request->edits.later, 2, "edits", err) &&
-                   attn_rest_is_known(request->predict.later, 3, "predict", err) &&
+                   attn_rest_is_known(request->predict.later, 1, "predict", err) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
                    (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
                ? ATTN_OK
@@ -402,6 +412,9 @@ static enum attn_status check_items(const struct attn_request *request, struct a
 
     for (size_t i = 0; i < request->predict.n_next; i++)
         if (!attn_is_given(request->predict.next[i], "next", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < request->predict.n_label; i++)
+        if (!attn_is_given(request->predict.labels[i], "labels", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_knockout; i++)
         if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
@@ -434,6 +447,25 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* The host whose model the input goes through: of a directory with two towers that of the input,
+ * with labels a classifier. */
+static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_input *input = &run->request.input;
+    struct attn_request_predict *predict = &run->request.predict;
+
+    ATTN_TRY(attn_host_tower(run->host,
+                             input->image || input->pixels ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
+                             &run->host, err));
+    if (predict->n_label == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_label_host(run->host, &run->request, &run->labelled, err));
+    run->host = run->labelled;
+    if (predict->top == 0)
+        predict->top = predict->n_label;
+    return ATTN_OK;
+}
+
 /* A sequence, or arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
@@ -446,8 +478,9 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
-    run->model = run->host->model;
     ATTN_TRY(attn_host_check_model(run->host, err));
+    ATTN_TRY(find_host(run, err));
+    run->model = run->host->model;
     return prepare_sequence(run, err);
 }
 
@@ -495,6 +528,7 @@ void attn_run_free(struct attn_run *run)
     attn_continuations_release(&run->continuations);
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
+    attn_host_free(run->labelled);
     attn_free(run);
 }
 
@@ -634,6 +668,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .tokenizer = run->tokenizer,
         .positions = has_chosen_positions(run) ? run->selection : run->masks,
         .is_encoder = attn_model_config(run->model)->is_encoder,
+        .labels = attn_model_config(run->model)->labels,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))
