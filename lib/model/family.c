@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TYPES_SIZE = 500 };
+enum { TYPES_SIZE = 700 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
@@ -84,21 +84,12 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err)
 {
-    static const char *const names[] = {"architectures",
-                                        "attention_layers",
-                                        "attention_types",
-                                        "blocks",
-                                        "eos_token_id",
-                                        "layer_types",
-                                        "pruned_heads",
-                                        "quantization_config",
-                                        "rope_parameters",
-                                        "rope_scaling",
-                                        "text_config",
-                                        "text_config_dict",
-                                        "vision_config",
-                                        "vision_config_dict",
-                                        NULL};
+    static const char *const names[] = {"architectures", "attention_layers",    "attention_types",
+                                        "blocks",        "eos_token_id",        "id2label",
+                                        "image_size",    "layer_types",         "patch_size",
+                                        "pruned_heads",  "quantization_config", "rope_parameters",
+                                        "rope_scaling",  "text_config",         "text_config_dict",
+                                        "vision_config", "vision_config_dict",  NULL};
 
     return attn_json_parse_named(file, names, json, err);
 }
@@ -139,13 +130,10 @@ static const char *missing_part(const char *type)
         {"esm", "its blocks are not read"},
         {"squeezebert", "its blocks are not read"},
         {"layoutlm", "it has positions on a page"},
-        {"vit", "encoders of pictures are not read yet"},
-        {"dinov2", "encoders of pictures are not read yet"},
-        {"dinov2_with_registers", "encoders of pictures are not read yet"},
-        {"clip_vision_model", "encoders of pictures are not read yet"},
-        {"deit", "encoders of pictures are not read yet"},
-        {"vit_mae", "encoders of pictures are not read yet"},
-        {"siglip", "encoders of pictures are not read yet"},
+        {"deit", "it has a token of distillation beside [CLS]"},
+        {"vit_mae", "it reads a part of the patches"},
+        {"siglip", "its picture has no [CLS]"},
+        {"siglip_vision_model", "its picture has no [CLS]"},
         {"dinov3_vit", "it turns positions of patches"},
         {"swin", "its scores have a bias of positions"},
         {"beit", "its scores have a bias of positions"},
@@ -228,7 +216,8 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     if (!its)
         return refuse_type(json, family->towers[tower], err);
     ATTN_TRY(attn_config_refuse_extras(json, err));
-    ATTN_TRY(attn_json_get_size(json, root, "projection_dim", 1, ATTN_MAX_WIDTH, &d_projected, err));
+    ATTN_TRY(
+        attn_json_get_size(json, root, "projection_dim", 1, ATTN_MAX_WIDTH, &d_projected, err));
     ATTN_TRY(find_section(json, tower, &section, err));
     attn_json_enter(json, section);
     status = read_tower(json, its, config, layers, err);

@@ -64,6 +64,9 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
     if (attn_site_is_pooled(site, &f->dims))
         return (struct attn_site_rows){sequence, 0, 1};
+    if (site == ATTN_SITE_EMBED) /* where all positions are left */
+        return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
+                                       part->n_row - f->dims.n_front};
     return attn_feed_part_left(part);
 }
 

@@ -173,6 +173,11 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     }
 }
 
+size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims)
+{
+    return site == ATTN_SITE_EMBED ? dims->n_front : 0;
+}
+
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
 {
     return site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||

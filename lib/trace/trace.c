@@ -20,7 +20,8 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
         return position < attn_site_n_key(dims, event->layer);
     if (attn_site_is_pooled(event->site, dims))
         return position == 0;
-    return position < dims->n_position && attn_selection_has_query(selection, position);
+    return position >= attn_site_first_row(event->site, dims) && position < dims->n_position &&
+           attn_selection_has_query(selection, position);
 }
 
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err)

@@ -59,6 +59,7 @@ static const struct {
     {"    n_position", offsetof(struct attn_dims, n_position)},
     {"    n_rank", offsetof(struct attn_dims, n_rank)},
     {"    n_source", offsetof(struct attn_dims, n_source)},
+    {"    n_front", offsetof(struct attn_dims, n_front)},
     {"    is_pooled", offsetof(struct attn_dims, is_pooled)},
     {"    is_cross", offsetof(struct attn_dims, is_cross)},
     {"    sites", offsetof(struct attn_dims, sites)},

@@ -908,6 +908,7 @@ attn_dims._fields_ = [
     ("n_position", c_size_t),
     ("n_rank", c_size_t),
     ("n_source", c_size_t),
+    ("n_front", c_size_t),
     ("is_pooled", c_bool),
     ("is_cross", POINTER(c_bool)),
     ("sites", c_uint64),
