@@ -74,7 +74,7 @@ struct attn_predicted_metric {
 struct attn_predictions {
     struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
-    bool has_labels;                /* `top` are labels of a classifier, not tokens */
+    bool has_labels;                /* `top` are texts that a picture was compared with */
     bool has_positions;             /* positions were chosen; else there is the last one alone */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;

@@ -12,27 +12,22 @@
 enum { N_TOGETHER = 32 }; /* texts that are fed at once */
 
 struct labelling {
-    struct attn_host *texts;         /* borrowed: the tower of texts */
+    struct attn_host *texts; /* borrowed: the tower of texts */
     const struct attn_request *request;
     struct attn_encoding *encodings; /* [n_label] owns */
     struct attn_session *session;    /* owns */
     float *embeds;                   /* [n_label, d_projected] owns */
 };
 
-static enum attn_status check(const struct attn_host *host, const struct attn_request *request,
-                              struct attn_error *err)
+static enum attn_status check(const struct attn_host *host, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(host->model);
-    const struct attn_request_predict *predict = &request->predict;
 
-    if (!config->has_two_towers || config->image.patch_height == 0)
-        attn_error_set(err, ATTN_INVALID, "`label` compares a picture with texts: %s",
-                       config->has_two_towers ? "give one as `image`"
-                                              : "it needs a model with two towers, as CLIP is");
-    else if (predict->n_next > 0 || predict->answer)
-        attn_error_set(err, ATTN_INVALID, "`label` does not go with `next` and `target`");
-    else
+    if (config->has_two_towers && config->image.patch_height > 0)
         return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "`label` compares a picture with texts: %s",
+                   config->has_two_towers ? "give one as `image`"
+                                          : "it needs a model with two towers, as CLIP is");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -110,11 +105,11 @@ static enum attn_status embed_all(struct labelling *labelling, struct attn_error
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {
-    const struct attn_model_labels labels = {
-        .names = labelling->request->predict.labels,
-        .embeds = labelling->embeds,
-        .n = labelling->request->predict.n_label,
-        .scale = attn_model_logit_scale(labelling->texts->model)};
+    const struct attn_model_labels labels = {.names = labelling->request->predict.labels,
+                                             .embeds = labelling->embeds,
+                                             .n = labelling->request->predict.n_label,
+                                             .scale =
+                                                 attn_model_logit_scale(labelling->texts->model)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
     const enum attn_status status =
@@ -139,7 +134,7 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
 {
     const size_t n = labelling->request->predict.n_label;
 
-    ATTN_TRY(check(host, labelling->request, err));
+    ATTN_TRY(check(host, err));
     ATTN_TRY(attn_host_tower(host, ATTN_TOWER_TEXT, &labelling->texts, err));
     labelling->encodings = attn_alloc(n, sizeof *labelling->encodings, err);
     labelling->embeds =

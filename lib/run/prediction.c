@@ -131,10 +131,7 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
         top->id = ranked[i].id;
         top->probability = exp(ranked[i].logit - ranked[0].logit) / sum;
         top->score = ranked[i].logit;
-        if (args->labels) {
-            top->token = args->labels[top->id];
-            top->token_size = strlen(top->token);
-        } else if (args->tokenizer)
+        if (args->tokenizer)
             top->token = attn_tokenizer_token(args->tokenizer, top->id, &top->token_size);
     }
 }
@@ -184,7 +181,7 @@ static enum attn_status find_top(struct attn_session *session,
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     enum attn_status status = ATTN_NO_MEMORY;
 
-    found->has_labels = args->labels;
+    found->has_labels = args->question->n_label > 0;
     found->has_positions = args->positions;
     found->n_top = n_position * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);

@@ -61,7 +61,6 @@ struct attn_prediction_args {
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
     bool is_encoder; /* tokens are those at the positions, not after them; some are chosen */
-    const char *const *labels; /* [n_vocab] of a classifier, instead of tokens; or NULL */
     size_t n_vocab;
 };
 

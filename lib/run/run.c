@@ -188,16 +188,10 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .n_token = run->text.n};
 }
 
-/* Whether there is one answer, of the whole input: a classifier's. */
-static bool is_pooled(const struct attn_run *run)
-{
-    return attn_model_config(run->model)->image.pooling != ATTN_POOLING_NONE;
-}
-
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_predict_is_asked(&run->request.predict) && !is_pooled(run) &&
+    return attn_predict_is_asked(&run->request.predict) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -209,7 +203,7 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     const bool is_asked = predict->top > 0 || predict->n_next > 0;
     size_t n;
 
-    if (!attn_model_config(run->model)->is_encoder || !is_asked || is_pooled(run))
+    if (!attn_model_config(run->model)->is_encoder || !is_asked)
         return ATTN_OK;
     if (!has_chosen_positions(run))
         ATTN_TRY(attn_masks_select(run, &run->masks, err));
@@ -668,7 +662,6 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .tokenizer = run->tokenizer,
         .positions = has_chosen_positions(run) ? run->selection : run->masks,
         .is_encoder = attn_model_config(run->model)->is_encoder,
-        .labels = attn_model_config(run->model)->labels,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))
