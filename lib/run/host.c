@@ -131,6 +131,8 @@ enum attn_status attn_host_open_source(struct attn_host *host, const struct attn
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(attn_host_keep_source(host, source, err));
+    if (attn_model_config(host->model)->image.patch_height > 0)
+        ATTN_TRY(attn_pixel_steps_read(source, host->model, &host->pixel_steps, err));
     return keep_files(host, source, err);
 }
 

@@ -122,6 +122,7 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     made->options = host->options;
     made->model = model;
     made->tokenizer_failure = host->tokenizer_failure;
+    made->pixel_steps = host->pixel_steps;
     made->pool = host->pool;
     made->is_later = true;
     made->other = labelling->texts;

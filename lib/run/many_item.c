@@ -702,6 +702,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     const struct attn_run *run = pack->items[0]->run;
     const struct attn_prediction_args args = {.question = &run->request.predict,
                                               .continuations = &run->continuations,
+                                              .model = run->model,
                                               .tokenizer = run->tokenizer,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};
     enum attn_status status;

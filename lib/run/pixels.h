@@ -31,14 +31,14 @@ struct attn_pixels {
 
 /* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model
  * reads no pictures. PIXELS is untouched on failure, here and below. */
-enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
-                                  size_t height, size_t width, struct attn_pixels *pixels,
-                                  struct attn_error *err);
+ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
+                                           size_t height, size_t width, struct attn_pixels *pixels,
+                                           struct attn_error *err);
 
 /* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of floats
  * [C, H, W] holds the values themselves. */
-enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                  struct attn_pixels *pixels, struct attn_error *err);
+ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                           struct attn_pixels *pixels, struct attn_error *err);
 
 /* Releases what was read or made. {0} is allowed. */
 ATTN_API void attn_pixels_release(struct attn_pixels *pixels);
