@@ -108,6 +108,8 @@ const struct attn_config_field attn_config_fields[] = {
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "resample", image.resample), .words = resamples},
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "pooling", image.pooling), .words = poolings},
     {IMAGE_FIELD(ATTN_CONFIG_FLAG, "has_layer_scale", has_layer_scale)},
+    {FIELD(ATTN_CONFIG_FLAG, has_two_towers), .is_of_tower = true},
+    {FIELD(ATTN_CONFIG_SIZE, d_projected), .is_of_tower = true},
     {.name = NULL},
 };
 

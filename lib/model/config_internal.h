@@ -77,6 +77,7 @@ struct attn_config_field {
     size_t offset;            /* in struct attn_config */
     bool is_of_source;        /* it says nothing where no layer attends to a source */
     bool is_of_encoder;       /* it says nothing of a decoder */
+    bool is_of_tower;         /* it says nothing of a model that is none of two towers */
     bool is_of_image;         /* it says nothing of a model that reads tokens */
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */

@@ -660,6 +660,24 @@ static void note_edits(const struct attn_run *run, size_t n_row)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
+/* Says where text_embed is not that of a whole text. */
+static void note_end(const struct attn_run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    const int32_t end = config->projected_id;
+    size_t i = 0;
+
+    if (!attn_selection_wants(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
+        end == ATTN_LARGEST_ID || !run->text.ids)
+        return;
+    while (i < run->text.n && run->text.ids[i] != end)
+        i++;
+    if (i == run->text.n)
+        attn_request_note(
+            &run->request,
+            "the text has no token %d, its end: text_embed is made of its first token", (int)end);
+}
+
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
                                 struct attn_result *result, struct attn_error *err)
 {
@@ -717,6 +735,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);
+    note_end(run);
     return go_back(feeding, err);
 }
 
