@@ -32,7 +32,6 @@ struct ablation_args {
 struct prediction_args {
     int64_t top; /* most probable tokens to print; 0: none */
     struct text_list next;
-    struct text_list label; /* of 'run' alone */
 };
 
 /* Options that fill a struct selection_args. */

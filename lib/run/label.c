@@ -147,12 +147,19 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
     return make_host(labelling, host, labelled, err);
 }
 
-enum attn_status attn_label_host(struct attn_host *host, const struct attn_request *request,
-                                 struct attn_host **labelled, struct attn_error *err)
+enum attn_status attn_label_choose_host(struct attn_host **host, const struct attn_request *request,
+                                        struct attn_host **labelled, struct attn_error *err)
 {
+    const bool is_picture = request->input.image || request->input.pixels;
     struct labelling labelling = {.request = request};
-    const enum attn_status status = label(&labelling, host, labelled, err);
+    enum attn_status status;
 
+    ATTN_TRY(attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
+    if (request->predict.n_label == 0)
+        return ATTN_OK;
+    status = label(&labelling, *host, labelled, err);
+    if (status == ATTN_OK)
+        *host = *labelled;
     attn_session_free(labelling.session);
     for (size_t i = 0; labelling.encodings && i < request->predict.n_label; i++)
         attn_encoding_release(&labelling.encodings[i]);

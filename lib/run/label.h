@@ -13,11 +13,11 @@
 #include "run/request.h"
 
 /*
- * A host for REQUEST, which has labels, over HOST, whose model is of a directory with two towers:
- * both stay, and so do the labels, as long as *labelled, which the caller frees. Errors have a
- * stage.
+ * Makes *HOST the one whose model the input of REQUEST goes through: of a directory with two towers
+ * that of a picture or that of a text. With labels it is a classifier: *labelled, which the caller
+ * frees, and which borrows the host and the labels. Errors have a stage.
  */
-enum attn_status attn_label_host(struct attn_host *host, const struct attn_request *request,
-                                 struct attn_host **labelled, struct attn_error *err);
+enum attn_status attn_label_choose_host(struct attn_host **host, const struct attn_request *request,
+                                        struct attn_host **labelled, struct attn_error *err);
 
 #endif

@@ -453,17 +453,10 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
  * with labels a classifier. */
 static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_input *input = &run->request.input;
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(attn_host_tower(run->host,
-                             input->image || input->pixels ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
-                             &run->host, err));
-    if (predict->n_label == 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_label_host(run->host, &run->request, &run->labelled, err));
-    run->host = run->labelled;
-    if (predict->top == 0)
+    ATTN_TRY(attn_label_choose_host(&run->host, &run->request, &run->labelled, err));
+    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
         predict->top = predict->n_label;
     return ATTN_OK;
 }
