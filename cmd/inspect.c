@@ -192,8 +192,12 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     const struct attn_config *config = attn_model_config(inspection->model);
     const size_t n_ctx = config->n_ctx;
     const size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
+    const struct attn_image_config *image = &config->image;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
 
+    if (image->patch_height > 0) /* a picture of its own size */
+        n = 1 + image->n_register +
+            image->height / image->patch_height * (image->width / image->patch_width);
     inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
@@ -394,6 +398,8 @@ static const struct attn_document_column kind_columns[] = {
 static const char *const operation_labels[] = {"q, k, v and output projections",
                                                "attention matrices", "mlp", "logits of every token",
                                                "total"};
+static const char *const image_operation_labels[] = {
+    "patches, q, k, v and output projections", "attention matrices", "mlp", "logits", "total"};
 static const char *const memory_labels[] = {"weights read", "working memory of 'run', one thread",
                                             "keys and values of all layers", "  with plain heads",
                                             "  with multi-query heads"};
@@ -619,7 +625,10 @@ static void add_tokenizer(struct attn_document *document, const struct inspectio
     if (!tokenizer) {
         attn_document_value(document, "tokenizer", attn_cell_missing());
         if (inspection->model)
-            attn_document_text(document, "  none: %s\n", inspection->no_tokenizer.message);
+            attn_document_text(document, "  none: %s\n",
+                               attn_model_config(inspection->model)->image.patch_height > 0
+                                   ? "it reads pictures"
+                                   : inspection->no_tokenizer.message);
         return;
     }
     attn_document_begin(document, "tokenizer");
@@ -666,17 +675,22 @@ static void add_run(struct attn_document *document, const struct inspection *ins
     const struct attn_table *work = inspection->tables[ATTN_INSPECTED_MULTIPLY_ADDS];
     const uint64_t n_token = number_of(run, 0, "n_token");
     const uint64_t n_source = number_of(run, 0, "n_source");
+    const bool is_image = attn_model_config(inspection->model)->image.patch_height > 0;
+    struct attn_document_view operations = views[ATTN_INSPECTED_MULTIPLY_ADDS];
     char text[ATTN_QUANTITY_SIZE];
 
     attn_document_begin(document, "run");
     add(document, inspection, ATTN_INSPECTED_RUN);
-    attn_document_text(document, "\nMultiply-adds of a run of %s token%s",
-                       attn_quantity_count(n_token, text), n_token == 1 ? "" : "s");
+    attn_document_text(document, "\nMultiply-adds of a %s of %s %s%s", is_image ? "picture" : "run",
+                       attn_quantity_count(n_token, text), is_image ? "position" : "token",
+                       n_token == 1 ? "" : "s");
     if (n_source > 0)
         attn_document_text(document, " and a source of %s row%s",
                            attn_quantity_count(n_source, text), n_source == 1 ? "" : "s");
     attn_document_text(document, "\n");
-    add(document, inspection, ATTN_INSPECTED_MULTIPLY_ADDS);
+    if (is_image)
+        operations.labels = image_operation_labels;
+    attn_document_table(document, work, &operations);
     if (inspection->has_kinds) {
         attn_document_text(
             document, "\nAttention matrices are %.1f %% of this run; by kind:\n",

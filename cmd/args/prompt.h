@@ -41,7 +41,8 @@ extern const struct option_group prompt_all_options;
 /* Whether there is a text, ids, embeddings or a picture. */
 bool prompt_is_given(const struct prompt_args *args);
 
-/* Checks that there is exactly one of text, file, ids, embeds and image; HINT shows how to give one. */
+/* Checks that there is exactly one of text, file, ids, embeds and image; HINT shows how to give
+ * one. */
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err);
 

@@ -111,9 +111,10 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
     const struct inventory found = take_inventory(model);
-    const bool is_tied = model->config.output == ATTN_OUTPUT_TIED;
+    const bool is_whole = /* else rows of it are read */
+        model->config.output == ATTN_OUTPUT_TIED || model->config.image.patch_height > 0;
 
-    return (is_tied ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
+    return (is_whole ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
            row_bytes(&model->weights.positions, n) +
            row_bytes(&model->weights.source_positions, n_source) + found.attention.n_byte +
            found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
@@ -154,6 +155,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
     const uint64_t n = cost->n_position, d = c->d_embed;
+    const bool is_pooled = c->image.pooling != ATTN_POOLING_NONE;
     uint64_t n_cached = 0, one;
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
@@ -162,9 +164,16 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         add_layer(model, layer, n_key, cost);
         n_cached = attn_saturated_add(n_cached, n_key);
     }
-    cost->output = c->output == ATTN_OUTPUT_NONE
-                       ? 0
-                       : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
+    cost->output =
+        c->output == ATTN_OUTPUT_NONE
+            ? 0
+            : attn_saturated_mul(is_pooled ? 1 : n,
+                                 attn_saturated_mul(weights->unembed.weight.n_row, c->n_vocab));
+    if (weights->patches.weight.data)
+        cost->projections = attn_saturated_add(
+            cost->projections,
+            attn_saturated_mul(n > 1 + c->image.n_register ? n - 1 - c->image.n_register : 0,
+                               attn_saturated_mul(weights->patches.weight.n_row, d)));
     if (weights->embed_map.weight.data)
         cost->projections = attn_saturated_add(
             cost->projections, attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));

@@ -263,7 +263,7 @@ static void pool_rows(struct attn_forward *f, const float *x)
 
     for (size_t i = 0; i < f->feed.n_part; i++) {
         const struct attn_feed_part *part = &f->parts[i];
-        const float *rows = x + part->first * d;
+        const float *rows = x + part->left * d;
         float *y = f->final + i * f->model->weights.unembed.weight.n_row;
 
         if (image->pooling == ATTN_POOLING_PROJECTED) {

@@ -140,6 +140,8 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
 
     if (f->feed.layer != last_layer || f->is_projected)
         return true;
+    if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)))
+        return true;
     /* A rewind may make any position the last, unless only a reset is possible. */
     if (f->has_logits && (f->is_rewindable || row0 + n_row > last))
         return true;

@@ -482,6 +482,7 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
                                         "special_tokens_map.json",
                                         "tokenizer_config.json",
                                         "tokenizer.json",
+                                        "preprocessor_config.json",
                                         "model.safetensors.index.json"};
     const struct attn_tensor_files *weights = inspection->weights;
     const struct attn_source *source = inspection->source;

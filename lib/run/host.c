@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
+#include "run/pixel_steps.h"
 #include "text/tokenizer_internal.h"
 
 #include <limits.h>
@@ -132,7 +133,7 @@ enum attn_status attn_host_open_source(struct attn_host *host, const struct attn
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(attn_host_keep_source(host, source, err));
     if (attn_model_config(host->model)->image.patch_height > 0)
-        ATTN_TRY(attn_pixel_steps_read(source, host->model, &host->pixel_steps, err));
+        ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pixel_steps, err));
     return keep_files(host, source, err);
 }
 
@@ -195,6 +196,8 @@ void attn_host_free(struct attn_host *host)
     attn_host_release_tower(host);
     attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
+    if (!host->is_labelled)
+        attn_free(host->pixel_steps);
     if (!host->is_later)
         attn_pool_free(host->pool);
     attn_free(host->files);

@@ -4,9 +4,10 @@
 
 #include "output/outputs.h"
 #include "run/host.h"
-#include "run/pixel_steps.h"
 
 #include <sys/types.h>
+
+struct attn_pixel_steps; /* run/pixel_steps.h */
 
 /* Which file it is, whatever its names. */
 struct attn_file_identity {
@@ -24,19 +25,21 @@ struct attn_kept_source {
 
 struct attn_host {
     struct attn_host_options options;
-    struct attn_model *model;            /* owns; NULL: arrays only */
-    struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
-    struct attn_error tokenizer_failure; /* why there is no tokenizer */
-    struct attn_pixel_steps pixel_steps; /* of a model that reads pictures */
-    struct attn_pool *pool;              /* owns, unless it is of a tower that was opened later */
-    struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
+    struct attn_model *model;             /* owns; NULL: arrays only */
+    struct attn_tokenizer *tokenizer;     /* owns; NULL: see no_tokenizer */
+    struct attn_error tokenizer_failure;  /* why there is no tokenizer */
+    struct attn_pixel_steps *pixel_steps; /* owns, unless is_labelled; of a model that reads
+                                             pictures, or NULL */
+    struct attn_pool *pool;               /* owns, unless is_later */
+    struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
     size_t n_file, file_capacity;
 
     /* Of a directory with two towers. */
     struct attn_kept_source kept;
     struct attn_monitor *lock; /* owns; of `other` */
     struct attn_host *other;   /* owns, unless is_later; NULL: it was not asked for */
-    bool is_later;             /* `other` opened this one */
+    bool is_later;             /* it was made from another host, whose threads it has */
+    bool is_labelled;          /* likewise, and reads pictures as that one does (label.h) */
 };
 
 /* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */

@@ -124,7 +124,7 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     made->tokenizer_failure = host->tokenizer_failure;
     made->pixel_steps = host->pixel_steps;
     made->pool = host->pool;
-    made->is_later = true;
+    made->is_later = made->is_labelled = true;
     made->other = labelling->texts;
     *labelled = made;
     return ATTN_OK;

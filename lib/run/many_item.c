@@ -13,8 +13,8 @@
 #include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/image_input.h"
 #include "run/mask.h"
-#include "run/picture.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
