@@ -265,7 +265,8 @@ ATTN_RECORD_FAILURE_BAD_SOURCE = 8
 ATTN_RECORD_FAILURE_NO_FIT = 9
 ATTN_RECORD_FAILURE_BAD_CSV = 10
 ATTN_RECORD_FAILURE_BAD_VALUE = 11
-ATTN_N_RECORD_FAILURE = 12
+ATTN_RECORD_FAILURE_BAD_IMAGE = 12
+ATTN_N_RECORD_FAILURE = 13
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
@@ -498,6 +499,10 @@ class attn_answer_args(Structure):
 
 
 class attn_attention_change(Structure):
+    pass
+
+
+class attn_pixels(Structure):
     pass
 
 
@@ -1128,6 +1133,13 @@ attn_attention_change._fields_ = [
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
 ]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1237,7 +1249,8 @@ attn_input._fields_ = [
     ("scores", POINTER(attn_ndarray)),
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
-    ("later", c_void_p * 2),
+    ("image", c_char_p),
+    ("pixels", POINTER(attn_pixels)),
 ]
 attn_request_predict._fields_ = [
     ("top", c_size_t),
@@ -2188,6 +2201,9 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
