@@ -66,6 +66,17 @@ static const struct option key_mask_rows[] = {
 
 const struct option_group key_mask_options = OPTION_GROUP("Attention", key_mask_rows);
 
+static const struct option image_rows[] = {
+    OPTION_TEXT("image", "FILE", struct prompt_args, image,
+                "a picture instead of a text, for models that read pictures: PNG, JPEG, or .npy, "
+                "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
+    OPTION_LIST("label", "TEXT", struct prompt_args, label,
+                "of a model with two towers, as CLIP is, a text that the picture is compared with; "
+                "the model is then a classifier with these labels. May be given several times"),
+};
+
+const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);
+
 static const struct option_part parts[] = {
     {&prompt_text_options, 0}, {&prompt_options, 0},         {&special_options, 0},
     {&pair_options, 0},        {&prompt_numbers_options, 0},
@@ -83,13 +94,15 @@ const struct option_group source_options = OPTION_GROUP("Input", source_rows);
 
 bool prompt_is_given(const struct prompt_args *args)
 {
-    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
+    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds ||
+           args->image;
 }
 
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err)
 {
-    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
+    size_t n =
+        args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds + !!args->image;
 
     if (n == 0)
         return refuse(err, hint, "no text given");
@@ -97,8 +110,13 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
         return refuse(err, "put a text of several words in quotes",
                       "more than one text given: '%s' and '%s'", args->plain.items[0],
                       args->plain.items[1]);
+    if (n > 1 && args->image)
+        return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
+    if (args->label.n > 0 && !args->image)
+        return refuse(err, "--image cat.png --label 'a cat' --label 'a dog'",
+                      "--label is given without --image, which it is about");
     if (args->types && !args->ids)
         return refuse(err, "--ids 5,17,3 --types 0,0,1",
                       "--types is given without --ids, whose tokens it is about");
@@ -302,6 +320,10 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         if (prompt->types)
             ATTN_TRY(ids_parse(prompt->types, &input->types, &request->input.n_type, err));
         request->input.types = input->types;
+    } else if (prompt->image) {
+        request->input.image = prompt->image;
+        request->predict.labels = prompt->label.items;
+        request->predict.n_label = prompt->label.n;
     } else {
         ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;

@@ -64,6 +64,7 @@ struct attn_session_options {
     size_t n_key_mask;
     const int32_t *source_mask; /* [n_source_mask] likewise for each row of a source */
     size_t n_source_mask;
+    bool has_projections; /* attn_session_projections will be called: sequences are fed whole */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
@@ -118,6 +119,13 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
  */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
+                                                   struct attn_error *err);
+
+/*
+ * text_embed or image_embed of the sequences of the last feed: ROWS [sequences, d_projected].
+ * ATTN_INVALID without has_projections or before any feed.
+ */
+ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                                    struct attn_error *err);
 
 /*

@@ -1,5 +1,5 @@
 /* pixels.c - see pixels.h. */
-#include "run/pixels.h"
+#include "run/pixels_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"
@@ -8,6 +8,7 @@
 #include "formats/image_file.h"
 #include "formats/ndarray.h"
 #include "run/host_internal.h"
+#include "run/pixel_steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,7 +63,7 @@ enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned c
     if (!image.rgb)
         return ATTN_NO_MEMORY;
     memcpy(image.rgb, rgb, n * 3);
-    status = attn_pixel_steps_do(&host->pixel_steps, &image, "image", pixels, err);
+    status = attn_pixel_steps_do(host->pixel_steps, &image, "image", pixels, err);
     attn_image_release(&image);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
@@ -108,17 +109,19 @@ static enum attn_status take_values(const struct attn_ndarray *array, struct att
 }
 
 static enum attn_status read_pixels(const struct attn_host *host, const char *path,
-                                    struct attn_pixels *pixels, struct attn_error *err)
+                                    struct attn_pixels *pixels, bool *is_made,
+                                    struct attn_error *err)
 {
     struct attn_ndarray values = {0};
     struct attn_image image = {0};
     enum attn_status status;
 
     ATTN_TRY(attn_image_read(path, &image, &values, err));
+    *is_made = image.rgb;
     if (image.rgb) {
         status = check_channels(host, path, err);
         if (status == ATTN_OK)
-            status = attn_pixel_steps_do(&host->pixel_steps, &image, path, pixels, err);
+            status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
     } else {
         status = take_values(&values, pixels, err);
     }
@@ -127,13 +130,21 @@ static enum attn_status read_pixels(const struct attn_host *host, const char *pa
     return status;
 }
 
-enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                  struct attn_pixels *pixels, struct attn_error *err)
+enum attn_status attn_pixels_open(const struct attn_host *host, const char *path,
+                                  struct attn_pixels *pixels, bool *is_made, struct attn_error *err)
 {
     if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
         return ATTN_INVALID;
     ATTN_TRY(check_model(host, err));
-    return attn_error_at(read_pixels(host, path, pixels, err), ATTN_STAGE_INPUT, err);
+    return attn_error_at(read_pixels(host, path, pixels, is_made, err), ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                  struct attn_pixels *pixels, struct attn_error *err)
+{
+    bool is_made;
+
+    return attn_pixels_open(host, path, pixels, &is_made, err);
 }
 
 void attn_pixels_release(struct attn_pixels *pixels)

@@ -219,6 +219,20 @@ static void place_key_mask(struct attn_record *record)
     input->n_key_mask = 0;
 }
 
+/* The path of a picture. */
+static enum attn_status take_image(struct attn_record_reading *reading,
+                                   const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_buffer *image = &reading->store->image;
+
+    if (value->type != ATTN_JSON_STRING || attn_json_has_nul(value))
+        return skip_rest(reading, err); /* of another meaning */
+    if (take_string(value, image, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    reading->record->input.image = attn_buffer_string(image);
+    return ATTN_OK;
+}
+
 /* --- A source -------------------------------------------------------------------------------- */
 
 #define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
@@ -384,6 +398,8 @@ static enum attn_status take_member(struct attn_record_reading *reading,
         return take_types(reading, &value, err);
     if (attn_json_equals(key, "key_mask"))
         return take_key_mask(reading, &value, err);
+    if (!reading->keys->take && attn_json_equals(key, "image"))
+        return take_image(reading, &value, err);
     if (reading->keys->has_next && attn_json_equals(key, "next"))
         return take_next(reading, &value, err);
     if (reading->keys->take)
@@ -396,6 +412,10 @@ static void check_input(struct attn_record_reading *reading)
     struct attn_record *record = reading->record;
     const bool has_text = record->input.text, has_ids = record->input.ids;
 
+    if (has_text || has_ids)
+        record->input.image = NULL;
+    if (record->input.image)
+        return;
     if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids || reading->keys->take)
         return;
     record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
@@ -479,6 +499,7 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_free(store->ids.items);
     attn_free(store->types.items);
     attn_free(store->key_mask.items);
+    attn_buffer_release(&store->image);
     attn_free(store->rows);
     attn_buffer_release(&store->next_text);
     attn_free(store->next);

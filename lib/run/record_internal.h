@@ -11,7 +11,8 @@
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
  * of rows of numbers; with `pair`, a second text, `types` of the tokens of `ids`, and `key_mask`, of
  * the source where there is one; and with `next`, where it is looked for: a string, or a list of
- * them. Other keys are ignored, and null is the same as no key. JSON is read strictly
+ * them. Without text and ids it has `image`, the path of a picture. Other keys are ignored, and
+ * null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
 #ifndef ATTN_RUN_RECORD_INTERNAL_H
@@ -45,7 +46,7 @@ struct attn_record_integers {
 
 /* What a record points to that was read of a line; owns. Initialize with = {0}. */
 struct attn_record_store {
-    struct attn_buffer text, id, source, pair; /* [size] bytes, UTF-8 */
+    struct attn_buffer text, id, source, pair, image; /* [size] bytes, UTF-8 */
     struct attn_record_integers ids, types, key_mask;
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;

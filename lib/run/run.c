@@ -14,9 +14,12 @@
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
+#include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/image_input.h"
 #include "run/intervention_internal.h"
+#include "run/label.h"
 #include "run/mask.h"
 #include "run/position.h"
 #include "run/request_internal.h"
@@ -49,7 +52,8 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
 {
     const struct attn_request *request = &run->request;
     const bool is_needed = attn_input_is_text(&request->input) ||
-                           attn_input_is_text(&request->source) || request->predict.n_next > 0;
+                           attn_input_is_text(&request->source) ||
+                           (request->predict.n_next > 0 && !attn_model_is_classifier(run->model));
     const enum attn_status status =
         attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
 
@@ -61,7 +65,10 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     const struct attn_request *request = &run->request;
 
     run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
-    ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
+    if (attn_input_is_picture(&request->input))
+        ATTN_TRY(attn_image_input_read(run->host, request, &run->text, err));
+    else
+        ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
     ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
     return attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
                                      &run->continuations, err);
@@ -194,7 +201,7 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_predict_is_asked(&run->request.predict) &&
+    return attn_predict_is_asked(&run->request.predict) && !attn_model_is_classifier(run->model) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -206,7 +213,8 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     const bool is_asked = predict->top > 0 || predict->n_next > 0;
     size_t n;
 
-    if (!attn_model_config(run->model)->is_encoder || !is_asked)
+    if (!attn_model_config(run->model)->is_encoder || !is_asked ||
+        attn_model_is_classifier(run->model))
         return ATTN_OK;
     if (!has_chosen_positions(run))
         ATTN_TRY(attn_masks_select(run, &run->masks, err));
@@ -268,6 +276,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     const struct attn_config *config = attn_model_config(run->model);
     struct attn_dims dims;
 
+    ATTN_TRY(attn_image_input_check(&run->request.input, &run->request.source, run->model, err));
     ATTN_TRY(check_question(run, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
@@ -378,7 +387,10 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                    attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
-                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
+                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next",
+                                 err) &&
+                   attn_is_given(request->predict.n_label == 0 || request->predict.labels, "labels",
+                                 err)
                ? ATTN_OK
                : ATTN_INVALID;
 }
@@ -392,7 +404,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
                    attn_rest_is_known(request->edits.later, 2, "edits", err) &&
-                   attn_rest_is_known(request->predict.later, 3, "predict", err) &&
+                   attn_rest_is_known(request->predict.later, 1, "predict", err) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
                    (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
                ? ATTN_OK
@@ -406,6 +418,9 @@ static enum attn_status check_items(const struct attn_request *request, struct a
 
     for (size_t i = 0; i < request->predict.n_next; i++)
         if (!attn_is_given(request->predict.next[i], "next", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < request->predict.n_label; i++)
+        if (!attn_is_given(request->predict.labels[i], "labels", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_knockout; i++)
         if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
@@ -438,6 +453,18 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* The host whose model the input goes through: of a directory with two towers that of the input,
+ * with labels a classifier. */
+static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request_predict *predict = &run->request.predict;
+
+    ATTN_TRY(attn_label_choose_host(&run->host, &run->request, &run->labelled, err));
+    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
+        predict->top = predict->n_label;
+    return ATTN_OK;
+}
+
 /* A sequence, or arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
@@ -450,8 +477,9 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
-    run->model = run->host->model;
     ATTN_TRY(attn_host_check_model(run->host, err));
+    ATTN_TRY(find_host(run, err));
+    run->model = run->host->model;
     return prepare_sequence(run, err);
 }
 
@@ -499,6 +527,7 @@ void attn_run_free(struct attn_run *run)
     attn_continuations_release(&run->continuations);
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
+    attn_host_free(run->labelled);
     attn_free(run);
 }
 
@@ -632,6 +661,24 @@ static void note_edits(const struct attn_run *run, size_t n_row)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
+/* Says where text_embed is not that of a whole text. */
+static void note_end(const struct attn_run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    const int32_t end = config->projected_id;
+    size_t i = 0;
+
+    if (!attn_selection_wants(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
+        end == ATTN_LARGEST_ID || !run->text.ids)
+        return;
+    while (i < run->text.n && run->text.ids[i] != end)
+        i++;
+    if (i == run->text.n)
+        attn_request_note(
+            &run->request,
+            "the text has no token %d, its end: text_embed is made of its first token", (int)end);
+}
+
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
                                 struct attn_result *result, struct attn_error *err)
 {
@@ -641,7 +688,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .answer = run->request.predict.answer ? &run->answer : NULL,
         .tokenizer = run->tokenizer,
         .positions = has_chosen_positions(run) ? run->selection : run->masks,
-        .is_encoder = attn_model_config(run->model)->is_encoder,
+        .model = run->model,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))
@@ -689,6 +736,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);
+    note_end(run);
     return go_back(feeding, err);
 }
 

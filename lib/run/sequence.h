@@ -35,7 +35,9 @@ struct attn_sequence {
     float *embedded;               /* owns; the embeddings of a source that is a text */
     const struct attn_pixels *pixels; /* of a picture: the input's, or `made`; NULL: it is none */
     struct attn_pixels made;          /* owns; of a picture that was read */
-    struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer */
+    struct attn_image_grid grid;      /* of a picture: where its patches are */
+    struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer; of
+                                            a picture what its positions are called */
     const volatile sig_atomic_t *cancel; /* set before a text is read; NULL: nothing can cancel */
     bool is_word_level; /* white space lies between tokens, and is in none of them */
 };

@@ -43,8 +43,9 @@ static enum attn_status keep_input(struct attn_texts *texts, const struct attn_i
                                    struct attn_input *item, struct attn_error *err)
 {
     const size_t n_integer = input->n_id + input->n_type + input->n_key_mask;
-    char *at =
-        attn_alloc(n_integer * sizeof *input->ids + input->n_text + input->n_pair + 1, 1, err);
+    const size_t n_path = input->image ? strlen(input->image) + 1 : 0;
+    char *at = attn_alloc(
+        n_integer * sizeof *input->ids + input->n_text + input->n_pair + n_path + 1, 1, err);
 
     texts->owned[texts->n] = at;
     if (!at)
@@ -55,6 +56,7 @@ static enum attn_status keep_input(struct attn_texts *texts, const struct attn_i
     item->key_mask = move(input->key_mask, input->n_key_mask * sizeof *input->key_mask, &at);
     item->text = move(input->text, input->n_text, &at);
     item->pair = move(input->pair, input->n_pair, &at);
+    item->image = move(input->image, n_path, &at);
     return ATTN_OK;
 }
 
