@@ -31,6 +31,7 @@ struct run_args {
 
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct run_args, prompt)},
+    {&prompt_image_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, source)},
     {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},

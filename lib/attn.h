@@ -36,6 +36,7 @@
 #include "run/intervention.h"
 #include "run/answer.h"
 #include "run/attention_change.h"
+#include "run/pixels.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/record.h"

@@ -50,6 +50,14 @@ static const struct option numbers_rows[] = {
 
 const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
 
+static const struct option image_rows[] = {
+    OPTION_TEXT("image", "FILE", struct prompt_args, image,
+                "a picture instead of a text, for models that read pictures: PNG, JPEG, or .npy, "
+                "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
+};
+
+const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);
+
 static const struct option_part parts[] = {
     {&prompt_text_options, 0},
     {&prompt_options, 0},
@@ -69,13 +77,15 @@ const struct option_group source_options = OPTION_GROUP("Input", source_rows);
 
 bool prompt_is_given(const struct prompt_args *args)
 {
-    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
+    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds ||
+           args->image;
 }
 
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err)
 {
-    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
+    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds +
+               !!args->image;
 
     if (n == 0)
         return refuse(err, hint, "no text given");
@@ -83,6 +93,8 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
         return refuse(err, "put a text of several words in quotes",
                       "more than one text given: '%s' and '%s'", args->plain.items[0],
                       args->plain.items[1]);
+    if (n > 1 && args->image)
+        return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
     if (args->types && !args->ids)
@@ -247,6 +259,8 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         if (prompt->types)
             ATTN_TRY(ids_parse(prompt->types, &input->types, &request->input.n_type, err));
         request->input.types = input->types;
+    } else if (prompt->image) {
+        request->input.image = prompt->image;
     } else {
         ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;

@@ -15,6 +15,7 @@ struct prompt_args {
     const char *ids;        /* --ids, --decode */
     const char *types;      /* --types: of the tokens of --ids */
     const char *embeds;     /* --embeds: an array instead of a text */
+    const char *image;      /* --image: a picture instead of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
@@ -29,15 +30,17 @@ extern const struct option_group special_options;
 extern const struct option_group prompt_text_options;
 /* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
+/* The same: a picture instead of a text, --image. */
+extern const struct option_group prompt_image_options;
 /* --source, which fills a text: the second sequence, or a file of it. */
 extern const struct option_group source_options;
-/* All of these but the last. */
+/* All of these but the last two. */
 extern const struct option_group prompt_all_options;
 
-/* Whether there is a text, ids or embeddings. */
+/* Whether there is a text, ids, embeddings or a picture. */
 bool prompt_is_given(const struct prompt_args *args);
 
-/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. */
+/* Checks that there is exactly one of text, file, ids, embeds and image; HINT shows how to give one. */
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err);
 

@@ -17,6 +17,7 @@ static const struct option_part input_parts[] = {
     {&prompt_options, offsetof(struct question_args, prompt)},
     {&special_options, offsetof(struct question_args, prompt)},
     {&prompt_numbers_options, offsetof(struct question_args, prompt)},
+    {&prompt_image_options, offsetof(struct question_args, prompt)},
     {&source_options, offsetof(struct question_args, source)},
 };
 
@@ -220,7 +221,7 @@ static const struct tables_run *run_of(const struct question *question, struct t
     const struct attn_input *input = &question->request.input;
 
     *run = (struct tables_run){question->host, &question->request};
-    return question->host && (input->text || input->ids) ? run : NULL;
+    return question->host && (input->text || input->ids || input->image) ? run : NULL;
 }
 
 enum attn_status question_write(struct question *question, struct attn_error *err)

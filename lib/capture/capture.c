@@ -59,7 +59,7 @@ static size_t n_head_before(const struct attn_selection *selection, enum attn_si
 static size_t n_row_of(const struct attn_selection *selection, enum attn_site site, int layer)
 {
     return is_of_keys(site) ? attn_site_n_key(attn_selection_dims(selection), layer)
-                            : attn_selection_n_query(selection);
+                            : attn_selection_n_row(selection, site);
 }
 
 static size_t width_of(const struct attn_selection *selection, enum attn_site site, int layer)
@@ -89,6 +89,9 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     const struct attn_selection *selection = capture->selection;
     const struct slot *slot = slot_of(capture, event->site, event->layer);
     const size_t width = width_of(selection, event->site, event->layer);
+    const bool has_all_rows =
+        is_of_keys(event->site) || attn_site_is_pooled(event->site, attn_selection_dims(selection));
+    const size_t n_rowless = attn_selection_n_rowless(selection, event->site);
     size_t first_row = 0;
 
     (void)err;
@@ -97,7 +100,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
                     n_row_of(selection, event->site, event->layer);
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
-        const size_t row = is_of_keys(event->site) ? position : capture->row_of[position];
+        const size_t row = has_all_rows ? position : capture->row_of[position] - n_rowless;
         const size_t begin = (first_row + row) * width;
         struct attn_row rest = attn_event_row(event, r);
         struct attn_cells cells;

@@ -60,7 +60,6 @@ static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int
 static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int rank_max,
                                    const char *axes, struct attn_error *err)
 {
-    ATTN_TRY(attn_npy_open(array->name, ATTN_READ, ATTN_NPY_FLOATS, &array->file, err));
     ATTN_TRY(check(array->file, rank_min, rank_max, axes, err));
     array->rank = attn_npy_rank(array->file);
     memcpy(array->shape, attn_npy_shape(array->file), (size_t)array->rank * sizeof(size_t));
@@ -87,7 +86,23 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
     if (!attn_is_given(path, "path", err) || !attn_is_given(axes, "axes", err) ||
         !attn_is_given(array, "array", err))
         return ATTN_INVALID;
+    ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err));
     status = read_array(&found, rank_min, rank_max, axes, err);
+    if (status == ATTN_OK)
+        *array = found;
+    else
+        attn_ndarray_release(&found);
+    return status;
+}
+
+enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy, int rank,
+                                   const char *axes, struct attn_ndarray *array,
+                                   struct attn_error *err)
+{
+    struct attn_ndarray found = {.name = path, .file = *npy};
+    const enum attn_status status = read_array(&found, rank, rank, axes, err);
+
+    *npy = NULL;
     if (status == ATTN_OK)
         *array = found;
     else

@@ -562,6 +562,14 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
     }
 }
 
+void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out)
+{
+    struct walk walk = start_walk(&npy->layout);
+
+    for (size_t i = 0; i < npy->layout.n_element; i++, step(&walk))
+        out[i] = (unsigned char)read_bits(npy, walk.at);
+}
+
 /* Says what stands in the I-th cell in C order. */
 static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, double value,
                                     struct attn_error *err)

@@ -57,6 +57,9 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
  * aligned; NULL for others. Borrowed. */
 const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 
+/* Those of an array of uint8 as they are, in C order: OUT [n_element]. */
+void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out);
+
 /*
  * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT when a cell holds anything
  * else; the message says which cell, and what. OUT is then unspecified.

@@ -4,10 +4,10 @@
  *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
  *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale)) v[g]
- *     attn_out     = post_norm1(concat(z) W_O + b_O)
+ *     attn_out     = scale1 * post_norm1(concat(z) W_O + b_O)
  *     resid_mid    = resid_pre + attn_out
  *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
- *     mlp_out      = post_norm2(mlp_post W_out + b_out)
+ *     mlp_out      = scale2 * post_norm2(mlp_post W_out + b_out)
  *     resid_post   = resid_mid + mlp_out
  *
  * With norms after the sums it is the stream itself that is normalized:
@@ -37,6 +37,7 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
     }
     attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
     attn_post_norm_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, out);
+    attn_scale_step(f, ATTN_SITE_MLP_OUT, &w->mlp_scale, out);
 }
 
 /* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
@@ -104,6 +105,7 @@ void attn_block_run(struct attn_forward *f, int layer)
         run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
     attn_post_norm_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, f->out);
+    attn_scale_step(f, ATTN_SITE_ATTN_OUT, &w->attn_scale, f->out);
     if (config->has_parallel_residual)
         run_parallel(f, w);
     else

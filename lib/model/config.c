@@ -33,11 +33,21 @@ static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
 static const char *const outputs[] = {
     [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
 
+static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
+                                        [ATTN_RESAMPLE_CUBIC] = "cubic",
+                                        [ATTN_RESAMPLE_ANTIALIAS] = "cubic_antialias"};
+static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
+                                       [ATTN_POOLING_FIRST] = "first",
+                                       [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean"};
+
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
 #define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
 #define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
 #define ENCODER_FIELD(of_type, field) FIELD(of_type, field), .is_of_encoder = true
+#define IMAGE_FIELD(of_type, its_name, field)                                                      \
+    .name = (its_name), .type = (of_type), .offset = offsetof(struct attn_config, field),          \
+    .is_of_image = true
 #define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
 
 const struct attn_config_field attn_config_fields[] = {
@@ -88,6 +98,15 @@ const struct attn_config_field attn_config_fields[] = {
      .expected = "'none', 'tied' or 'own'"},
     {FLAG(has_output_bias, NULL)},
     {FIELD(ATTN_CONFIG_FACTOR, logits_cap)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "n_channel", image.n_channel)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "image_height", image.height)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "image_width", image.width)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "patch_height", image.patch_height)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "patch_width", image.patch_width)},
+    {IMAGE_FIELD(ATTN_CONFIG_SIZE, "n_register", image.n_register)},
+    {IMAGE_FIELD(ATTN_CONFIG_WORD, "resample", image.resample), .words = resamples},
+    {IMAGE_FIELD(ATTN_CONFIG_WORD, "pooling", image.pooling), .words = poolings},
+    {IMAGE_FIELD(ATTN_CONFIG_FLAG, "has_layer_scale", has_layer_scale)},
     {.name = NULL},
 };
 
@@ -145,6 +164,8 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_embed = config->d_embed,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
+        .n_front = config->image.patch_height > 0 ? 1 + config->image.n_register : 0,
+        .is_pooled = config->image.pooling != ATTN_POOLING_NONE,
         .is_cross = config->is_cross,
         .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
     };
@@ -308,6 +329,8 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->is_cross);
     attn_free(layers->rope);
     attn_free(layers->divisors);
+    attn_free((void *)layers->labels);
+    attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};
     *config = (struct attn_config){0};
 }

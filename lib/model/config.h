@@ -50,6 +50,34 @@ enum attn_output_layer {
     ATTN_OUTPUT_OWN = 2
 };
 
+/* How the learned positions of an image encoder's patches become those of a picture with another
+ * grid of patches. */
+enum attn_resample {
+    ATTN_RESAMPLE_NONE = 0,      /* a picture of another size is refused */
+    ATTN_RESAMPLE_CUBIC = 1,     /* four rows and columns, a = -0.75 */
+    ATTN_RESAMPLE_ANTIALIAS = 2, /* as wide as the grid shrinks, a = -0.5 */
+};
+
+/* What the output matrix reads of an image encoder's last stream: one row for all positions. */
+enum attn_pooling {
+    ATTN_POOLING_NONE = 0,           /* it reads every position */
+    ATTN_POOLING_FIRST = 1,          /* [CLS] */
+    ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
+};
+
+/*
+ * Of an image encoder, whose positions are [CLS], the registers, and the patches of the picture row
+ * by row; all zero in other models. Learned positions are those of [CLS] and of the patches of a
+ * picture of height x width.
+ */
+struct attn_image_config {
+    size_t n_channel, height, width;  /* pixels */
+    size_t patch_height, patch_width; /* likewise; above 0 in image encoders alone */
+    size_t n_register;                /* positions after [CLS] that are no patches */
+    enum attn_resample resample;
+    enum attn_pooling pooling;
+};
+
 /* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as
  * `rope_type` says it. */
 #define ATTN_ROPE_MAP(X)                                                                           \
@@ -94,7 +122,7 @@ struct attn_config {
     size_t d_out;    /* width of attn_out: d_model, but where attention is all there is */
     size_t d_mlp;    /* 0: blocks have no MLP */
     size_t n_ctx;    /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;  /* rows of the embedding */
+    size_t n_vocab;  /* rows of the embedding; of an image classifier its labels, else 0 */
     bool is_encoder; /* every token sees all others: a sequence goes through in one feed, and what
                              is predicted are tokens at their own positions */
     size_t d_embed;  /* width of the embedding and of the output matrix: d_model, or narrow */
@@ -121,10 +149,11 @@ struct attn_config {
     bool has_gated_mlp;           /* mlp_post = act(x W_gate) * (x W_in), else act(x W_in) */
     bool has_projections;         /* false: q = k = v = the block's input */
     bool has_qkv_bias;
-    bool has_out_proj; /* W_O; without it heads are concatenated */
-    bool has_out_bias; /* b_O */
-    bool has_mlp_bias; /* b_in, b_out, and of a gated MLP b_gate */
-    bool has_residual; /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
+    bool has_out_proj;    /* W_O; without it heads are concatenated */
+    bool has_out_bias;    /* b_O */
+    bool has_mlp_bias;    /* b_in, b_out, and of a gated MLP b_gate */
+    bool has_layer_scale; /* attn_out and mlp_out are multiplied by weights [D] of their own */
+    bool has_residual;    /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
     size_t n_group; /* layers of a group, which follow each other, have the same weights; 0: none */
     bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, of one resid_pre */
     const char *head_act_fn; /* of an MLM head, norm(act(x W + b)), from d_model to d_embed, which
@@ -132,7 +161,10 @@ struct attn_config {
     bool has_head_bias;      /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* of the output layer, own or tied */
-    double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
+    struct attn_image_config image;
+    const char *const *labels; /* [n_vocab] of an image classifier, as `id2label` names them; NULL:
+                                  there are none */
+    double logits_cap;         /* logits become cap * tanh(logits / cap); 0: they stay */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
     /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else
      * config.json) */

@@ -127,11 +127,13 @@ static enum attn_status read_sizes(const struct attn_json *json,
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const struct attn_config_key *key = &sizes[i].key;
-        const struct attn_node *node = attn_node_find(root, key->name);
+        const struct attn_node *node = key->name ? attn_node_find(root, key->name) : NULL;
         const bool is_absent = !node || attn_node_is_null(node);
 
-        ATTN_TRY(attn_json_get_size(json, root, is_absent && key->alias ? key->alias : key->name, 1,
-                                    sizes[i].max, sizes[i].place, err));
+        if (key->name)
+            ATTN_TRY(attn_json_get_size(json, root,
+                                        is_absent && key->alias ? key->alias : key->name, 1,
+                                        sizes[i].max, sizes[i].place, err));
     }
     if (config->d_mlp == 0)
         config->d_mlp = 4 * config->d_model;

@@ -24,6 +24,8 @@ struct attn_config_layers {
     bool *is_cross;                   /* owns; [n_layer] */
     struct attn_rope *rope;           /* owns; [n_layer] */
     float *divisors;                  /* owns; of a GGUF file's rope_freqs, or NULL */
+    const char **labels;              /* owns; [n_vocab] of an image classifier, or NULL */
+    char *label_text;                 /* owns; what they point to */
 };
 
 /* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the
@@ -75,6 +77,7 @@ struct attn_config_field {
     size_t offset;            /* in struct attn_config */
     bool is_of_source;        /* it says nothing where no layer attends to a source */
     bool is_of_encoder;       /* it says nothing of a decoder */
+    bool is_of_image;         /* it says nothing of a model that reads tokens */
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */
     int n_key_word;           /* the first of them that the key may be */
@@ -94,7 +97,7 @@ struct attn_config_key {
     const char *name, *alias;
 };
 
-/* What a family calls the sizes. */
+/* What a family calls the sizes; name NULL: it has no such key. */
 struct attn_config_names {
     struct attn_config_key n_vocab, d_model, d_mlp, n_layer, n_head, n_ctx;
 };

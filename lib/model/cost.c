@@ -62,6 +62,9 @@ static struct inventory take_inventory(const struct attn_model *model)
     count_tensor(&found.positions, &weights->source_positions);
     count_tensor(&found.embedding, &weights->types);
     count_linear(&found.embedding, &weights->embed_map);
+    count_linear(&found.embedding, &weights->patches);
+    count_vector(&found.embedding, &weights->cls);
+    count_vector(&found.embedding, &weights->registers);
     count_norm(&found.norms, &weights->ln_embed);
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_block_weights *block = &weights->blocks[layer];

@@ -2,8 +2,10 @@
  * decoder.c - see decoder.h: what comes before and after the blocks.
  *
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
+ *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
  *     logits    = ln_final(resid) W_U + b_U
- *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads where there is such a head
+ *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads where there is such a head;
+ *                 of an image classifier it reads [CLS], or that beside the mean of the patches
  *
  * Where a config leaves a part out, it is not there.
  *
@@ -16,6 +18,7 @@
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
 #include "model/block.h"
+#include "model/image.h"
 #include "model/step_internal.h"
 
 #include <string.h>
@@ -101,7 +104,7 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
         attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
 }
 
-/* Rows of logits of one sequence. */
+/* Rows of logits of one sequence; of a classifier its row, number 0. */
 struct logit_span {
     size_t sequence, position, n;
 };
@@ -114,6 +117,8 @@ static struct logit_span find_span(const struct attn_forward *f, size_t row, siz
     const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
     const size_t at = row - left.first, rest = left.n_row - at;
 
+    if (f->dims.is_pooled)
+        return (struct logit_span){row, 0, 1};
     return (struct logit_span){sequence, left.row0 + at, n < rest ? n : rest};
 }
 
@@ -139,7 +144,9 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
         const struct attn_feed_part *part = &f->parts[sequence];
         struct logit_span span = {sequence, first + row, n_row - row};
 
-        if (f->feed.is_pack) { /* else the row may have been fed before */
+        if (f->dims.is_pooled) {
+            span = (struct logit_span){first + row, 0, 1};
+        } else if (f->feed.is_pack) { /* else the row may have been fed before */
             span.position -= part->first;
             if (span.n > part->n_row - span.position)
                 span.n = part->n_row - span.position;
@@ -153,14 +160,15 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
  * there is room for. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
-    const size_t n_row = f->feed.n_left, n_vocab = f->dims.n_vocab;
+    const bool is_pooled = f->dims.is_pooled;
+    const size_t n_row = is_pooled ? f->feed.n_part : f->feed.n_left, n_vocab = f->dims.n_vocab;
     size_t first = 0;
 
     while (first < n_row && !attn_forward_is_stopped(f)) {
         size_t n = 0;
 
         while (first + n < n_row && n < f->n_logit_row &&
-               attn_forward_watches_row(f, find_span(f, first + n, 1).position))
+               (is_pooled || attn_forward_watches_row(f, find_span(f, first + n, 1).position)))
             n++;
         if (n > 0)
             attn_decoder_unembed(f, x + first * f->model->weights.unembed.weight.n_row, n,
@@ -185,6 +193,28 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
+/* What a classifier reads of the rows X [n_row, D] of each sequence, one row for all positions. */
+static void pool_rows(struct attn_forward *f, const float *x)
+{
+    const struct attn_image_config *image = &f->model->config.image;
+    const size_t d = f->dims.d_model, n_front = 1 + image->n_register;
+
+    for (size_t i = 0; i < f->feed.n_part; i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+        const float *rows = x + part->first * d;
+        float *y = f->final + i * f->model->weights.unembed.weight.n_row;
+
+        memcpy(y, rows, d * sizeof *y);
+        for (size_t k = 0; k < d && image->pooling == ATTN_POOLING_FIRST_AND_MEAN; k++) {
+            double sum = 0;
+
+            for (size_t row = n_front; row < part->n_row; row++)
+                sum += (double)rows[row * d + k];
+            y[d + k] = (float)(sum / (double)(part->n_row - n_front));
+        }
+    }
+}
+
 /* What the output layer reads of the feed's rows, which is kept for later logits, and the logits of
  * those that are watched. */
 static void run_output(struct attn_forward *f)
@@ -206,7 +236,12 @@ static void run_output(struct attn_forward *f)
         attn_visit(f, ATTN_SITE_MLM_HEAD, f->out);
         x = f->out;
     }
-    for (size_t i = 0; i < f->feed.n_part && f->has_logits; i++) {
+    if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)) &&
+        !attn_forward_is_over(f)) {
+        pool_rows(f, x);
+        x = f->final;
+    }
+    for (size_t i = 0; i < f->feed.n_part && f->has_logits && !f->dims.is_pooled; i++) {
         const struct attn_feed_part *part = &f->parts[i];
         const struct attn_site_rows left = attn_feed_part_left(part);
         const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
@@ -249,14 +284,61 @@ static void add_rows(struct attn_forward *f, const struct attn_feed_part *part)
     }
 }
 
+/* The rows of a picture: resid = patches W + b, but for [CLS] and registers. */
+static void embed_patches(struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = f->model->config.d_embed;
+
+    attn_map_step(f, &weights->patches, NULL, f->patches, f->resid);
+    kernels->convert(weights->cls.data, weights->cls.dtype, d, f->resid);
+    if (part->grid.n_front > 1)
+        kernels->convert(weights->registers.data, weights->registers.dtype,
+                         (part->grid.n_front - 1) * d, f->resid + d);
+}
+
+/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is not the usual. */
+static void add_places(struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const struct attn_image_grid *grid = &part->grid;
+    const struct attn_image_config *image = &f->model->config.image;
+    const size_t d = f->model->config.d_embed;
+    const struct attn_resampling resampling = {.resample = image->resample,
+                                               .table = &f->model->weights.positions,
+                                               .n = attn_image_side(image),
+                                               .d = d,
+                                               .grid = grid,
+                                               .kernels = f->engine.kernels,
+                                               .row = f->vectors};
+
+    add_row(f, &f->model->weights.positions, 0, 0);
+    for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
+        float *x = f->resid + (grid->n_front + i) * d;
+
+        if (part->has_usual_grid) {
+            add_row(f, &f->model->weights.positions, 1 + i, grid->n_front + i);
+            continue;
+        }
+        attn_image_resample(&resampling, i / grid->n_col, i % grid->n_col, f->vectors + d);
+        f->engine.kernels->add(x, f->vectors + d, d, x);
+    }
+}
+
 /* From the embedding to the stream into layer 0. */
 static void run_embedding(struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
     const size_t d = f->model->config.d_embed;
+    const bool is_image = f->parts[0].grid.n_row > 0;
 
+    if (is_image)
+        embed_patches(f, &f->parts[0]);
     attn_visit(f, ATTN_SITE_EMBED, f->resid);
-    for (size_t i = 0; i < f->feed.n_part && (weights->types.data || weights->positions.data); i++)
+    if (is_image && !attn_forward_is_over(f))
+        add_places(f, &f->parts[0]);
+    for (size_t i = 0;
+         i < f->feed.n_part && !is_image && (weights->types.data || weights->positions.data); i++)
         add_rows(f, &f->parts[i]);
     attn_forward_check_finite(f, f->resid, f->feed.n_row * d);
     if (weights->ln_embed.w.data)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TYPES_SIZE = 400 };
+enum { TYPES_SIZE = 600 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
@@ -84,17 +84,13 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err)
 {
-    static const char *const names[] = {"architectures",
-                                        "attention_layers",
-                                        "attention_types",
-                                        "blocks",
-                                        "eos_token_id",
-                                        "layer_types",
-                                        "pruned_heads",
-                                        "quantization_config",
-                                        "rope_parameters",
-                                        "rope_scaling",
-                                        NULL};
+    static const char *const names[] = {"architectures",       "attention_layers",
+                                        "attention_types",     "blocks",
+                                        "eos_token_id",        "id2label",
+                                        "image_size",          "layer_types",
+                                        "patch_size",          "pruned_heads",
+                                        "quantization_config", "rope_parameters",
+                                        "rope_scaling",        NULL};
 
     return attn_json_parse_named(file, names, json, err);
 }
@@ -135,15 +131,12 @@ static const char *missing_part(const char *type)
         {"esm", "its blocks are not read"},
         {"squeezebert", "its blocks are not read"},
         {"layoutlm", "it has positions on a page"},
-        {"vit", "encoders of pictures are not read yet"},
-        {"dinov2", "encoders of pictures are not read yet"},
-        {"dinov2_with_registers", "encoders of pictures are not read yet"},
-        {"clip", "encoders of pictures are not read yet"},
-        {"clip_vision_model", "encoders of pictures are not read yet"},
-        {"clip_text_model", "encoders of pictures are not read yet"},
-        {"deit", "encoders of pictures are not read yet"},
-        {"vit_mae", "encoders of pictures are not read yet"},
-        {"siglip", "encoders of pictures are not read yet"},
+        {"clip", "two towers are not read yet"},
+        {"clip_text_model", "two towers are not read yet"},
+        {"deit", "it has a token of distillation beside [CLS]"},
+        {"vit_mae", "it reads a part of the patches"},
+        {"siglip", "its picture has no [CLS]"},
+        {"siglip_vision_model", "its picture has no [CLS]"},
         {"dinov3_vit", "it turns positions of patches"},
         {"swin", "its scores have a bias of positions"},
         {"beit", "its scores have a bias of positions"},

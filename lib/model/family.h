@@ -23,6 +23,7 @@
 #define ATTN_WEIGHT_PART_MAP(X)                                                                    \
     X(EMBEDDING, EMBED, PART, true)        /* or a tied output matrix */                           \
     X(POSITIONS, POS, PART, has_positions) /* learned ones */                                      \
+    X(REGISTERS, EMBED, PART, config->image.n_register > 0)                                        \
     X(SOURCE_POSITIONS, POS, PART, has_source_positions)                                           \
     X(TYPES, POS, PART, config->n_type > 0)                                                        \
     X(EMBED_NORM, NONE, PART, config->has_embed_norm)                                              \
@@ -40,6 +41,9 @@
     X(MLP_GATE, MLP, PART, has_gate)                                                               \
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
+    X(MLP_PLAIN, MLP, PART, has_plain) /* where a gated MLP has other names */                     \
+    X(MLP_PLAIN_BIAS, MLP, BIAS, has_plain && config->has_mlp_bias)                                \
+    X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
     X(MID_NORM, NONE, PART, is_sum) /* after the sums */                                           \
     X(END_NORM, NONE, PART, is_sum)                                                                \
@@ -88,7 +92,9 @@ enum attn_weight_kind {
  * One tensor of a family. In a name # stands for the layer's number; /name never has the
  * prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, P n_ctx
  * and the positions before the first, U d_value, S d_model or
- * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
+ * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. Of pictures:
+ * C n_channel, h patch_height, w patch_width, R n_register, I one and the patches of a picture, L
+ * what a classifier reads. 1 is 1.
  */
 struct attn_weight_rule {
     const char *name; /* after the prefix; another spelling, of older files, follows a | */
@@ -139,6 +145,10 @@ struct attn_family {
     X(electra)                                                                                     \
     X(albert)                                                                                      \
     X(modernbert)                                                                                  \
+    X(vit)                                                                                         \
+    X(dinov2_with_registers)                                                                       \
+    X(dinov2)                                                                                      \
+    X(clip_vision_model)                                                                           \
     X(attn)
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;

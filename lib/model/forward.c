@@ -60,6 +60,9 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
     if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
+    if (site == ATTN_SITE_EMBED) /* where all positions are left */
+        return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
+                                       part->n_row - f->dims.n_front};
     return attn_feed_part_left(part);
 }
 

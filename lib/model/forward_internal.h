@@ -48,6 +48,8 @@ struct attn_feed_part {
     size_t left;      /* the first of the others, among the rows of the feed that are left */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
+    struct attn_image_grid grid;   /* of a picture; n_row 0: it is none, or begins in a layer */
+    bool has_usual_grid;           /* whose positions were learned, as they are */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -129,15 +131,18 @@ struct attn_forward {
     float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
     float *mlp;           /* [n_feed_row, F], where q, k, v and z were */
     float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
-    float *out;           /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */
-    uint16_t *rounded;    /* [rows, inputs of the widest map] for products in bfloat16 */
-    float *vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row
+    float *patches; /* [n_feed_row, pixels of a patch] there, too, before the layers; rows that are
+                       no patches are 0 */
+    float *out;     /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */
+    uint16_t *rounded; /* [rows, inputs of the widest map] for products in bfloat16 */
+    float *vectors;    /* [2, widest row of a norm or of positions]: its weight and bias, or a row
                              of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
     float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
-    float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads */
+    float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads; of a
+                     classifier one row for each sequence */
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
     struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */

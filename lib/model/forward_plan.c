@@ -112,7 +112,7 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
 }
 
 /* q, k, v and z are not read any more when the MLP begins: its rows lie where they were, unless a
- * way back will read all. */
+ * way back will read all. Patches are not read any more when the layers begin. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
@@ -122,13 +122,14 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
     const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
     const size_t n_mlp_float = n_mlp * n * c->d_mlp;
-    float *shared =
-        take(arena, 1,
-             f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float));
+    const size_t n_layer_float =
+        f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float);
+    const size_t n_patch_float = n * f->model->weights.patches.weight.n_row;
+    float *shared = take(arena, 1, max_size(n_layer_float, n_patch_float));
 
     if (!shared) /* measuring */
         return;
-    f->q = shared;
+    f->q = f->patches = shared;
     f->mlp = f->keeps_layer ? shared + n_head_float : shared;
     f->mlp_linear = f->mlp + n * c->d_mlp;
     f->k = f->q + n * d_q;
@@ -180,6 +181,8 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
+    const bool has_final =
+        f->has_logits || (c->is_pooled && attn_forward_watches(f, ATTN_SITE_LOGITS));
     const size_t n = f->n_feed_row,
                  n_run = (size_t)(f->end.layer + 1);          /* layers that run, or more */
     const size_t d_stream = max_size(c->d_model, c->d_embed); /* the embedding lies there first */
@@ -208,8 +211,11 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
         f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
     }
     f->logits = take(arena, f->n_logit_row, c->n_vocab);
-    f->final =
-        take(arena, f->has_logits ? c->n_position : 0, f->model->weights.unembed.weight.n_row);
+    f->final = take(arena,
+                    !has_final     ? 0
+                    : c->is_pooled ? f->n_sequence
+                                   : c->n_position,
+                    f->model->weights.unembed.weight.n_row);
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
     f->stage.capacity =
         attn_stage_size(&f->stage, f->model, n_run < c->n_layer ? n_run : c->n_layer,

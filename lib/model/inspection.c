@@ -71,7 +71,7 @@ static enum attn_status append_amounts(struct attn_table *table, const uint64_t 
 
 /* --- Of the model ----------------------------------------------------------------------------- */
 
-enum { MAX_FIELDS = 40 };
+enum { MAX_FIELDS = 60 };
 
 /* A row of fields that is being made, with its columns. */
 struct table_record {
@@ -134,6 +134,7 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
         const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
         if ((field->is_of_source && !has_cross) || (field->is_of_encoder && !config->is_encoder) ||
+            (field->is_of_image && config->image.patch_height == 0) ||
             (is_n_source && config->n_source == 0) ||
             (is_d_out && config->d_out == config->d_model))
             continue;

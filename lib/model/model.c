@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 #include "model/families/gguf.h"
 #include "model/gguf_config.h"
+#include "model/image.h"
 #include "model/model_internal.h"
 
 #include <math.h>
@@ -246,6 +247,9 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
 {
     const size_t n_vocab = model->config.n_vocab;
 
+    if (model->config.image.patch_height > 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not tokens",
+                              attn_quote_string(model->name).text);
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
             return attn_error_set(err, ATTN_INVALID,
@@ -296,6 +300,14 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
     ATTN_TRY(attn_model_check_ids(model, ids, n, 0, err));
     attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
     return ATTN_OK;
+}
+
+enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
+                                       struct attn_image_grid *grid, struct attn_error *err)
+{
+    if (!attn_is_given(model, "model", err) || !attn_is_given(grid, "grid", err))
+        return ATTN_INVALID;
+    return attn_image_find_grid(&model->config.image, model->name, height, width, grid, err);
 }
 
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model)

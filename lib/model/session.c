@@ -17,6 +17,7 @@
 #include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/forward_internal.h"
+#include "model/image.h"
 #include "model/session_internal.h"
 #include "model/step_internal.h"
 #include "trace/edit_internal.h"
@@ -112,6 +113,7 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
         wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
         wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
+        wanted->is_pooled != dims->is_pooled || wanted->n_front != dims->n_front ||
         wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
         (sites & ~dims->sites & ~attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
@@ -543,10 +545,38 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
     const size_t d = f->model->config.d_embed;
     const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, d};
 
+    if (f->model->config.image.patch_height > 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not embeddings",
+                              attn_quote_string(f->model->name).text);
     ATTN_TRY(attn_session_check_feed(session, 0, n, err));
     ATTN_TRY(check_numbers(f, &rows, err));
     begin_feed(session, n, err);
     memcpy(f->resid, x, n * d * sizeof(float));
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
+                                          size_t height, size_t width, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+    const struct attn_image_config *image = &f->model->config.image;
+    const struct given_rows rows = {f->embeddings_name, "the picture", pixels,
+                                    image->n_channel * height, width};
+    const size_t n_in = f->model->weights.patches.weight.n_row;
+    struct attn_image_grid grid;
+    size_t n;
+
+    ATTN_TRY(attn_image_find_grid(image, f->model->name, height, width, &grid, err));
+    n = grid.n_front + grid.n_row * grid.n_col;
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(check_numbers(f, &rows, err));
+    begin_feed(session, n, err);
+    f->parts[0].grid = grid;
+    f->parts[0].has_usual_grid = attn_image_is_usual(image, height, width);
+    memset(f->patches, 0, grid.n_front * n_in * sizeof *f->patches);
+    attn_image_cut(image, pixels, height, width, f->patches + grid.n_front * n_in);
     return attn_session_run_feed(session);
 }
 
@@ -659,6 +689,11 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
     return f->feed.status;
 }
 
+size_t attn_session_n_logits(const struct attn_session *session)
+{
+    return session->forward.dims.is_pooled ? session->forward.feed.n_part : session->n_position;
+}
+
 enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
                                              struct attn_error *err)
 {
@@ -666,9 +701,9 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
-    if (row >= session->n_position)
+    if (row >= attn_session_n_logits(session))
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
-                              row, session->n_position);
+                              row, attn_session_n_logits(session));
     if (!f->is_rewindable && !f->model->config.is_encoder &&
         position + 1 != part->row0 + part->n_row && !attn_forward_watches_row(f, position))
         return attn_error_set(err, ATTN_INVALID,
@@ -681,10 +716,11 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
 {
     if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
         return ATTN_INVALID;
-    const size_t n_position = session->n_position;
     struct attn_forward *f = &session->forward;
+    size_t n_position;
 
     ATTN_TRY(attn_session_check_logits(session, err));
+    n_position = attn_session_n_logits(session);
     if (first >= n_position || n > n_position - first)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu positions from %zu on are not among the %zu that were fed", n,
@@ -703,7 +739,7 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
 
     ATTN_TRY(attn_session_check_logits(session, err));
     if (!session->has_last_logits)
-        ATTN_TRY(unembed(f, session->n_position - 1, 1, f->last_logits, err));
+        ATTN_TRY(unembed(f, attn_session_n_logits(session) - 1, 1, f->last_logits, err));
     session->has_last_logits = true;
     *logits = f->last_logits;
     return ATTN_OK;

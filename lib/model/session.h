@@ -105,14 +105,26 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
                                                        size_t n, struct attn_error *err);
 
 /*
- * Logits [n_vocab] after the last position, unscaled; computed on the first call after a feed or a
- * rewind, borrowed until the next one of these. ATTN_INVALID without has_logits or before any feed.
+ * The same from a picture: PIXELS [n_channel, height, width], as the model's preprocessor makes
+ * them, cut into patches, with [CLS] and registers before these: as many positions as
+ * attn_model_image_grid says, in one feed. ATTN_INVALID also for what that refuses, and for numbers
+ * that are not finite.
+ */
+ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
+                                                   const float *pixels, size_t height, size_t width,
+                                                   struct attn_error *err);
+
+/*
+ * Logits [n_vocab] after the last position, unscaled; of an image classifier those of the picture.
+ * Computed on the first call after a feed or a rewind, borrowed until the next one of these.
+ * ATTN_INVALID without has_logits or before any feed.
  */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
 
 /*
- * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew.
+ * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew; an image
+ * classifier has one row, number 0.
  * ATTN_INVALID without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER
  * also for those that the trace does not want, but for the last of a sequence.
  */

@@ -162,8 +162,8 @@ static size_t row_of(const struct attn_session *session, const size_t *positions
 {
     const struct attn_feed_part *part = &session->forward.parts[i];
 
-    if (positions)
-        return positions[i];
+    if (positions || session->forward.dims.is_pooled)
+        return positions ? positions[i] : i;
     return session->forward.feed.is_pack ? part->first + part->n_row - 1 : session->n_position - 1;
 }
 
@@ -220,6 +220,10 @@ enum attn_status attn_session_logits_of(struct attn_session *session, const size
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err)
 {
+    if (session->forward.dims.is_pooled) /* its rows are not of positions, and may be wider */
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has logits of a whole picture, not of positions",
+                              attn_quote_string(session->forward.model->name).text);
     ATTN_TRY(check_positions(session, positions, n, err));
     for (size_t i = 0; i < n; i++)
         pick_row(&session->forward, positions[i], i, rows);

@@ -139,6 +139,7 @@ enum row_operation {
     GATE_ROWS,      /* y = act(y) * x */
     ACTIVATE_ROWS,  /* y = act(y) */
     ADD_ROWS,       /* y = y + x */
+    SCALE_ROWS,     /* y = y * x, by the factors that were read */
     TURN_ROWS       /* the heads of y are normalized and turned by their positions */
 };
 
@@ -233,6 +234,11 @@ static void run_row_task(void *context, size_t task, int worker)
         break;
     case ADD_ROWS:
         kernels->add(y, work->x + first * d, n * d, y);
+        break;
+    case SCALE_ROWS:
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < d; k++)
+                y[i * d + k] *= f->vectors[k];
         break;
     case TURN_ROWS:
         for (size_t i = 0; i < n; i++)
@@ -409,8 +415,9 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
-void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
-                         const struct attn_norm_weights *weights, float *x)
+/* X, which the map before it computed for SITE, becomes what OPERATION makes of it with WEIGHTS. */
+static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
+                          const struct attn_norm_weights *weights, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);
 
@@ -422,8 +429,20 @@ void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
     if (attn_forward_is_over(f))
         return;
     attn_norm_read(f, weights);
-    run_rows(f, NORMALIZE_ROWS, x, x, f->model->config.d_model);
+    run_rows(f, operation, x, x, f->model->config.d_model);
     attn_visit(f, site, x);
+}
+
+void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
+                         const struct attn_norm_weights *weights, float *x)
+{
+    change_output(f, site, NORMALIZE_ROWS, weights, x);
+}
+
+void attn_scale_step(struct attn_forward *f, enum attn_site site,
+                     const struct attn_norm_weights *weights, float *x)
+{
+    change_output(f, site, SCALE_ROWS, weights, x);
 }
 
 void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)

@@ -43,6 +43,10 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                          const struct attn_norm_weights *weights, float *x);
 
+/* The same where a model has layer scale: x = x * w. */
+void attn_scale_step(struct attn_forward *f, enum attn_site site,
+                     const struct attn_norm_weights *weights, float *x);
+
 /* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has
  * no such norm. */
 void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,

@@ -14,6 +14,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/elements.h"
+#include "model/image.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -102,6 +103,14 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'X', config->d_source},
         {'S', config->is_cross[layer] ? config->d_source : config->d_model},
         {'A', d_q + d_k + d_v},
+        {'1', 1},
+        {'I', 1 + attn_image_n_patch(&config->image)},
+        {'R', config->image.n_register},
+        {'C', config->image.n_channel},
+        {'h', config->image.patch_height},
+        {'w', config->image.patch_width},
+        {'L', config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN ? 2 * config->d_model
+                                                                   : config->d_model},
     };
     size_t i = 0;
 
@@ -126,6 +135,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
     const bool is_mlp_post = is_post && has_mlp;
     const bool is_layer_norm = config->norm == ATTN_NORM_LAYERNORM;
+    const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
     enum { PART, BIAS, FOUND, OUTPUT };
@@ -208,6 +218,7 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
 {
     struct attn_matrix m = {.data = tensor->data, .dtype = tensor->dtype, .col_stride = 1};
     const size_t *shape = tensor->shape;
+    size_t n_in = shape[1];
 
     if (kind == ATTN_WEIGHT_HEADS) {
         m.n_row = shape[1];
@@ -215,7 +226,9 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
         m.group = m.row_stride = shape[2];
         m.group_stride = shape[1] * shape[2];
     } else if (kind == ATTN_WEIGHT_OUT_IN) {
-        m.n_row = m.col_stride = shape[1];
+        for (int i = 2; i < tensor->rank; i++) /* of a patch: channel, row and column */
+            n_in *= shape[i];
+        m.n_row = m.col_stride = n_in;
         m.n_col = m.group = shape[0];
         m.row_stride = 1;
     } else {
@@ -529,14 +542,20 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
         !has_output)
         config->output = ATTN_OUTPUT_NONE;
-    /* Nor has an encoder logits whose file lacks the head before it. */
-    for (size_t i = 0; i < family->n_rule; i++)
-        if (family->rules[i].part == ATTN_PART_HEAD && config->head_act_fn &&
+    /* Nor has an encoder logits whose file lacks the head before it, or a classifier's matrix. */
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const enum attn_weight_part part = family->rules[i].part;
+
+        if (((part == ATTN_PART_HEAD && config->head_act_fn) ||
+             (part == ATTN_PART_OUTPUT && config->image.pooling != ATTN_POOLING_NONE)) &&
             !has_tensor(family, &family->rules[i], "", st)) {
             config->head_act_fn = NULL;
+            config->n_vocab = part == ATTN_PART_OUTPUT ? 0 : config->n_vocab;
+            config->image.pooling = ATTN_POOLING_NONE;
             config->output = ATTN_OUTPUT_NONE;
             config->has_output_bias = false;
         }
+    }
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
         return ATTN_NO_MEMORY;

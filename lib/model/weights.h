@@ -20,17 +20,19 @@ struct attn_norm_weights {
     struct attn_vector w, b; /* [D]; of q and k [E], or [H*E] and [G*E] */
 };
 
-enum { ATTN_BLOCK_N_NORM = 8, ATTN_BLOCK_N_LINEAR = 7 };
+enum { ATTN_BLOCK_N_NORM = 10, ATTN_BLOCK_N_LINEAR = 7 };
 
-enum { ATTN_MODEL_N_LINEAR = 3 };
+enum { ATTN_MODEL_N_LINEAR = 4 };
 
 /* Linear maps that a config lacks have no data. Both lists are for what is done to each alike. */
 struct attn_block_weights {
     union {
         struct {
-            struct attn_norm_weights ln1, ln2;           /* before attention, before the MLP */
-            struct attn_norm_weights ln1_post, ln2_post; /* of what they add to the stream */
-            struct attn_norm_weights mid_norm, end_norm; /* of the stream, after each sum */
+            struct attn_norm_weights ln1, ln2;              /* before attention, before the MLP */
+            struct attn_norm_weights ln1_post, ln2_post;    /* of what they add to the stream */
+            struct attn_norm_weights mid_norm, end_norm;    /* of the stream, after each sum */
+            struct attn_norm_weights attn_scale, mlp_scale; /* layer scale: w alone, a factor for
+                                                               each component, no norm */
             struct attn_norm_weights q_norm, k_norm;
         };
         struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
@@ -63,16 +65,19 @@ static inline bool attn_block_linear_is_mlp(size_t linear)
 
 struct attn_weights {
     struct attn_tensor embed;            /* [V, De] */
-    struct attn_tensor positions;        /* [first_position + n_ctx, De]; data NULL: none */
+    struct attn_tensor positions;        /* [first_position + n_ctx, De], or of [CLS] and the
+                                            patches; data NULL: none */
+    struct attn_vector cls, registers;   /* [De], [n_register * De] of pictures */
     struct attn_tensor types;            /* [n_type, De]; data NULL: none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data NULL: none */
     struct attn_block_weights *blocks;   /* owns; [n_layer] */
     struct attn_norm_weights ln_embed, ln_final, ln_head;
     union {
         struct {
-            struct attn_linear unembed;   /* [De, V] */
+            struct attn_linear unembed;   /* [De, V]; of a classifier may be [2 De, V] */
             struct attn_linear embed_map; /* [De, D] */
             struct attn_linear head;      /* [D, De]: of an MLM head */
+            struct attn_linear patches;   /* [channels * pixels of a patch, De] */
         };
         struct attn_linear linears[ATTN_MODEL_N_LINEAR]; /* of no block; the largest first */
     };
@@ -80,7 +85,7 @@ struct attn_weights {
     bool is_reused;           /* it was called, whatever it packed */
 };
 
-enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
+enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 4 };
 
 /* A tensor that a model has. */
 struct attn_weight_spec {

@@ -443,7 +443,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    enum attn_site_layout layout;
+    bool has_all_rows; /* queries do not narrow it */
     size_t n_row;
 
     if (event->site >= ATTN_N_SITE ||
@@ -452,21 +452,25 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
              : event->layer != ATTN_NO_LAYER) ||
         !attn_selection_wants(selection, event->site, event->layer))
         return false;
-    layout = attn_site_layout(event->site);
+    has_all_rows =
+        attn_site_layout(event->site) == ATTN_LAYOUT_KEY || attn_site_is_pooled(event->site, dims);
     *place = (struct attn_place){
         .row = event->row0,
         .extent = attn_writer_extent(writer, event->site, event->layer),
     };
-    n_row = layout == ATTN_LAYOUT_KEY ? place->extent.n_row : writer->n_position;
+    n_row = has_all_rows ? place->extent.n_row : writer->n_position;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
         (!attn_site_has_keys(event->site) && event->n_col < place->extent.n_col))
         return false;
-    if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
+    if (!has_all_rows) {
         place->row = writer->query_rank[event->row0];
         if (place->row == SIZE_MAX ||
             writer->query_rank[event->row0 + event->n_row - 1] != place->row + event->n_row - 1)
             return false;
+        if (event->row0 < attn_site_first_row(event->site, dims))
+            return false;
+        place->row -= attn_selection_n_rowless(selection, event->site);
     }
     if (!attn_site_has_heads(event->site))
         return true;

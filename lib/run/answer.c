@@ -5,6 +5,7 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
+#include "run/class_label.h"
 #include "run/mask.h"
 #include "run/position.h"
 #include "run/run_internal.h"
@@ -116,6 +117,8 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
     if (token->text && token->id)
         return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
                               token->field, token->field);
+    if (token->text && attn_model_is_classifier(run->model))
+        return attn_class_label_find(run->model, token->field, token->text, id, err);
     if (token->text)
         return encode_token(run, token, id, err);
     if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
@@ -197,17 +200,23 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
 {
     const struct named_token target = {args->target, args->target_id, "target"};
     const struct named_token foil = {args->foil, args->foil_id, "foil"};
+    const bool is_classifier = attn_model_is_classifier(run->model);
 
     ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
     ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
     if (answer->metric == ATTN_ANSWER_AUTO)
         answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
-    answer->position = run->text.n - 1;
+    answer->position = is_classifier ? 0 : run->text.n - 1;
     answer->has_place = args->at;
+    if (args->at && is_classifier)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' answers for a whole picture, and `at` names a position",
+                              attn_quote_string(attn_model_name(run->model)).text);
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
         ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
-    else if (attn_model_config(run->model)->is_encoder && !is_at_queries(run, args))
+    else if (attn_model_config(run->model)->is_encoder && !is_classifier &&
+             !is_at_queries(run, args))
         ATTN_TRY(find_mask(answer, err));
     look_for_spaces(args, answer);
     return ATTN_OK;

@@ -125,6 +125,8 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
+    if (attn_model_config(host->model)->image.patch_height > 0)
+        ATTN_TRY(attn_pixel_steps_read(source, host->model, &host->pixel_steps, err));
     return keep_files(host, source, err);
 }
 

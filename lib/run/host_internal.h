@@ -4,6 +4,7 @@
 
 #include "output/outputs.h"
 #include "run/host.h"
+#include "run/pixel_steps.h"
 
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@ struct attn_host {
     struct attn_model *model;            /* owns; NULL: arrays only */
     struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
+    struct attn_pixel_steps pixel_steps; /* of a model that reads pictures */
     struct attn_pool *pool;              /* owns */
     struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
     size_t n_file, file_capacity;

@@ -178,7 +178,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_most_packed = ATTN_MANY_PACK_ROWS;
     if (attn_predict_is_asked(&task->request.predict) || task->options.has_logits)
         task->n_most_packed =
-            smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / config->n_vocab);
+            smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / (config->n_vocab + 1));
     for (size_t layer = 0; layer < config->n_layer; layer++)
         task->has_cross = task->has_cross || config->is_cross[layer];
     ATTN_TRY(check_output(task, err));
@@ -702,6 +702,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     const struct attn_run *run = pack->items[0]->run;
     const struct attn_prediction_args args = {.question = &run->request.predict,
                                               .continuations = &run->continuations,
+                                              .model = run->model,
                                               .tokenizer = run->tokenizer,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};
     enum attn_status status;

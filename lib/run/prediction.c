@@ -8,12 +8,24 @@
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
+#include "run/class_label.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A label of a classifier as the one token of a continuation. */
+static enum attn_status take_label(const struct attn_model *model, const char *text,
+                                   struct attn_encoding *encoding, struct attn_error *err)
+{
+    encoding->ids = attn_alloc(1, sizeof *encoding->ids, err);
+    if (!encoding->ids)
+        return ATTN_NO_MEMORY;
+    encoding->n = 1;
+    return attn_class_label_find(model, "next", text, encoding->ids, err);
+}
 
 static enum attn_status encode_all(const struct attn_request *request,
                                    const struct attn_model *model,
@@ -34,7 +46,9 @@ static enum attn_status encode_all(const struct attn_request *request,
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;
-    for (size_t i = 0; i < question->n_next; i++) {
+    for (size_t i = 0; attn_model_is_classifier(model) && i < question->n_next; i++)
+        ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
+    for (size_t i = 0; !attn_model_is_classifier(model) && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
         const char *text = question->next[i];
 
@@ -123,6 +137,7 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
 {
     const struct attn_scored *ranked = ranking->room;
     const double sum = attn_logits_rank(logits, args->n_vocab, ranking->room);
+    const bool is_classifier = attn_model_is_classifier(args->model);
 
     for (size_t i = 0; i < ranking->n_shown; i++) {
         struct attn_candidate *top = ranking->top++;
@@ -130,7 +145,11 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
         top->position = position;
         top->id = ranked[i].id;
         top->probability = exp(ranked[i].logit - ranked[0].logit) / sum;
-        if (args->tokenizer)
+        if (is_classifier)
+            top->token = attn_class_label(args->model, (size_t)top->id);
+        if (is_classifier)
+            top->token_size = top->token ? strlen(top->token) : 0;
+        else if (args->tokenizer)
             top->token = attn_tokenizer_token(args->tokenizer, top->id, &top->token_size);
     }
 }
@@ -256,19 +275,19 @@ static enum attn_status log_probability(struct attn_session *session,
     return attn_session_rewind(session, n_text, err);
 }
 
-/* An encoder's: ln p of each, a token, at the chosen positions. */
+/* An encoder's: ln p of each, a token, at the chosen positions; or of a whole picture. */
 static enum attn_status find_at_positions(struct attn_session *session,
                                           const struct attn_prediction_args *args,
                                           struct attn_predictions *found, struct attn_error *err)
 {
     const struct attn_continuations *continuations = args->continuations;
-    const size_t n_position = attn_session_n_position(session);
+    const size_t n_position = args->positions ? attn_session_n_position(session) : 1;
     float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
     struct attn_continuation *next = found->next;
     enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
     for (size_t position = 0; status == ATTN_OK && position < n_position; position++) {
-        if (!attn_selection_has_query(args->positions, position))
+        if (args->positions && !attn_selection_has_query(args->positions, position))
             continue;
         status = attn_session_logits_at(session, position, 1, logits, err);
         for (size_t i = 0; status == ATTN_OK && i < continuations->n; i++, next++) {
@@ -296,7 +315,7 @@ static enum attn_status find_next(struct attn_session *session,
     found->next = attn_alloc(found->n_next, sizeof *found->next, err);
     if (!found->next)
         return ATTN_NO_MEMORY;
-    if (args->is_encoder)
+    if (attn_model_config(args->model)->is_encoder)
         return find_at_positions(session, args, found, err);
     attn_session_end_trace(session);
     for (size_t end = attn_session_n_position(session); n_left > 0; end--) {

@@ -60,7 +60,9 @@ struct attn_prediction_args {
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
-    bool is_encoder; /* tokens are those at the positions, not after them; some are chosen */
+    const struct attn_model *model;         /* of an encoder tokens are those at the positions, not
+                                               after them, and some are chosen; of a classifier of
+                                               pictures labels, and none is */
     size_t n_vocab;
 };
 

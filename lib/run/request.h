@@ -20,7 +20,10 @@
 #include "text/tokenizer.h"
 #include "trace/edit.h"
 
-/* One of: a text, token ids, embeddings; or of attention on arrays, q, k and v, or scores and v. */
+struct attn_pixels; /* run/pixels.h */
+
+/* One of: a text, token ids, embeddings, a picture; or of attention on arrays, q, k and v, or
+ * scores and v. */
 struct attn_input {
     const char *text; /* [n_text] bytes, UTF-8 */
     size_t n_text;
@@ -32,7 +35,8 @@ struct attn_input {
     const struct attn_ndarray *scores;     /* [T, S], [H, T, S] or [B, H, T, S] instead of q, k */
     const int32_t *types; /* [n_type] of the tokens, one for each of `ids`; NULL: 0 */
     size_t n_type;
-    const void *later[2]; /* here and below NULL: room for later fields */
+    const char *image; /* the path of a picture (run/pixels.h), for models that read them */
+    const struct attn_pixels *pixels; /* or what was made of one; its `shown` may be NULL */
 };
 
 /* Next tokens that are scored. */
@@ -42,7 +46,7 @@ struct attn_request_predict {
     const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
     size_t n_next;
     const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
-    const void *later[3];
+    const void *later[3];                  /* here and below NULL: room for later fields */
 };
 
 /* The attention that is computed. */

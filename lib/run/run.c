@@ -14,10 +14,12 @@
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
+#include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/intervention_internal.h"
 #include "run/mask.h"
+#include "run/picture.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/selection_internal.h"
@@ -49,7 +51,8 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
 {
     const struct attn_request *request = &run->request;
     const bool is_needed = attn_input_is_text(&request->input) ||
-                           attn_input_is_text(&request->source) || request->predict.n_next > 0;
+                           attn_input_is_text(&request->source) ||
+                           (request->predict.n_next > 0 && !attn_model_is_classifier(run->model));
     const enum attn_status status =
         attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
 
@@ -61,7 +64,10 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     const struct attn_request *request = &run->request;
 
     run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
-    ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
+    if (attn_input_is_picture(&request->input))
+        ATTN_TRY(attn_picture_read(run->host, request, &run->text, err));
+    else
+        ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
     ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
     return attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
                                      &run->continuations, err);
@@ -190,7 +196,7 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_predict_is_asked(&run->request.predict) &&
+    return attn_predict_is_asked(&run->request.predict) && !attn_model_is_classifier(run->model) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -202,7 +208,8 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     const bool is_asked = predict->top > 0 || predict->n_next > 0;
     size_t n;
 
-    if (!attn_model_config(run->model)->is_encoder || !is_asked)
+    if (!attn_model_config(run->model)->is_encoder || !is_asked ||
+        attn_model_is_classifier(run->model))
         return ATTN_OK;
     if (!has_chosen_positions(run))
         ATTN_TRY(attn_masks_select(run, &run->masks, err));
@@ -264,6 +271,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     const struct attn_config *config = attn_model_config(run->model);
     struct attn_dims dims;
 
+    ATTN_TRY(attn_picture_check(&run->request.input, &run->request.source, run->model, err));
     ATTN_TRY(check_question(run, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
@@ -382,9 +390,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_rest_is_known(request->input.later, 2, "input", err) &&
-                   attn_rest_is_known(request->source.later, 2, "source", err) &&
-                   attn_is_known(request->reading.later, "reading", err) &&
+    return attn_is_known(request->reading.later, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
@@ -635,7 +641,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .answer = run->request.predict.answer ? &run->answer : NULL,
         .tokenizer = run->tokenizer,
         .positions = has_chosen_positions(run) ? run->selection : run->masks,
-        .is_encoder = attn_model_config(run->model)->is_encoder,
+        .model = run->model,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
     if (!attn_predict_is_asked(&run->request.predict))

@@ -162,6 +162,9 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err)
 {
+    if (sequence->pixels)
+        return attn_session_feed_pixels(session, sequence->pixels->values, sequence->pixels->height,
+                                        sequence->pixels->width, err);
     return sequence->rows
                ? attn_session_feed_embeddings(session, sequence->rows, sequence->n, err)
                : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
@@ -282,6 +285,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_encoding_release(&sequence->encoding);
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
+    attn_pixels_release(&sequence->made);
     *sequence = (struct attn_sequence){0};
 }
 

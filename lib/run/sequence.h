@@ -7,6 +7,7 @@
 
 #include "model/session.h"
 #include "run/host.h"
+#include "run/pixels.h"
 #include "run/request.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
@@ -30,7 +31,11 @@ struct attn_sequence {
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
     float *embedded;               /* owns; the embeddings of a source that is a text */
-    struct attn_token_bytes tokens;      /* of ids, where there is a tokenizer */
+    const struct attn_pixels *pixels; /* of a picture: the input's, or `made`; NULL: it is none */
+    struct attn_pixels made;          /* owns; of a picture that was read */
+    struct attn_image_grid grid;      /* of a picture: where its patches are */
+    struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer; of
+                                            a picture what its positions are called */
     const volatile sig_atomic_t *cancel; /* set before a text is read; NULL: nothing can cancel */
     bool is_word_level; /* white space lies between tokens, and is in none of them */
 };

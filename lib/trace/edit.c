@@ -34,7 +34,8 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     const size_t heads = n_head(edit->site, dims);
     const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
     const bool is_key = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
-    const size_t n_row = is_key ? n_key : dims->n_position;
+    const bool is_pooled = attn_site_is_pooled(edit->site, dims);
+    const size_t n_row = is_key ? n_key : is_pooled ? 1 : dims->n_position;
     const size_t n_col = attn_site_has_keys(edit->site) ? n_key : attn_site_width(edit->site, dims);
 
     if ((dims->sites & ATTN_SITE_BIT(edit->site)) == 0)

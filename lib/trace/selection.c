@@ -480,6 +480,23 @@ size_t attn_selection_n_query(const struct attn_selection *selection)
     return selection->n_query;
 }
 
+size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site)
+{
+    const size_t first = attn_site_first_row(site, &selection->dims);
+    size_t n = 0;
+
+    for (size_t query = 0; query < first; query++)
+        n += attn_selection_has_query(selection, query);
+    return n;
+}
+
+size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site)
+{
+    if (attn_site_is_pooled(site, &selection->dims))
+        return 1;
+    return selection->n_query - attn_selection_n_rowless(selection, site);
+}
+
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head)
 {
     size_t group;
@@ -540,7 +557,7 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     width = attn_site_width(site, dims);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
-        shape[0] = selection->n_query;
+        shape[0] = attn_selection_n_row(selection, site);
         shape[1] = width;
         return 2;
     case ATTN_LAYOUT_PAIRS:

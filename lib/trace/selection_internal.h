@@ -11,6 +11,11 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
+/* Of a site whose rows are queries: wanted rows, and wanted queries that it has no row of, which
+ * come first. */
+size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
+size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
+
 /* Whether anything of layers or heads was left out; whether queries were. */
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
 bool attn_selection_is_all_queries(const struct attn_selection *selection);

@@ -170,6 +170,16 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     }
 }
 
+size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims)
+{
+    return site == ATTN_SITE_EMBED ? dims->n_front : 0;
+}
+
+bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
+{
+    return site == ATTN_SITE_LOGITS && dims->is_pooled;
+}
+
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout)
 {
     const bool is_turned = (dims->sites & ATTN_SITE_BIT(ATTN_SITE_ROT_Q)) != 0;

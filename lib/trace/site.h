@@ -33,7 +33,8 @@ enum attn_site_layout {
  * X(ID, name, archive name, scope, layout, shape). The archive name is TransformerLens's; for sites
  * of a layer "blocks.L." goes in front.
  *
- * embed is the token embedding before positions are added; resid_pre the block's input, resid_mid
+ * embed is the token embedding before positions are added, of a picture that of its patches;
+ * resid_pre the block's input, resid_mid
  * lies between attention and MLP, resid_post is the block's output. Where positions are rotary,
  * rot_q and rot_k are q and k after their norms, if the model has such, and after turning: what
  * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
@@ -113,6 +114,9 @@ struct attn_dims {
     size_t n_position; /* positions of the run, T = S in layers that attend to themselves */
     size_t n_rank;     /* R, projected keys of low-rank attention; 0: there is none */
     size_t n_source;   /* rows of the source, S in layers that attend to it; 0: there is none */
+    size_t n_front;    /* positions of a picture that are no patches, which come first and of which
+                          `embed` has no rows; 0 in models of tokens */
+    bool is_pooled;    /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };

@@ -29,6 +29,13 @@ attn_site_set attn_sites_gradients_of(attn_site_set of);
  * where a layer attends to the source: see attn_site_n_key). */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
+/* The first position that it has a row of: of embed the first patch of a picture, else 0. */
+size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
+
+/* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
+ * of an image classifier. */
+bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
+
 /* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where
  * positions are rotary, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);

@@ -18,7 +18,10 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
 
     if (attn_site_layout(event->site) == ATTN_LAYOUT_KEY)
         return position < attn_site_n_key(dims, event->layer);
-    return position < dims->n_position && attn_selection_has_query(selection, position);
+    if (attn_site_is_pooled(event->site, dims))
+        return position == 0;
+    return position >= attn_site_first_row(event->site, dims) && position < dims->n_position &&
+           attn_selection_has_query(selection, position);
 }
 
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err)

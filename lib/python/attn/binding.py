@@ -154,6 +154,12 @@ ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
+ATTN_RESAMPLE_NONE = 0
+ATTN_RESAMPLE_CUBIC = 1
+ATTN_RESAMPLE_ANTIALIAS = 2
+ATTN_POOLING_NONE = 0
+ATTN_POOLING_FIRST = 1
+ATTN_POOLING_FIRST_AND_MEAN = 2
 ATTN_ROPE_DEFAULT = 0
 ATTN_ROPE_LINEAR = 1
 ATTN_ROPE_LLAMA3 = 2
@@ -431,6 +437,10 @@ class attn_attention(Structure):
     pass
 
 
+class attn_image_config(Structure):
+    pass
+
+
 class attn_rope(Structure):
     pass
 
@@ -440,6 +450,10 @@ class attn_config(Structure):
 
 
 class attn_model_options(Structure):
+    pass
+
+
+class attn_image_grid(Structure):
     pass
 
 
@@ -484,6 +498,10 @@ class attn_answer_args(Structure):
 
 
 class attn_attention_change(Structure):
+    pass
+
+
+class attn_pixels(Structure):
     pass
 
 
@@ -890,6 +908,8 @@ attn_dims._fields_ = [
     ("n_position", c_size_t),
     ("n_rank", c_size_t),
     ("n_source", c_size_t),
+    ("n_front", c_size_t),
+    ("is_pooled", c_bool),
     ("is_cross", POINTER(c_bool)),
     ("sites", c_uint64),
 ]
@@ -920,6 +940,16 @@ attn_attention._fields_ = [
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
     ("later", c_void_p * 4),
+]
+attn_image_config._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("patch_height", c_size_t),
+    ("patch_width", c_size_t),
+    ("n_register", c_size_t),
+    ("resample", c_int),
+    ("pooling", c_int),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -974,6 +1004,7 @@ attn_config._fields_ = [
     ("has_out_proj", c_bool),
     ("has_out_bias", c_bool),
     ("has_mlp_bias", c_bool),
+    ("has_layer_scale", c_bool),
     ("has_residual", c_bool),
     ("n_group", c_size_t),
     ("has_parallel_residual", c_bool),
@@ -981,6 +1012,8 @@ attn_config._fields_ = [
     ("has_head_bias", c_bool),
     ("output", c_int),
     ("has_output_bias", c_bool),
+    ("image", attn_image_config),
+    ("labels", POINTER(c_char_p)),
     ("logits_cap", c_double),
     ("attention", POINTER(attn_attention)),
     ("end_ids", c_int32 * 8),
@@ -994,6 +1027,11 @@ attn_model_options._fields_ = [
     ("pool", c_void_p),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
+]
+attn_image_grid._fields_ = [
+    ("n_front", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
 ]
 attn_encode_options._fields_ = [
     ("size", c_size_t),
@@ -1093,6 +1131,13 @@ attn_attention_change._fields_ = [
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
+]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -1203,7 +1248,8 @@ attn_input._fields_ = [
     ("scores", POINTER(attn_ndarray)),
     ("types", POINTER(c_int32)),
     ("n_type", c_size_t),
-    ("later", c_void_p * 2),
+    ("image", c_char_p),
+    ("pixels", POINTER(attn_pixels)),
 ]
 attn_request_predict._fields_ = [
     ("top", c_size_t),
@@ -2126,6 +2172,7 @@ FUNCTIONS = {
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
+    "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2153,6 +2200,9 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -2194,6 +2244,7 @@ FUNCTIONS = {
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_n_position": (c_size_t, [c_void_p]),

@@ -1,0 +1,47 @@
+/*
+ * image_file.h - reads pictures: PNG, JPEG, and numpy's arrays. For the library alone.
+ *
+ *     struct attn_image image = {0};
+ *     attn_image_read("cat.png", &image, NULL, &err);
+ *     ... image.rgb[(y * image.width + x) * 3] ...
+ *     attn_image_release(&image);
+ *
+ * The first bytes of a file say what it is, not its name. Grey, palette, alpha and 16 bits a
+ * channel become RGB as Pillow's convert("RGB") does it: alpha is dropped, not blended; the high
+ * byte of 16 bits is taken. The orientation that a camera wrote is not applied.
+ */
+#ifndef ATTN_FORMATS_IMAGE_FILE_H
+#define ATTN_FORMATS_IMAGE_FILE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+struct attn_ndarray; /* formats/ndarray.h */
+
+/* A picture. Initialize with = {0}; end with attn_image_release. */
+struct attn_image {
+    size_t height, width;
+    unsigned char *rgb; /* [height, width, 3] owns */
+};
+
+/* The most pixels of a picture, and of a side. Header sizes are compared with these before anything
+ * is allocated. */
+enum { ATTN_IMAGE_MAX_SIDE = 1 << 20 };
+#define ATTN_IMAGE_MAX_PIXELS ((size_t)1 << 28)
+
+/*
+ * Reads PATH: a PNG, a JPEG, or a .npy file of uint8 [H, W, 3] into IMAGE; a .npy file of floats
+ * [C, H, W] into VALUES, unless that is NULL, and IMAGE then stays empty.
+ *
+ * ATTN_IO when it cannot be read or the library that reads it is not installed; ATTN_FORMAT when it
+ * is none of these, damaged, or cut; ATTN_UNSUPPORTED for more than ATTN_IMAGE_MAX_PIXELS or more
+ * than a quarter of the machine's memory; ATTN_INVALID for arrays of other types and shapes. IMAGE
+ * and VALUES are untouched on failure.
+ */
+enum attn_status attn_image_read(const char *path, struct attn_image *image,
+                                 struct attn_ndarray *values, struct attn_error *err);
+
+void attn_image_release(struct attn_image *image); /* {0} is allowed */
+
+#endif

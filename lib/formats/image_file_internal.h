@@ -1,0 +1,22 @@
+/* image_file_internal.h - one function a format of pictures that a library of others reads. */
+#ifndef ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
+#define ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
+
+#include "base/file.h"
+#include "formats/image_file.h"
+
+#include <stdint.h>
+
+/* Reads FILE, whose first bytes are those of the format, into IMAGE, which is {0}. After a failure
+ * it may own memory. */
+enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
+                                     struct attn_error *err);
+enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
+                                      struct attn_error *err);
+
+/* Allocates IMAGE for WIDTH x HEIGHT pixels, as the header of the file PATH says, if these are not
+ * too many. */
+enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
+                                     struct attn_image *image, struct attn_error *err);
+
+#endif

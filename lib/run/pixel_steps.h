@@ -1,0 +1,38 @@
+/*
+ * pixel_steps.h - what preprocessor_config.json says: how a picture is resized, cropped and
+ * normalized before a model reads it. For the files of this layer.
+ */
+#ifndef ATTN_RUN_PIXEL_STEPS_H
+#define ATTN_RUN_PIXEL_STEPS_H
+
+#include "base/source.h"
+#include "formats/image_resize.h"
+#include "model/model.h"
+#include "run/pixels.h"
+
+#include <stdbool.h>
+
+/* Steps in the order in which they are done. */
+struct attn_pixel_steps {
+    bool is_given; /* by a file; else these are the defaults of the model's family */
+    bool has_resize, has_crop, has_rescale, has_normalize;
+    size_t shortest_edge; /* the shorter side becomes this, the other by its proportion; 0: */
+    size_t height, width; /* both become these */
+    enum attn_image_filter filter;
+    size_t crop_height, crop_width; /* of the middle; padded with 0 */
+    double factor;                  /* values are bytes times it */
+    float mean[3], std[3];          /* then minus mean, through std */
+};
+
+/* Reads those of SOURCE, whose model is MODEL, a reader of pictures. ATTN_FORMAT and
+ * ATTN_UNSUPPORTED name the key; STEPS is untouched on failure. */
+enum attn_status attn_pixel_steps_read(const struct attn_source *source,
+                                       const struct attn_model *model,
+                                       struct attn_pixel_steps *steps, struct attn_error *err);
+
+/* Does them: PIXELS is the caller's. NAME is what messages call the picture. */
+enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps,
+                                     const struct attn_image *image, const char *name,
+                                     struct attn_pixels *pixels, struct attn_error *err);
+
+#endif
