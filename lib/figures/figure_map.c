@@ -399,7 +399,8 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
     for (size_t i = 0; i < maps->n; i++) {
         matrix = find_map(pen, maps, i, &row, &place);
         attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
-        attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS) /* else the picture is what counts */
+            attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
         attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
         add_mark(pen, maps, row, place);
         add_texts(pen, maps, matrix, row, place);
@@ -458,7 +459,8 @@ static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop 
 
     find_greys(pen, &from, &to);
     for (size_t i = 0; out && i < n; i++) {
-        const unsigned char *rgb = backdrop->rgb + 3 * i;
+        const size_t at = i / backdrop->width * backdrop->stride + i % backdrop->width;
+        const unsigned char *rgb = backdrop->rgb + 3 * at;
         const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
 
         out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =

@@ -395,9 +395,8 @@ static void push_picture(struct run_json *to)
 static void fill_row(void *user, size_t y, unsigned char *row)
 {
     const struct attn_backdrop *const *backdrop = user;
-    const size_t size = (*backdrop)->width * 3;
 
-    memcpy(row, (*backdrop)->rgb + y * size, size);
+    memcpy(row, (*backdrop)->rgb + y * (*backdrop)->stride * 3, (*backdrop)->width * 3);
 }
 
 static enum attn_status append_png(const struct attn_backdrop *backdrop, struct attn_buffer *out,

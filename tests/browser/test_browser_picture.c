@@ -62,6 +62,7 @@ static void make_page(void)
     const struct attn_backdrop backdrop = {.rgb = rgb,
                                            .height = N_ROW * SIDE,
                                            .width = N_COL * SIDE,
+                                           .stride = N_COL * SIDE,
                                            .n_front = N_FRONT,
                                            .n_row = N_ROW,
                                            .n_col = N_COL};
