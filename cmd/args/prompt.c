@@ -84,8 +84,8 @@ bool prompt_is_given(const struct prompt_args *args)
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err)
 {
-    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds +
-               !!args->image;
+    size_t n =
+        args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds + !!args->image;
 
     if (n == 0)
         return refuse(err, hint, "no text given");

@@ -108,6 +108,10 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
 {
     const struct attn_run *run = split->frame.run;
 
+    if (split->frame.config->image.patch_height > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' reads pictures, and logits of next tokens are split",
+                              attn_quote_string(attn_model_name(run->model)).text);
     if (split->frame.config->is_encoder)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is an encoder: its output layer reads what an activation made "

@@ -102,6 +102,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
                       ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)
                 : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
+    if (config->image.patch_height > 0)
+        return attn_error_set(
+            err, ATTN_INVALID, "'%s' reads pictures, and a lens is about next tokens",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
     lens->args = lens->frame.args;
     lens->is_mean = lens->frame.n_text > 0 || lens->frame.item;
     if (request->selection.sites &&

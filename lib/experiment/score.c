@@ -93,7 +93,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         ATTN_TRY(attn_sequence_encode(request, scoring->tokenizer, text, err));
     } else {
         if (!request->input.ids)
-            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
+            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and %s none",
+                                  request->input.embeddings ? "embeddings have" : "a picture has");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
         text->types = request->input.types;

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
+#include "run/class_label.h"
 #include "trace/site_internal.h"
 
 #include <stdatomic.h>
@@ -277,10 +278,12 @@ static int by_layer(const void *a, const void *b)
     return x->change < y->change ? -1 : x->change > y->change;
 }
 
-/* Whether runs go side by side: they begin at a layer, and have no source. */
+/* Whether runs go side by side: they begin at a layer, have no source, and their logits are of
+ * positions. */
 static bool go_together(const struct attn_trials *trials)
 {
-    return trials->can_skip && trials->run->source.n == 0;
+    return trials->can_skip && trials->run->source.n == 0 &&
+           !attn_model_is_classifier(trials->run->model);
 }
 
 /* Puts the N changes together: those of one layer, about as many in each pack. */

@@ -286,6 +286,17 @@ static enum attn_status take_label(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
+/* Takes a label that is also the path of a picture, where the item has no other input. */
+static enum attn_status take_image(struct made_item *made, struct attn_record_reading *reading,
+                                   const char *name, const struct attn_json_token *value,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(take_label(made, reading, name, value, err));
+    if (value->type == ATTN_JSON_STRING && !attn_json_has_nul(value))
+        made->item.record.input.image = made->labels[made->item.n_label - 1].text;
+    return ATTN_OK;
+}
+
 /* Takes what is no key of every record: struct attn_record_keys. */
 static enum attn_status take(void *user, struct attn_record_reading *reading,
                              const struct attn_json_token *key, const struct attn_json_token *value,
@@ -309,6 +320,8 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
     if (is_place(name))
         return take_place(made, reading, name, value, err);
     known = find_key(name);
+    if (strcmp(name, "image") == 0)
+        return take_image(made, reading, name, value, err);
     if (!known)
         return take_label(made, reading, name, value, err);
     if (known->name == corrupted_source)
@@ -342,7 +355,7 @@ static void fail(struct attn_item *item, enum attn_record_failure failure, const
 
 static bool is_there(const struct attn_input *input)
 {
-    return input->text || input->ids;
+    return input->text || input->ids || input->image;
 }
 
 /* Makes the pair P, of which the item has at least one half, what it is about. */
@@ -393,7 +406,12 @@ static void choose_first(struct made_item *made)
 {
     struct attn_item *item = &made->item;
     size_t first = ATTN_N_ITEM_PAIR;
+    bool has_text = item->record.input.text || item->record.input.ids;
 
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        has_text = has_text || is_there(&made->inputs[p][0]) || is_there(&made->inputs[p][1]);
+    if (has_text)
+        item->record.input.image = NULL;
     made->inputs[ATTN_ITEM_SINGLE][0] = item->record.input;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++) {

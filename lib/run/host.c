@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
+#include "run/pixel_steps.h"
 #include "text/tokenizer_internal.h"
 
 #include <limits.h>
@@ -126,7 +127,7 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     if (attn_model_config(host->model)->image.patch_height > 0)
-        ATTN_TRY(attn_pixel_steps_read(source, host->model, &host->pixel_steps, err));
+        ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pixel_steps, err));
     return keep_files(host, source, err);
 }
 
@@ -180,6 +181,7 @@ void attn_host_free(struct attn_host *host)
         return;
     attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
+    attn_free(host->pixel_steps);
     attn_pool_free(host->pool);
     attn_free(host->files);
     attn_free(host);

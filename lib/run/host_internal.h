@@ -4,9 +4,10 @@
 
 #include "output/outputs.h"
 #include "run/host.h"
-#include "run/pixel_steps.h"
 
 #include <sys/types.h>
+
+struct attn_pixel_steps; /* run/pixel_steps.h */
 
 /* Which file it is, whatever its names. */
 struct attn_file_identity {
@@ -16,12 +17,12 @@ struct attn_file_identity {
 
 struct attn_host {
     struct attn_host_options options;
-    struct attn_model *model;            /* owns; NULL: arrays only */
-    struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
-    struct attn_error tokenizer_failure; /* why there is no tokenizer */
-    struct attn_pixel_steps pixel_steps; /* of a model that reads pictures */
-    struct attn_pool *pool;              /* owns */
-    struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
+    struct attn_model *model;             /* owns; NULL: arrays only */
+    struct attn_tokenizer *tokenizer;     /* owns; NULL: see no_tokenizer */
+    struct attn_error tokenizer_failure;  /* why there is no tokenizer */
+    struct attn_pixel_steps *pixel_steps; /* owns; of a model that reads pictures, or NULL */
+    struct attn_pool *pool;               /* owns */
+    struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
     size_t n_file, file_capacity;
 };
 

@@ -322,10 +322,12 @@ static enum attn_status compute(struct many_worker *worker, size_t first, size_t
 /* About how many positions RECORD has. */
 static size_t guess_rows(const struct attn_record *record)
 {
-    enum { BYTES_A_TOKEN = 4 };
+    enum { BYTES_A_TOKEN = 4, PICTURE_ROWS = 256 };
 
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
         return 0;
+    if (record->input.image)
+        return PICTURE_ROWS;
     return 1 + (record->input.ids ? record->input.n_id : record->input.n_text / BYTES_A_TOKEN);
 }
 

@@ -10,8 +10,10 @@
 #include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "model/session_pack.h"
+#include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/image_input.h"
 #include "run/mask.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
@@ -112,6 +114,17 @@ static bool is_same_for_all(const struct attn_many_task *task)
     return is_same;
 }
 
+/* A picture of zeros, of the model's own size. */
+static enum attn_status make_blank(const struct attn_image_config *image,
+                                   struct attn_pixels *pixels, struct attn_error *err)
+{
+    *pixels = (struct attn_pixels){
+        .n_channel = image->n_channel, .height = image->height, .width = image->width};
+    pixels->values = attn_alloc(attn_size_mul(image->n_channel, image->height),
+                                attn_size_mul(image->width, sizeof *pixels->values), err);
+    return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* A run of the most positions that texts share a session for, but without the lists of positions,
  * which depend on the text: says whether heads, attention and ablations fit the model. */
 static enum attn_status prepare_longest(struct attn_many_task *task, struct attn_error *err)
@@ -122,6 +135,10 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     if (task->has_cross)
         return ATTN_OK;
     request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
+    if (attn_model_reads_pictures(task->host->model)) {
+        ATTN_TRY(make_blank(&attn_model_config(task->host->model)->image, &task->blank, err));
+        request.input = (struct attn_input){.pixels = &task->blank};
+    }
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
     request.selection.queries = NULL;
     request.edits.ablate_mean = NULL;
@@ -189,6 +206,7 @@ void attn_many_task_release(struct attn_many_task *task)
 {
     attn_selection_free(task->watched);
     attn_run_free(task->longest);
+    attn_pixels_release(&task->blank);
 }
 
 /* --- Reading an input ------------------------------------------------------------------------ */
@@ -219,6 +237,12 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
     const struct attn_input *input = &record->input;
     enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
 
+    if (attn_model_reads_pictures(task->host->model)) {
+        if (attn_input_is_picture(input))
+            return ATTN_RECORD_FAILURE_NONE;
+        attn_error_set(err, ATTN_INVALID, "there is no picture, expected 'image'");
+        return ATTN_RECORD_FAILURE_NO_TEXT;
+    }
     if (!attn_input_is_given(input)) {
         attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
         return ATTN_RECORD_FAILURE_NO_TEXT;
@@ -247,6 +271,9 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
     enum attn_status status = ATTN_OK;
 
+    if (attn_input_is_picture(&request->input))
+        return why->stage == ATTN_STAGE_INPUT ? ATTN_RECORD_FAILURE_BAD_IMAGE
+                                              : ATTN_RECORD_FAILURE_NO_FIT;
     attn_host_tokenizer(task->host, &tokenizer, NULL);
     if (attn_input_is_text(&request->input))
         status = attn_sequence_encode(request, tokenizer, &text, &found);
@@ -272,6 +299,9 @@ static bool is_of_input(const struct attn_many_task *task, enum attn_status stat
 {
     const struct attn_tokenizer *tokenizer;
 
+    if (attn_model_reads_pictures(task->host->model))
+        return status != ATTN_NO_MEMORY && status != ATTN_CANCELED &&
+               (err->stage == ATTN_STAGE_INPUT || err->stage == ATTN_STAGE_OPTIONS);
     return (status == ATTN_INVALID || status == ATTN_UNSUPPORTED) &&
            err->stage != ATTN_STAGE_MODEL &&
            attn_host_tokenizer(task->host, &tokenizer, NULL) == ATTN_OK;
@@ -317,6 +347,10 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
         return failure;
     item->position = item->run->text.n - 1;
+    if (attn_model_is_classifier(item->run->model)) {
+        item->position = 0;
+        return ATTN_RECORD_FAILURE_NONE;
+    }
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
         attn_mask_find(item->run, &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;

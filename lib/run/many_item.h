@@ -30,6 +30,7 @@ struct attn_many_task {
     struct attn_run *longest;       /* owns; a run of the longest text that does */
     struct attn_selection *watched; /* owns; what their session watches, or NULL */
     size_t n_longest;               /* positions of that text */
+    struct attn_pixels blank;       /* owns; the picture of that run, where pictures are read */
     size_t n_session_row;           /* positions of the session */
     size_t n_most_packed;           /* texts at a time */
 };

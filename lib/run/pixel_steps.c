@@ -251,16 +251,21 @@ static enum attn_status read_file(const struct attn_source *source, const struct
     return status;
 }
 
-enum attn_status attn_pixel_steps_read(const struct attn_source *source,
-                                       const struct attn_model *model,
-                                       struct attn_pixel_steps *steps, struct attn_error *err)
+enum attn_status attn_pixel_steps_create(const struct attn_source *source,
+                                         const struct attn_model *model,
+                                         struct attn_pixel_steps **steps, struct attn_error *err)
 {
     const struct attn_image_config *image = &attn_model_config(model)->image;
     struct attn_pixel_steps found = make_defaults(processor_of(model), image->height, image->width);
+    struct attn_pixel_steps *made;
 
     if (attn_source_has_part(source, FILE_NAME))
         ATTN_TRY(read_file(source, model, &found, err));
-    *steps = found;
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    *made = found;
+    *steps = made;
     return ATTN_OK;
 }
 

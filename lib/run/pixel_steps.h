@@ -25,10 +25,10 @@ struct attn_pixel_steps {
 };
 
 /* Reads those of SOURCE, whose model is MODEL, a reader of pictures. ATTN_FORMAT and
- * ATTN_UNSUPPORTED name the key; STEPS is untouched on failure. */
-enum attn_status attn_pixel_steps_read(const struct attn_source *source,
-                                       const struct attn_model *model,
-                                       struct attn_pixel_steps *steps, struct attn_error *err);
+ * ATTN_UNSUPPORTED name the key. *steps is the caller's (attn_free), and untouched on failure. */
+enum attn_status attn_pixel_steps_create(const struct attn_source *source,
+                                         const struct attn_model *model,
+                                         struct attn_pixel_steps **steps, struct attn_error *err);
 
 /* Does them: PIXELS is the caller's. NAME is what messages call the picture. */
 enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps,

@@ -8,6 +8,7 @@
 #include "formats/image_file.h"
 #include "formats/ndarray.h"
 #include "run/host_internal.h"
+#include "run/pixel_steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,7 +63,7 @@ enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned c
     if (!image.rgb)
         return ATTN_NO_MEMORY;
     memcpy(image.rgb, rgb, n * 3);
-    status = attn_pixel_steps_do(&host->pixel_steps, &image, "image", pixels, err);
+    status = attn_pixel_steps_do(host->pixel_steps, &image, "image", pixels, err);
     attn_image_release(&image);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
@@ -120,7 +121,7 @@ static enum attn_status read_pixels(const struct attn_host *host, const char *pa
     if (image.rgb) {
         status = check_channels(host, path, err);
         if (status == ATTN_OK)
-            status = attn_pixel_steps_do(&host->pixel_steps, &image, path, pixels, err);
+            status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
     } else {
         status = take_values(&values, pixels, err);
     }

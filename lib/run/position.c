@@ -304,6 +304,103 @@ static enum attn_status number_items(const char *spec, const struct attn_input *
     }
 }
 
+/* --- In a picture --------------------------------------------------------------------------- */
+
+/* An item of a list of places in a picture: bytes between commas. */
+struct picture_item {
+    const char *text; /* [size] */
+    size_t size;
+    size_t first, last; /* of numbers, `3` or `3-5` */
+    bool is_number;
+};
+
+/* Reads the item at *SPEC and goes on to its end. */
+static struct picture_item read_picture_item(const char **spec)
+{
+    struct picture_item item = {.text = *spec, .size = strcspn(*spec, ",")};
+    const char *dash = memchr(item.text, '-', item.size);
+    const size_t n_first = dash ? (size_t)(dash - item.text) : item.size;
+    int64_t first, last;
+
+    *spec += item.size;
+    if (!attn_parse_int(item.text, n_first, 0, INT32_MAX, &first))
+        return item;
+    last = first;
+    if (dash && !attn_parse_int(dash + 1, item.size - n_first - 1, first, INT32_MAX, &last))
+        return item;
+    item.first = (size_t)first;
+    item.last = (size_t)last;
+    item.is_number = true;
+    return item;
+}
+
+/* Appends the patches of ROWS and COLUMNS, a rectangle, as FIRST-LAST of each row. */
+static enum attn_status number_patches(const struct picture_item *rows,
+                                       const struct picture_item *columns,
+                                       const struct attn_image_grid *grid, struct attn_buffer *out,
+                                       struct attn_error *err)
+{
+    if (rows->last >= grid->n_row || columns->last >= grid->n_col)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%.*s,%.*s' is outside the picture, expected row 0 to %zu and column "
+            "0 to %zu of its patches",
+            (int)rows->size, rows->text, (int)columns->size, columns->text, grid->n_row - 1,
+            grid->n_col - 1);
+    for (size_t row = rows->first; row <= rows->last; row++) {
+        const size_t begin = grid->n_front + row * grid->n_col;
+
+        attn_buffer_append_format(out, "%s%zu-%zu", row > rows->first ? "," : "",
+                                  begin + columns->first, begin + columns->last);
+    }
+    return ATTN_OK;
+}
+
+/* Appends the position that is called ITEM, one of the first. */
+static enum attn_status number_front(const struct picture_item *item,
+                                     const struct attn_sequence *sequence, struct attn_buffer *out,
+                                     struct attn_error *err)
+{
+    for (size_t i = 0; i < sequence->grid.n_front; i++)
+        if (sequence->tokens.sizes[i] == item->size &&
+            memcmp(sequence->tokens.bytes[i], item->text, item->size) == 0) {
+            attn_buffer_append_format(out, "%zu", i);
+            return ATTN_OK;
+        }
+    attn_error_set(err, ATTN_INVALID, "'%s' is no place in a picture, expected row,column%s",
+                   attn_quote(item->text, item->size).text,
+                   sequence->grid.n_front > 1 ? ", [CLS] or [REG0]" : " or [CLS]");
+    attn_error_hint(err, "2,3 is one of %zu x %zu patches, 0-2,3-4 are six of them",
+                    sequence->grid.n_row, sequence->grid.n_col);
+    return ATTN_INVALID;
+}
+
+/* The places of SPEC as numbers: `row,column`, [CLS] and [REG0], all; alone a number is one. */
+static enum attn_status number_places(const char *spec, const struct attn_sequence *sequence,
+                                      struct attn_buffer *out, struct attn_error *err)
+{
+    if (!strchr(spec, ',') && is_number(spec, strlen(spec))) {
+        attn_buffer_append_string(out, spec);
+        return attn_buffer_check(out, err);
+    }
+    for (const char *at = spec;; at++) {
+        struct picture_item item = read_picture_item(&at), column;
+
+        if (item.is_number && *at == ',') {
+            at++;
+            column = read_picture_item(&at);
+            if (!column.is_number)
+                return number_front(&item, sequence, out, err);
+            ATTN_TRY(number_patches(&item, &column, &sequence->grid, out, err));
+        } else {
+            ATTN_TRY(number_front(&item, sequence, out, err));
+        }
+        if (*at == '\0')
+            return attn_buffer_check(out, err);
+        attn_buffer_append_char(out, ',');
+    }
+}
+
 /* The words are looked up as WORDS says. */
 static enum attn_status number_positions(const char *spec, const struct attn_input *input,
                                          const struct attn_sequence *sequence,
@@ -311,7 +408,9 @@ static enum attn_status number_positions(const char *spec, const struct attn_inp
                                          struct attn_error *err)
 {
     struct attn_buffer out = {0};
-    enum attn_status status = number_items(spec, input, sequence, &words, &out, err);
+    enum attn_status status = sequence->pixels
+                                  ? number_places(spec, sequence, &out, err)
+                                  : number_items(spec, input, sequence, &words, &out, err);
 
     if (status == ATTN_OK) {
         *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);

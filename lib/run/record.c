@@ -149,6 +149,20 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
     }
 }
 
+/* The path of a picture. */
+static enum attn_status take_image(struct attn_record_reading *reading,
+                                   const struct attn_json_token *value, struct attn_error *err)
+{
+    struct attn_buffer *image = &reading->store->image;
+
+    if (value->type != ATTN_JSON_STRING || attn_json_has_nul(value))
+        return skip_rest(reading, err); /* of another meaning */
+    if (take_string(value, image, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    reading->record->input.image = attn_buffer_string(image);
+    return ATTN_OK;
+}
+
 /* --- A source -------------------------------------------------------------------------------- */
 
 #define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
@@ -308,6 +322,8 @@ static enum attn_status take_member(struct attn_record_reading *reading,
     if (attn_json_equals(key, "source"))
         return attn_record_take_source(reading, "source", &value, reading->store,
                                        &reading->record->source, err);
+    if (!reading->keys->take && attn_json_equals(key, "image"))
+        return take_image(reading, &value, err);
     if (reading->keys->has_next && attn_json_equals(key, "next"))
         return take_next(reading, &value, err);
     if (reading->keys->take)
@@ -320,6 +336,10 @@ static void check_input(struct attn_record_reading *reading)
     struct attn_record *record = reading->record;
     const bool has_text = record->input.text, has_ids = record->input.ids;
 
+    if (has_text || has_ids)
+        record->input.image = NULL;
+    if (record->input.image)
+        return;
     if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids || reading->keys->take)
         return;
     record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
@@ -398,6 +418,7 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_buffer_release(&store->text);
     attn_buffer_release(&store->id);
     attn_buffer_release(&store->source);
+    attn_buffer_release(&store->image);
     attn_free(store->ids);
     attn_free(store->rows);
     attn_buffer_release(&store->next_text);

@@ -24,7 +24,8 @@
     X(BAD_SOURCE, 8, "bad_source") /* it has no source, or one that the model does not take */     \
     X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */ \
     X(BAD_CSV, 10, "bad_csv")     /* its line is no record of CSV with the fields of the header */ \
-    X(BAD_VALUE, 11, "bad_value") /* a key has a value of a kind that it does not take */
+    X(BAD_VALUE, 11, "bad_value") /* a key has a value of a kind that it does not take */          \
+    X(BAD_IMAGE, 12, "bad_image") /* its picture cannot be read, or has a size of no use */
 
 enum attn_record_failure {
 #define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
@@ -49,7 +50,7 @@ struct attn_record {
     enum attn_record_id has; /* which id */
     const char *id;          /* [n_id] bytes of a text, UTF-8, or digits; NULL for NUMBER */
     size_t n_id;
-    struct attn_input input;          /* a text, ids or embeddings */
+    struct attn_input input;          /* a text, ids, embeddings or a picture */
     struct attn_input source;         /* of models with cross-attention; others do not look at it */
     void *mine;                       /* the maker's own, whatever it is */
     enum attn_record_failure failure; /* not NONE: it is not computed */

@@ -9,7 +9,8 @@
  *
  * The line is an object with `text`, a string, or `ids`, a list of integers; with `id`, a string or
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
- * of rows of numbers; and with `next`, where it is looked for: a string, or a list of them. Other
+ * of rows of numbers; and with `next`, where it is looked for: a string, or a list of them. Without
+ * text and ids it has `image`, the path of a picture. Other
  * keys are ignored, and null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
@@ -38,8 +39,8 @@ struct attn_record_keys {
 
 /* What a record points to that was read of a line; owns. Initialize with = {0}. */
 struct attn_record_store {
-    struct attn_buffer text, id, source; /* [size] bytes, UTF-8 */
-    int32_t *ids;                        /* [n_id] */
+    struct attn_buffer text, id, source, image; /* [size] bytes, UTF-8 */
+    int32_t *ids;                               /* [n_id] */
     size_t ids_capacity;
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;

@@ -17,9 +17,9 @@
 #include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
+#include "run/image_input.h"
 #include "run/intervention_internal.h"
 #include "run/mask.h"
-#include "run/picture.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/selection_internal.h"
@@ -65,7 +65,7 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 
     run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
     if (attn_input_is_picture(&request->input))
-        ATTN_TRY(attn_picture_read(run->host, request, &run->text, err));
+        ATTN_TRY(attn_image_input_read(run->host, request, &run->text, err));
     else
         ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
     ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
@@ -291,7 +291,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     const struct attn_config *config = attn_model_config(run->model);
     struct attn_dims dims;
 
-    ATTN_TRY(attn_picture_check(&run->request.input, &run->request.source, run->model, err));
+    ATTN_TRY(attn_image_input_check(&run->request.input, &run->request.source, run->model, err));
     ATTN_TRY(check_question(run, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));

@@ -49,7 +49,9 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
                               attn_quote_string(texts->file.path).text, record.err.message);
     item->n_text = record.input.n_text;
     item->n_id = record.input.n_id;
-    if (record.input.text)
+    if (record.input.image)
+        item->image = keep(texts, record.input.image, strlen(record.input.image) + 1, err);
+    else if (record.input.text)
         item->text = keep(texts, record.input.text, item->n_text, err);
     else
         item->ids = keep(texts, record.input.ids, item->n_id * sizeof *item->ids, err);

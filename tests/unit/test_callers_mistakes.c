@@ -642,9 +642,7 @@ START_TEST(fields_of_later_versions_are_refused)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct attn_request request = ask();
     struct attn_result result = {0};
-    const void **const places[] = {request.input.later,
-                                   request.source.later,
-                                   request.reading.later,
+    const void **const places[] = {request.reading.later,
                                    request.attention.later,
                                    request.selection.later,
                                    request.edits.later,

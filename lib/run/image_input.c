@@ -1,10 +1,11 @@
-/* picture.c - see picture.h. */
-#include "run/picture.h"
+/* image_input.c - see image_input.h. */
+#include "run/image_input.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/host_internal.h"
+#include "run/pixel_steps.h"
 #include "run/pixels_internal.h"
 #include "run/request_internal.h"
 
@@ -42,8 +43,9 @@ static enum attn_status check(const struct attn_input *input, const struct attn_
     return ATTN_INVALID;
 }
 
-enum attn_status attn_picture_check(const struct attn_input *input, const struct attn_input *source,
-                                    const struct attn_model *model, struct attn_error *err)
+enum attn_status attn_image_input_check(const struct attn_input *input,
+                                        const struct attn_input *source,
+                                        const struct attn_model *model, struct attn_error *err)
 {
     return attn_error_at(check(input, source, model, err), ATTN_STAGE_OPTIONS, err);
 }
@@ -97,7 +99,7 @@ static enum attn_status read_picture(const struct attn_host *host,
     if (input->image) {
         ATTN_TRY(attn_pixels_open(host, input->image, &sequence->made, &is_made, err));
         pixels = &sequence->made;
-        if (is_made && !host->pixel_steps.is_given)
+        if (is_made && !host->pixel_steps->is_given)
             note_defaults(host, request);
     }
     if (!pixels->values)
@@ -113,8 +115,9 @@ static enum attn_status read_picture(const struct attn_host *host,
     return make_labels(sequence, err);
 }
 
-enum attn_status attn_picture_read(const struct attn_host *host, const struct attn_request *request,
-                                   struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_image_input_read(const struct attn_host *host,
+                                       const struct attn_request *request,
+                                       struct attn_sequence *sequence, struct attn_error *err)
 {
     return attn_error_at(read_picture(host, request, sequence, err), ATTN_STAGE_INPUT, err);
 }
