@@ -37,6 +37,7 @@ struct inspect_args {
     int64_t length;        /* 0: n_ctx */
     int64_t source_length; /* 0: the length */
     bool has_check, has_json, is_quiet, is_verbose;
+    int tower; /* enum attn_tower */
 };
 
 /* What is looked at, and what there is to show of it. */
@@ -68,6 +69,9 @@ static const struct option inspect_rows[] = {
                   "default: as many as the model takes, or 1024 when it has no limit"),
     OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
                   "rows of the source, for models with cross-attention; default: T"),
+    OPTION_CHOICE("tower", "text|image", struct inspect_args, tower,
+                  "of a directory with two towers, as CLIP's, the one to show: text (default) or "
+                  "image"),
     OPTION_FLAG("json", struct inspect_args, has_json,
                 "print one JSON document, with exact numbers, sizes in bytes"),
     OPTION_FLAG("check", struct inspect_args, has_check,
@@ -188,8 +192,12 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     const struct attn_config *config = attn_model_config(inspection->model);
     const size_t n_ctx = config->n_ctx;
     const size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
+    const struct attn_image_config *image = &config->image;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
 
+    if (image->patch_height > 0) /* a picture of its own size */
+        n = 1 + image->n_register +
+            image->height / image->patch_height * (image->width / image->patch_width);
     inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
@@ -266,6 +274,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     ATTN_TRY(model_source_find(&args->model, NULL, &inspection->source, err));
     inspection->name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
+    options.tower = (enum attn_tower)args->tower;
     options.on_note = on_model_note;
     options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
@@ -364,6 +373,14 @@ static const struct attn_document_column tensor_columns[] = {
     {.name = "offset", .width = 12},
     {.name = "bytes", .heading = "size", .style = ATTN_NUMBER_QUANTITY, .width = 10},
     {.name = "file"}};
+static const struct attn_document_column tower_columns[] = {
+    {.name = "tower"},
+    {.name = "model_type"},
+    {.name = "n_layer", .heading = "layers"},
+    {.name = "n_head", .heading = "heads"},
+    {.name = "d_model"},
+    {.name = "n_ctx", .heading = "positions"},
+    {.name = "parameters", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
 static const struct attn_document_column difference_columns[] = {
     {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
 static const struct attn_document_column file_columns[] = {
@@ -381,6 +398,8 @@ static const struct attn_document_column kind_columns[] = {
 static const char *const operation_labels[] = {"q, k, v and output projections",
                                                "attention matrices", "mlp", "logits of every token",
                                                "total"};
+static const char *const image_operation_labels[] = {
+    "patches, q, k, v and output projections", "attention matrices", "mlp", "logits", "total"};
 static const char *const memory_labels[] = {"weights read", "working memory of 'run', one thread",
                                             "keys and values of all layers", "  with plain heads",
                                             "  with multi-query heads"};
@@ -392,6 +411,10 @@ static const struct attn_document_view views[N_PART] = {
     [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,
                                .text = ATTN_TEXT_SETTINGS,
                                .width = SETTING_WIDTH},
+    [ATTN_INSPECTED_TOWERS] = {.name = "towers",
+                               .json = ATTN_JSON_LINES,
+                               COLUMNS(tower_columns),
+                               .has_headings = true},
     [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
     [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
                                     .json = ATTN_JSON_LINES,
@@ -504,6 +527,12 @@ static void add_config(struct attn_document *document, const struct inspection *
     const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
     const struct attn_table *conversion = inspection->tables[ATTN_INSPECTED_CONVERSION];
 
+    const struct attn_table *towers = inspection->tables[ATTN_INSPECTED_TOWERS];
+
+    if (towers && attn_table_n_row(towers) > 0) {
+        attn_document_text(document, "\nTowers\n");
+        add(document, inspection, ATTN_INSPECTED_TOWERS);
+    }
     if (!inspection->model) {
         attn_document_value(document, "config", attn_cell_missing());
     } else {
@@ -596,7 +625,10 @@ static void add_tokenizer(struct attn_document *document, const struct inspectio
     if (!tokenizer) {
         attn_document_value(document, "tokenizer", attn_cell_missing());
         if (inspection->model)
-            attn_document_text(document, "  none: %s\n", inspection->no_tokenizer.message);
+            attn_document_text(document, "  none: %s\n",
+                               attn_model_config(inspection->model)->image.patch_height > 0
+                                   ? "it reads pictures"
+                                   : inspection->no_tokenizer.message);
         return;
     }
     attn_document_begin(document, "tokenizer");
@@ -643,17 +675,22 @@ static void add_run(struct attn_document *document, const struct inspection *ins
     const struct attn_table *work = inspection->tables[ATTN_INSPECTED_MULTIPLY_ADDS];
     const uint64_t n_token = number_of(run, 0, "n_token");
     const uint64_t n_source = number_of(run, 0, "n_source");
+    const bool is_image = attn_model_config(inspection->model)->image.patch_height > 0;
+    struct attn_document_view operations = views[ATTN_INSPECTED_MULTIPLY_ADDS];
     char text[ATTN_QUANTITY_SIZE];
 
     attn_document_begin(document, "run");
     add(document, inspection, ATTN_INSPECTED_RUN);
-    attn_document_text(document, "\nMultiply-adds of a run of %s token%s",
-                       attn_quantity_count(n_token, text), n_token == 1 ? "" : "s");
+    attn_document_text(document, "\nMultiply-adds of a %s of %s %s%s", is_image ? "picture" : "run",
+                       attn_quantity_count(n_token, text), is_image ? "position" : "token",
+                       n_token == 1 ? "" : "s");
     if (n_source > 0)
         attn_document_text(document, " and a source of %s row%s",
                            attn_quantity_count(n_source, text), n_source == 1 ? "" : "s");
     attn_document_text(document, "\n");
-    add(document, inspection, ATTN_INSPECTED_MULTIPLY_ADDS);
+    if (is_image)
+        operations.labels = image_operation_labels;
+    attn_document_table(document, work, &operations);
     if (inspection->has_kinds) {
         attn_document_text(
             document, "\nAttention matrices are %.1f %% of this run; by kind:\n",

@@ -16,6 +16,7 @@ struct prompt_args {
     const char *types;      /* --types: of the tokens of --ids */
     const char *embeds;     /* --embeds: an array instead of a text */
     const char *image;      /* --image: a picture instead of a text */
+    struct text_list label; /* --label: what a picture is compared with */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
@@ -40,7 +41,8 @@ extern const struct option_group prompt_all_options;
 /* Whether there is a text, ids, embeddings or a picture. */
 bool prompt_is_given(const struct prompt_args *args);
 
-/* Checks that there is exactly one of text, file, ids, embeds and image; HINT shows how to give one. */
+/* Checks that there is exactly one of text, file, ids, embeds and image; HINT shows how to give
+ * one. */
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err);
 

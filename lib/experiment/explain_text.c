@@ -169,7 +169,9 @@ static void add_input(struct explaining *e)
     if (row->layer > 0)
         say(e, ", what layer %d gives at this position", row->layer - 1);
     else
-        say(e, e->run->labels->ids ? ", the embedding of the token" : ", as given");
+        say(e, config->image.patch_height > 0 ? ", the embedding of the patch"
+               : e->run->labels->ids          ? ", the embedding of the token"
+                                              : ", as given");
     if (row->layer == 0 && e->run->labels->ids && config->embed_scale > 0)
         say(e, " times %.4f", config->embed_scale);
     if (row->layer == 0 && config->positions == ATTN_POSITIONS_LEARNED)
@@ -613,10 +615,10 @@ static void add_layer(struct explaining *e)
 
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
-    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n", ++e->n_step,
+    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s%s.\n", ++e->n_step,
         config->has_out_proj ? ", times W_O" : "",
         config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
-        is_normed ? ", normalized" : "");
+        is_normed ? ", normalized" : "", config->has_layer_scale ? ", times the layer scale" : "");
     if (config->has_residual)
         say(e, "   Added to x%s it is what the block goes on with%s.\n",
             config->has_parallel_residual ? ", with what the MLP makes of x," : "",

@@ -80,6 +80,8 @@ static struct inventory take_inventory(const struct attn_model *model)
     count_norm(&found.norms, &weights->ln_final);
     count_norm(&found.norms, &weights->ln_head);
     count_linear(&found.output, &weights->head);
+    count_linear(&found.output, &weights->projection);
+    count_tensor(&found.output, &weights->logit_scale);
     if (model->config.output == ATTN_OUTPUT_OWN)
         count_linear(&found.output, &weights->unembed);
     return found;
@@ -109,9 +111,10 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
     const struct inventory found = take_inventory(model);
-    const bool is_tied = model->config.output == ATTN_OUTPUT_TIED;
+    const bool is_whole = /* else rows of it are read */
+        model->config.output == ATTN_OUTPUT_TIED || model->config.image.patch_height > 0;
 
-    return (is_tied ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
+    return (is_whole ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
            row_bytes(&model->weights.positions, n) +
            row_bytes(&model->weights.source_positions, n_source) + found.attention.n_byte +
            found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
@@ -152,6 +155,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
     const uint64_t n = cost->n_position, d = c->d_embed;
+    const bool is_pooled = c->image.pooling != ATTN_POOLING_NONE;
     uint64_t n_cached = 0, one;
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
@@ -160,15 +164,23 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         add_layer(model, layer, n_key, cost);
         n_cached = attn_saturated_add(n_cached, n_key);
     }
-    cost->output = c->output == ATTN_OUTPUT_NONE
-                       ? 0
-                       : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
+    cost->output =
+        c->output == ATTN_OUTPUT_NONE
+            ? 0
+            : attn_saturated_mul(is_pooled ? 1 : n,
+                                 attn_saturated_mul(weights->unembed.weight.n_row, c->n_vocab));
+    if (weights->patches.weight.data)
+        cost->projections = attn_saturated_add(
+            cost->projections,
+            attn_saturated_mul(n > 1 + c->image.n_register ? n - 1 - c->image.n_register : 0,
+                               attn_saturated_mul(weights->patches.weight.n_row, d)));
     if (weights->embed_map.weight.data)
         cost->projections = attn_saturated_add(
             cost->projections, attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
     if (weights->head.weight.data)
         cost->output = attn_saturated_add(cost->output,
                                           attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
+    cost->output = attn_saturated_add(cost->output, attn_saturated_mul(c->d_model, c->d_projected));
     one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);

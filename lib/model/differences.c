@@ -156,7 +156,8 @@ static void describe_keys(const struct attn_config *config, size_t layer, char w
         snprintf(words, WORDS_SIZE, "a query sees its own token and the %zu before it",
                  attention->window - 1);
     else if (attention->mask == ATTN_MASK_NONE)
-        snprintf(words, WORDS_SIZE, "a query also sees the tokens after it");
+        snprintf(words, WORDS_SIZE, "a query also sees the %s after it",
+                 config->image.patch_height > 0 ? "patches" : "tokens");
 }
 
 static void describe_scores(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
@@ -274,6 +275,9 @@ static void say_block(struct difference_list *list)
         say(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
     else if (strcmp(config->act_fn, "gelu_new") != 0)
         say(list, "mlp", "%s", config->act_fn);
+    if (config->has_layer_scale)
+        say(list, "block",
+            "what attention and MLP add is multiplied by a factor for each component");
     if (!config->has_residual)
         say(list, "block", "its input is not added to its output");
     if (config->has_parallel_residual)
@@ -286,7 +290,11 @@ static void say_block(struct difference_list *list)
             config->head_act_fn);
     if (config->output == ATTN_OUTPUT_NONE)
         say(list, "output", "none: no logits");
-    if (config->output == ATTN_OUTPUT_OWN)
+    if (config->image.pooling != ATTN_POOLING_NONE)
+        say(list, "output", "a classifier of %zu labels, which reads [CLS]%s", config->n_vocab,
+            config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
+                                                                 : "");
+    else if (config->output == ATTN_OUTPUT_OWN)
         say(list, "output", "a matrix of its own, not the embedding");
     if (config->has_output_bias)
         say(list, "output", "with a bias");
@@ -295,11 +303,31 @@ static void say_block(struct difference_list *list)
             config->logits_cap);
 }
 
+/* What a picture becomes. */
+static void say_image(struct difference_list *list)
+{
+    const struct attn_image_config *image = &list->config->image;
+    char registers[40] = "";
+
+    if (image->patch_height == 0)
+        return;
+    if (image->n_register > 0)
+        snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
+                 image->n_register == 1 ? "" : "s");
+    say(list, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
+        image->patch_height, image->patch_width, registers);
+    say(list, "positions", "of %zu x %zu patches, %s", image->height / image->patch_height,
+        image->width / image->patch_width,
+        image->resample == ATTN_RESAMPLE_NONE ? "and no other picture is read"
+                                              : "resampled for other pictures");
+}
+
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err)
 {
     struct difference_list list = {.config = config, .table = table, .err = err};
 
+    say_image(&list);
     if (config->embed_scale > 0)
         say(&list, "embedding", "rows times %.6g", config->embed_scale);
     if (config->has_embed_norm)

@@ -3,11 +3,11 @@
  * (Kobayashi et al. 2020, arXiv 2004.10102):
  *
  *     weighted_pattern[h, i, j] = pattern[h, i, j] * |f_h(x_j)|,
- *     f_h(x_j) = v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g],    g: the head of values of h
+ *     f_h(x_j) = scale * v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g]
  *
- * v is the site v, with its bias and with edits. The bias of the output projection belongs to no
- * key, and a norm after attn_out comes later: neither is part of f. Without an output projection
- * f is v.
+ * g is the head of values of h, scale that of models with layer scale, else 1. v is the site, with
+ * its bias and with edits. The bias of the output projection belongs to no key, and a norm after
+ * attn_out comes later: neither is part of f. Without an output projection f is v.
  *
  * The length comes of the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key costs Ev^2 and not Ev * D
  * multiplications, in double precision.
@@ -28,9 +28,11 @@ enum { PIECE_FLOATS = 1 << 18 }; /* emitted at a time, or one row */
 struct weighting {
     const struct attn_derivation *derivation;
     const struct attn_matrix *output; /* [H*Ev, D]; its data is NULL where there is none */
+    const struct attn_vector *scale;  /* [D]; likewise */
     size_t n_head, n_shared, d_value, n_key;
     double *lengths; /* [n_head, n_key] owns: |f_h(x_j)| */
-    double *rows;    /* [d_value, D] owns: W_O of one head */
+    double *rows;    /* [d_value, D] owns: W_O of one head, times the scale */
+    double *factors; /* [D] owns: the scale */
     double *gram;    /* [d_value, d_value] owns */
     float *piece;    /* [piece_size] owns: rows that are emitted */
     size_t piece_size;
@@ -38,7 +40,7 @@ struct weighting {
     struct attn_session *session;     /* owns; that does it */
 };
 
-/* gram = W_O[head] W_O[head]^T. */
+/* gram = W_O[head] W_O[head]^T, of W_O times the scale. */
 static void find_gram(struct weighting *weighting, size_t head)
 {
     const size_t n = weighting->d_value, width = weighting->output->n_col;
@@ -48,6 +50,8 @@ static void find_gram(struct weighting *weighting, size_t head)
         const double one = 1;
 
         attn_matrix_add_rows(weighting->output, head * n + a, 1, &one, weighting->rows + a * width);
+        for (size_t i = 0; weighting->scale->data && i < width; i++)
+            weighting->rows[a * width + i] *= weighting->factors[i];
     }
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b <= a; b++) {
@@ -158,7 +162,11 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
         attn_alloc(weighting->n_head, weighting->n_key * sizeof *weighting->lengths, err);
     weighting->rows = attn_alloc(n, weighting->output->n_col * sizeof *weighting->rows, err);
     weighting->gram = attn_alloc(n, n * sizeof *weighting->gram, err);
-    return weighting->lengths && weighting->rows && weighting->gram ? ATTN_OK : ATTN_NO_MEMORY;
+    weighting->factors = attn_alloc(weighting->scale->n, sizeof *weighting->factors, err);
+    if (!weighting->lengths || !weighting->rows || !weighting->gram || !weighting->factors)
+        return ATTN_NO_MEMORY;
+    attn_vector_elements(weighting->scale, weighting->scale->n, weighting->factors);
+    return ATTN_OK;
 }
 
 /* V and pattern of the heads and queries that are wanted. */
@@ -197,9 +205,11 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                                struct attn_error *err)
 {
     const struct attn_model *model = derivation->run->model;
+    const struct attn_block_weights *block = &model->weights.blocks[layer];
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct weighting weighting = {.derivation = derivation,
-                                  .output = &model->weights.blocks[layer].out.weight,
+                                  .output = &block->out.weight,
+                                  .scale = &block->attn_scale.w,
                                   .n_head = dims->n_head,
                                   .n_shared = dims->n_head / dims->n_kv_head,
                                   .d_value = dims->d_value,
@@ -211,6 +221,7 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     attn_free(weighting.lengths);
     attn_free(weighting.rows);
     attn_free(weighting.gram);
+    attn_free(weighting.factors);
     attn_free(weighting.piece);
     return status;
 }

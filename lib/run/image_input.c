@@ -103,7 +103,7 @@ static enum attn_status read_picture(const struct attn_host *host,
             note_defaults(host, request);
     }
     if (!pixels->values)
-        return attn_error_set(err, ATTN_INVALID, "`pixels` have no values");
+        return attn_error_set(err, ATTN_INVALID, "the picture has no values");
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",

@@ -10,8 +10,8 @@
  *     it       the word, with or without the space before it      ' it'   only with that space
  *     it#2     the second time that it occurs                     "it#2"  these four characters
  *
- * In a picture a place is `row,column` of a patch, `0-2,3-4` a rectangle of them, or [CLS] or [REG0];
- * alone a number is that of a position.
+ * In a picture a place is `row,column` of a patch, `0-2,3-4` a rectangle of them, or [CLS] or
+ * [REG0]; alone a number is that of a position.
  *
  * In double quotes a word may look like a number and hold commas, dashes and #. A word is found
  * where whole tokens make it and no letter or digit goes on with it on either side. One of several

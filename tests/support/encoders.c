@@ -12,13 +12,16 @@ static char folder[4096];
 
 void attn_encoders_unpack(void)
 {
+    static const char *const archives[] = {"encoders.tar", "image-encoders.tar"};
     const char *base = getenv("TMPDIR");
     char command[ATTN_ENCODER_PATH_SIZE];
 
     snprintf(folder, sizeof folder - 64, "%s/attn-test-XXXXXX", base ? base : P_tmpdir);
     ck_assert_msg(mkdtemp(folder) != NULL, "%s: %s", folder, strerror(errno));
-    snprintf(command, sizeof command, "tar -xf tests/fixtures/encoders.tar -C '%s'", folder);
-    ck_assert_int_eq(system(command), 0);
+    for (size_t i = 0; i < sizeof archives / sizeof *archives; i++) {
+        snprintf(command, sizeof command, "tar -xf tests/fixtures/%s -C '%s'", archives[i], folder);
+        ck_assert_int_eq(system(command), 0);
+    }
 }
 
 void attn_encoders_remove(void)

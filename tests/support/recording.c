@@ -1,6 +1,7 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
 #include "tests/support/near.h"
+#include "trace/site_internal.h"
 
 #include <check.h>
 #include <math.h>
@@ -46,10 +47,14 @@ static void init_record(const struct attn_recording *recording, enum attn_site s
 }
 
 /* The row of a record that holds position P of HEAD. */
-static float *row_of(const struct attn_recorded *record, enum attn_site site, int head, size_t p)
+static float *row_of(const struct attn_recording *recording, const struct attn_recorded *record,
+                     enum attn_site site, int head, size_t p)
 {
+    const size_t first = attn_site_first_row(site, &recording->dims);
     size_t h = head == ATTN_ALL_HEADS ? 0 : (size_t)head;
 
+    ck_assert_msg(p >= first, "%s has no row of position %zu", attn_site_name(site), p);
+    p -= first;
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
     case ATTN_LAYOUT_PAIRS:
@@ -87,7 +92,7 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
         size_t p = event->row0 + r, visible = p + event->ahead + 1;
         bool is_hidden = event->site == ATTN_SITE_QK && event->is_causal;
         size_t n = is_hidden && visible < event->n_col ? visible : event->n_col;
-        float *row = row_of(record, event->site, event->head, p);
+        float *row = row_of(recording, record, event->site, event->head, p);
 
         if (event->keys == NULL)
             memcpy(row, event->data + r * event->ld, n * sizeof(float));
@@ -198,6 +203,23 @@ enum attn_status attn_recording_run_types(struct attn_recording *recording,
 
     if (status == ATTN_OK)
         status = attn_session_feed_types(session, ids, types, recording->dims.n_position, err);
+    attn_session_free(session);
+    if (status == ATTN_OK)
+        assert_complete(recording);
+    return status;
+}
+
+enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
+                                           const struct attn_model *model,
+                                           const struct attn_session_options *options,
+                                           const float *pixels, const size_t size[2],
+                                           struct attn_error *err)
+{
+    struct attn_session *session = NULL;
+    enum attn_status status = start(recording, model, options, &session, err);
+
+    if (status == ATTN_OK)
+        status = attn_session_feed_pixels(session, pixels, size[0], size[1], err);
     attn_session_free(session);
     if (status == ATTN_OK)
         assert_complete(recording);

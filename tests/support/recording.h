@@ -69,6 +69,13 @@ enum attn_status attn_recording_run_types(struct attn_recording *recording,
                                           const int32_t *ids, const int32_t *types,
                                           struct attn_error *err);
 
+/* The same of a picture, PIXELS [n_channel, height, width]. */
+enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
+                                           const struct attn_model *model,
+                                           const struct attn_session_options *options,
+                                           const float *pixels, const size_t size[2],
+                                           struct attn_error *err);
+
 /* Fails the current test unless both hold the same bits in every site; WHAT names the comparison.
  */
 void attn_assert_same_recording(const char *what, const struct attn_recording *actual,

@@ -2,8 +2,8 @@
 
     python tests/tools/check_encoders.py [--count 40] [--seed 0] [--family bert] [--models FOLDER] [--tool attn-cli]
 
-Random tiny models of every family: transformers saves them, with its own config or as files were years ago
-(gamma and beta, no prefix, `global_rope_theta`), with and without a head. The reference is encoder_reference.py,
+Random tiny models of every family, of texts and of pictures: transformers saves them, with its own config or as
+files were years ago (gamma and beta, no prefix, `global_rope_theta`), with and without a head. The reference is encoder_reference.py,
 whose patterns, hidden states and logits must be those of transformers in float64 to 1e-9 (1e-5 where positions
 are rotary: see there). What attn-cli may be off
 is 16 times what transformers is off in float32, and 4e-6 of the largest value.
@@ -20,20 +20,23 @@ import sys
 import tempfile
 
 import numpy as np
-from encoder_reference import forward
+from encoder_reference import forward, picture
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert")
+PICTURES = ("vit", "dinov2", "dinov2_with_registers", "clip_vision_model")
 
 
-def run_tool(tool, directory, ids, types, folder, *more):
+def tokens(ids, types=None):
+    """Options of `run`."""
+    return ["--ids", ",".join(map(str, ids)), *(["--types", ",".join(map(str, types))] if types is not None else [])]
+
+
+def run_tool(tool, directory, folder, *options):
     """The archive of all tensors of `run`."""
     out = pathlib.Path(folder) / "run.npz"
     out.unlink(missing_ok=True)
-    command = [str(tool), "run", "-m", str(directory), "--ids", ",".join(map(str, ids)), "--sites", "*",
-               "--npz", str(out), *more]
-    if types is not None:
-        command += ["--types", ",".join(map(str, types))]
+    command = [str(tool), "run", "-m", str(directory), "--sites", "*", "--npz", str(out), *options]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, (directory, made.stderr)
     return dict(np.load(out))
@@ -51,7 +54,7 @@ def compare(found, expected, off, largest, times, share):
     """The worst share of its bound that a tensor comes to, and its name; those of EXPECTED must all be there."""
     worst = (0.0, "")
     names = set(expected) - {"logits"} if "logits" not in found else set(expected)
-    assert set(found) - {"ids", "types"} == names, set(found) ^ set(expected)
+    assert set(found) - {"ids", "types", "tokens"} == names, set(found) ^ set(expected)
     for name in names:
         a, b = found[name].astype(np.float64), expected[name].astype(np.float64)
         assert a.shape == b.shape, (name, a.shape, b.shape)
@@ -79,13 +82,13 @@ def stack(sites):
     made = {"attn": np.stack([sites[f"blocks.{i}.attn.hook_pattern"] for i in range(n)]),
             "hidden": np.stack([sites[f"blocks.{i}.hook_resid_pre"] for i in range(n)] + [end])}
     made |= {"final": sites["ln_final.hook_normalized"]} if "ln_final.hook_normalized" in sites else {}
-    return made | ({"logits": sites["logits"]} if "logits" in sites else {})
+    return made | {name: sites[name] for name in ("logits", "text_embed", "image_embed") if name in sites}
 
 
 def check_models(folder, tool, scratch):
     for directory in sorted(pathlib.Path(folder).iterdir()):
         config = directory / "config.json"
-        if not config.exists() or json.loads(config.read_text())["model_type"] not in FAMILIES:
+        if not config.exists() or json.loads(config.read_text())["model_type"] not in (*FAMILIES, *PICTURES, "clip"):
             continue
         for k, prompt in enumerate(json.loads((directory / "info.json").read_text())["prompts"]):
             types, more = prompt.get("types"), []
@@ -93,7 +96,9 @@ def check_models(folder, tool, scratch):
                 seen = np.tile(np.array(prompt["mask"], np.float32), (len(prompt["mask"]), 1))
                 np.save(pathlib.Path(scratch) / "mask.npy", seen)
                 more = ["--mask", str(pathlib.Path(scratch) / "mask.npy")]
-            found = run_tool(tool, directory, prompt["ids"], types, scratch, *more)
+            given = (["--image", str(directory / prompt["pixels"])] if "pixels" in prompt
+                     else tokens(prompt["ids"], types))
+            found = run_tool(tool, directory, scratch, *given, *more)
             off, largest = prompt["float32_minus_float64"], prompt["max_abs"]
             sites = directory / "expected" / f"sites_{k}.npz"
             worst = (0.0, "")
@@ -142,19 +147,49 @@ def random_config(family, rng):
     return cls(**sizes, **(embed if family == "electra" else {}))
 
 
+def random_picture(family, rng):
+    """A config, whether it has a classifier, and the pixels of a picture."""
+    import transformers
+
+    heads, layers, patch, channels = rng.choice((1, 2, 3)), rng.choice((1, 2, 3)), rng.choice((2, 3, 5)), rng.choice((1, 3))
+    sizes = {"hidden_size": heads * rng.choice((4, 6, 10)), "num_hidden_layers": layers, "num_channels": channels,
+             "num_attention_heads": heads, "patch_size": patch, "layer_norm_eps": rng.choice((1e-12, 1e-5)),
+             "hidden_act": rng.choice(("gelu", "gelu_new", "relu", "quick_gelu"))}
+    edges = [patch * rng.choice((1, 2, 4)) + rng.choice((0, 1)) for _ in range(2)]
+    if family == "clip_vision_model":
+        config = transformers.CLIPVisionConfig(**sizes | {"intermediate_size": 31, "image_size": edges[0]})
+        return config, False, (channels, edges[0], edges[0])
+    sizes |= {"qkv_bias": rng.random() < 0.7, "num_labels": rng.choice((2, 5))}
+    has_classifier = rng.random() < 0.7
+    if family == "vit":
+        is_square = rng.random() < 0.4
+        sizes |= {"intermediate_size": 31, "image_size": edges[0] if is_square else edges}
+        if rng.random() < 0.3:
+            sizes |= {"patch_size": [patch, min(patch + 1, edges[1])]}
+        return transformers.ViTConfig(**sizes), has_classifier, (channels, edges[0], edges[0 if is_square else 1])
+    sizes |= {"image_size": edges[0], "mlp_ratio": rng.choice((1, 2, 4)), "use_swiglu_ffn": rng.random() < 0.5,
+              "layerscale_value": rng.choice((0.1, 1.0))}
+    seen = [edges[0]] * 2 if rng.random() < 0.3 else [rng.randrange(patch, 6 * patch) for _ in range(2)]
+    if family == "dinov2":
+        return transformers.Dinov2Config(**sizes), has_classifier, (channels, *seen)
+    more = {"num_register_tokens": rng.choice((0, 1, 4))}
+    return transformers.Dinov2WithRegistersConfig(**sizes, **more), has_classifier, (channels, *seen)
+
+
 def age(directory, family, rng):
     """Rewrites a saved model as files were written years ago; returns how."""
     from safetensors.numpy import load_file, save_file
 
     path, told = directory / "model.safetensors", []
     tensors, config = load_file(path), json.loads((directory / "config.json").read_text())
-    if family != "modernbert" and rng.random() < 0.4:
+    if family not in ("modernbert", *PICTURES) and rng.random() < 0.4:
         told.append("gamma")
         tensors = {n.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): x
                    for n, x in tensors.items()}
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and family != "clip_vision_model":
         told.append("headless")
         prefix = {"modernbert": "model.", "xlm-roberta": "roberta."}.get(family, family + ".")
+        prefix = prefix if any(n.startswith(prefix) for n in tensors) else ""
         tensors = {n.removeprefix(prefix): x for n, x in tensors.items() if n.startswith(prefix)}
     ropes = config.get("rope_parameters")
     if family == "modernbert" and ropes and rng.random() < 0.5:
@@ -167,32 +202,39 @@ def age(directory, family, rng):
     return told
 
 
-def run_transformers(model, ids, types):
-    """Patterns, hidden states and logits of MODEL, which is float32 or float64."""
+def run_transformers(model, given):
+    """Patterns, hidden states and logits of MODEL, which is float32 or float64; GIVEN are ids and types, or pixels."""
     import torch
     from check_families import Float64
 
     is_double = next(model.parameters()).dtype == torch.float64
-    arguments = {"input_ids": torch.tensor([ids]), "output_attentions": True, "output_hidden_states": True}
-    if types is not None:
-        arguments["token_type_ids"] = torch.tensor([types])
+    arguments = {"output_attentions": True, "output_hidden_states": True}
+    if isinstance(given, np.ndarray):
+        arguments["pixel_values"] = torch.tensor(given, dtype=torch.float64 if is_double else torch.float32)[None]
+    else:
+        arguments["input_ids"] = torch.tensor([given[0]])
+        arguments |= {} if given[1] is None else {"token_type_ids": torch.tensor([given[1]])}
     with torch.no_grad():
         if is_double:
             with Float64():
                 out = model(**arguments)
         else:
             out = model(**arguments)
-    return {"attn": torch.cat(out.attentions).double().numpy(),
-            "hidden": torch.cat(out.hidden_states).double().numpy(), "logits": out.logits[0].double().numpy()}
+    found = {"attn": torch.cat(out.attentions).double().numpy(),
+             "hidden": torch.cat(out.hidden_states).double().numpy()}
+    if "logits" in out:
+        found["logits"] = (out.logits if isinstance(given, np.ndarray) else out.logits[0]).double().numpy()
+    return found
 
 
-def make(directory, config, seed):
-    """A random model of CONFIG, saved."""
+def make(directory, config, seed, kind="MaskedLM"):
+    """A random model of CONFIG, saved; KIND None: without a head."""
     import torch
     import transformers
 
     torch.manual_seed(seed)
-    model = transformers.AutoModelForMaskedLM.from_config(config, attn_implementation="eager")
+    automatic = getattr(transformers, f"AutoModelFor{kind}") if kind else transformers.AutoModel
+    model = automatic.from_config(config, attn_implementation="eager")
     with torch.no_grad():
         for name, x in model.named_parameters():
             is_scale = x.dim() == 1 and name.endswith("weight")
@@ -201,19 +243,21 @@ def make(directory, config, seed):
     return model
 
 
-def measure(directory, model, ids, types):
+def measure(directory, model, given):
     """All tensors in float64, checked against transformers; how far that is off in float32, and largest values."""
     import torch
 
-    single = run_transformers(model, ids, types)
+    single = run_transformers(model, given)
     frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
     model.double()
     for name, values in frequencies.items():
         owner, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
-    double, sites = run_transformers(model, ids, types), forward(directory, ids, types)
+    double = run_transformers(model, given)
+    is_picture = isinstance(given, np.ndarray)
+    sites = picture(directory, given) if is_picture else forward(directory, *given)
     own = stack(sites)
-    if "final" in own:  # transformers' last hidden state is after the final norm
+    if "final" in own and not is_picture:  # transformers' last hidden state is after the final norm
         own["hidden"] = np.concatenate([own["hidden"][:-1], own["final"][None]])
     close = 1e-5 if frequencies else 1e-9  # a frequency may be rounded otherwise, by a bit of float32
     for name, x in double.items():
@@ -222,24 +266,38 @@ def measure(directory, model, ids, types):
         name: np.abs(x).max() for name, x in double.items()}
 
 
+def random_text(config, family, rng):
+    """Ids and types of tokens."""
+    n = rng.choice((1, 2, 9, 23))
+    ids = [rng.randrange(config.vocab_size) for _ in range(n)]
+    n_type = getattr(config, "type_vocab_size", 0) if family not in ("distilbert", "modernbert") else 0
+    return ids, [rng.randrange(n_type) for _ in range(n)] if n_type and rng.random() < 0.6 else None
+
+
 def check_random(args, scratch):
+    every = FAMILIES + PICTURES
     for i in range(args.count):
         rng = random.Random(1000 * args.seed + i)
-        family = args.family or FAMILIES[i % len(FAMILIES)]
+        family = args.family or every[i % len(every)]
         directory = pathlib.Path(scratch) / f"{i}"
-        config = random_config(family, rng)
-        model = make(directory, config, i)
-        n = rng.choice((1, 2, 9, 23))
-        ids = [rng.randrange(config.vocab_size) for _ in range(n)]
-        n_type = getattr(config, "type_vocab_size", 0) if family not in ("distilbert", "modernbert") else 0
-        types = [rng.randrange(n_type) for _ in range(n)] if n_type and rng.random() < 0.6 else None
-        sites, off, largest = measure(directory, model, ids, types)
+        if family in PICTURES:
+            config, has_classifier, shape = random_picture(family, rng)
+            model = make(directory, config, i, "ImageClassification" if has_classifier else None)
+            given = np.random.default_rng(i).normal(size=shape).astype(np.float32)
+            np.save(directory / "pixels.npy", given)
+            options, size = ["--image", str(directory / "pixels.npy")], "x".join(map(str, shape))
+        else:
+            config = random_config(family, rng)
+            model = make(directory, config, i)
+            given = random_text(config, family, rng)
+            options, size = tokens(*given), f"{len(given[0])} tokens"
+        sites, off, largest = measure(directory, model, given)
         told = age(directory, family, rng)
         if "headless" in told:
             sites = {name: x for name, x in sites.items() if name not in ("logits", "mlm_head.hook_normalized")}
-        found = run_tool(args.tool, directory, ids, types, scratch)
+        found = run_tool(args.tool, directory, scratch, *options)
         worst = compare(found, sites, off, largest, 16, 4e-6)
-        print(f"{i:4} {family:12} {n:3} tokens  {worst[0]:5.2f} of its bound: {worst[1]} {' '.join(told)}")
+        print(f"{i:4} {family:21} {size:>9}  {worst[0]:5.2f} of its bound: {worst[1]} {' '.join(told)}")
         assert worst[0] <= 1
 
 
@@ -247,7 +305,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--family", choices=FAMILIES)
+    parser.add_argument("--family", choices=FAMILIES + PICTURES)
     parser.add_argument("--models")
     parser.add_argument("--tool", default=TOOL)
     args = parser.parse_args()

@@ -1,8 +1,8 @@
 """Every tensor of an encoder's forward pass in float64, from its config.json and model.safetensors.
 
-Written from the equations, not from the tool: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, ModernBERT. Names of
-tensors are those of transformers, with gamma and beta, with or without the prefix. Angles of rotary positions
-are float32, as transformers makes them.
+Written from the equations, not from the tool: BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, ModernBERT; ViT, DINOv2,
+CLIP's tower of pictures. Names of tensors are those of transformers, with gamma and beta, with or without the
+prefix. Angles of rotary positions are float32, as transformers makes them.
 """
 
 import json
@@ -27,7 +27,8 @@ ERF = np.vectorize(math.erf, otypes=[float])
 def act(name, x):
     return {"gelu": lambda: 0.5 * x * (1 + ERF(x / math.sqrt(2))),
             "gelu_new": lambda: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-            "relu": lambda: np.maximum(x, 0), "silu": lambda: x / (1 + np.exp(-x))}[name]()
+            "relu": lambda: np.maximum(x, 0), "silu": lambda: x / (1 + np.exp(-x)),
+            "quick_gelu": lambda: x / (1 + np.exp(-1.702 * x))}[name]()
 
 
 class Weights:
@@ -168,6 +169,112 @@ def modernbert(config, w, ids):
                   at + "hook_resid_post": x}
     sites["ln_final.hook_normalized"] = x = w.norm("final_norm", x, eps)
     return head(sites, w, config, "modernbert", x, eps, config.get("classifier_activation", "gelu"))
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+PREFIXES = {"vit": "vit.", "dinov2": "dinov2.", "dinov2_with_registers": "dinov2_with_registers.",
+            "clip_vision_model": "vision_model."}
+IMAGE_DEFAULTS = {"vit": {"patch_size": 16, "layer_norm_eps": 1e-12}, "dinov2": {"patch_size": 14},
+                  "dinov2_with_registers": {"patch_size": 16, "num_register_tokens": 4},
+                  "clip_vision_model": {"patch_size": 32, "layer_norm_eps": 1e-5, "hidden_act": "quick_gelu"}}
+
+
+def cubic(t, a):
+    t = np.abs(t)
+    near, far = (a + 2) * t**3 - (a + 3) * t**2 + 1, a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a
+    return np.where(t < 1, near, np.where(t < 2, far, 0))
+
+
+def resampling(n, m, is_antialiased):
+    """[m, n]: of how much of each of N rows each of M is made."""
+    made = np.zeros((m, n))
+    for i in range(m):
+        if is_antialiased:
+            wide = max(n / m, 1)
+            weights = cubic((np.arange(n) + 0.5 - n / m * (i + 0.5)) / wide, -0.5)
+            made[i] = weights / weights.sum()
+        else:
+            at = n / m * (i + 0.5) - 0.5
+            for tap in range(math.floor(at) - 1, math.floor(at) + 3):
+                made[i, min(max(tap, 0), n - 1)] += cubic(at - tap, -0.75)
+    return made
+
+
+def embed_picture(config, w, family, pixels):
+    """The patches, and the stream that the first block or CLIP's first norm reads."""
+    ph, pw = np.broadcast_to(config["patch_size"], 2)
+    rows, cols = pixels.shape[1] // ph, pixels.shape[2] // pw
+    is_clip = family == "clip_vision_model"
+    name = "embeddings.patch_embedding" if is_clip else "embeddings.patch_embeddings.projection"
+    matrix = w.find(name + ".weight")
+    cut = pixels[:, :rows * ph, :cols * pw].astype(np.float64).reshape(len(pixels), rows, ph, cols, pw)
+    patches = cut.transpose(1, 3, 0, 2, 4).reshape(rows * cols, -1) @ matrix.reshape(len(matrix), -1).T
+    patches = patches if is_clip else patches + w.find(name + ".bias")
+    cls = w.find("embeddings.class_embedding" if is_clip else "embeddings.cls_token").reshape(1, -1)
+    table = w.find("embeddings.position_embedding.weight" if is_clip else "embeddings.position_embeddings")
+    table = table.reshape(-1, len(matrix))
+    places = table[1:]
+    if family.startswith("dinov2") and (len(places) != rows * cols or pixels.shape[1] != pixels.shape[2]):
+        n = math.isqrt(len(places))
+        down, across = (resampling(n, m, family != "dinov2") for m in (rows, cols))
+        places = np.einsum("in,jm,nmd->ijd", down, across, places.reshape(n, n, -1)).reshape(rows * cols, -1)
+    registers = w.find("embeddings.register_tokens")
+    registers = np.zeros((0, len(matrix))) if registers is None else registers[0]
+    return patches, np.concatenate([cls + table[:1], registers, patches + places]), len(registers)
+
+
+def picture(directory, pixels):
+    """All tensors of a picture, PIXELS [C, H, W], by their names in archives."""
+    directory = pathlib.Path(directory)
+    config = json.loads((directory / "config.json").read_text())
+    family = config["model_type"]
+    config = {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_act": "gelu",
+              "layer_norm_eps": 1e-6} | IMAGE_DEFAULTS[family] | config
+    w, eps, is_clip = Weights(directory / "model.safetensors", PREFIXES[family]), config["layer_norm_eps"], False
+    sites = {}
+    sites["hook_embed"], x, n_register = embed_picture(config, w, family, pixels)
+    T, n_head = len(x), config["num_attention_heads"]
+    is_clip = family == "clip_vision_model"
+    if is_clip:
+        x = w.norm("pre_layrnorm", x, eps)
+        names = ["layer_norm1", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj",
+                 "layer_norm2", "mlp.fc1", "mlp.fc2"]
+    else:
+        own = ["layernorm_before", "layernorm_after", "intermediate.dense", "output.dense"]
+        ln1, ln2, w_in, w_out = own if family == "vit" else ["norm1", "norm2", "mlp.fc1", "mlp.fc2"]
+        at = "attention.attention."
+        names = [ln1, at + "query", at + "key", at + "value", "attention.output.dense", ln2, w_in, w_out]
+    for layer in range(config["num_hidden_layers"]):
+        at, block = f"blocks.{layer}.", f"encoder.{'layers' if is_clip else 'layer'}.{layer}."
+        ln1, wq, wk, wv, wo, ln2, w_in, w_out = [block + name for name in names]
+        scales = [w.find(block + f"layer_scale{i}.lambda1") for i in (1, 2)]
+        n = w.norm(ln1, x, eps)
+        q, k, v = [w.linear(name, n).reshape(T, n_head, -1) for name in (wq, wk, wv)]
+        sites |= {at + "hook_resid_pre": x, at + "attn.hook_q": q, at + "attn.hook_k": k, at + "attn.hook_v": v}
+        out = w.linear(wo, attend(sites, at + "attn.", q, k, v, np.ones((T, T), bool)))
+        out = out if scales[0] is None else out * scales[0]
+        mid = x + out
+        n = w.norm(ln2, mid, eps)
+        if config.get("use_swiglu_ffn"):
+            pre, linear = np.split(w.linear(block + "mlp.weights_in", n), 2, -1)
+            post = act("silu", pre) * linear
+            sites[at + "mlp.hook_pre_linear"] = linear
+            mlp = w.linear(block + "mlp.weights_out", post)
+        else:
+            pre = w.linear(w_in, n)
+            post = act(config["hidden_act"], pre)
+            mlp = w.linear(w_out, post)
+        mlp = mlp if scales[1] is None else mlp * scales[1]
+        x = mid + mlp
+        sites |= {at + "hook_attn_out": out, at + "hook_resid_mid": mid, at + "mlp.hook_pre": pre,
+                  at + "mlp.hook_post": post, at + "hook_mlp_out": mlp, at + "hook_resid_post": x}
+    sites["ln_final.hook_normalized"] = x = w.norm("post_layernorm" if is_clip else "layernorm", x, eps)
+    if w.find("classifier.weight") is not None:
+        mean = x[1 + n_register:].mean(0)
+        sites["logits"] = w.linear("classifier", (x[0] if family == "vit" else np.concatenate([x[0], mean]))[None])
+    return sites
 
 
 def forward(directory, ids, types=None):

@@ -1,10 +1,11 @@
-"""Makes tests/fixtures/encoders.tar: a tiny random encoder of each family, as transformers saves it.
+"""Makes tests/fixtures/encoders.tar and image-encoders.tar: a tiny random encoder of each family, as transformers
+saves it.
 
     python tests/tools/make_encoder_fixtures.py
 
 A member NAME/ has config.json, model.safetensors and expected.npz, whose arrays are those of the other
-families (make_family_fixtures.py): K/SITE, K/ids, K/bounds, and K/types where a prompt has types. All tensors of
-every prompt are there, but for what is equal to another. The values are those of encoder_reference.py, which agree
+families (make_family_fixtures.py): K/SITE, K/ids, K/bounds, and K/types where a prompt has types; of pictures
+K/pixels. All tensors of every prompt are there, but for what is equal to another. The values are those of encoder_reference.py, which agree
 with transformers in float64. `bert` also has a tokenizer.json, by which texts become its tokens.
 """
 
@@ -36,6 +37,20 @@ CONFIGS = {
     "modernbert": transformers.ModernBertConfig(**SIZES | {
         "num_hidden_layers": 3, "num_attention_heads": 2, "local_attention": 5, "pad_token_id": 0, "bos_token_id": 1,
         "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2, "global_attn_every_n_layers": 2}),
+}
+IMAGE_SIZES = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "num_labels": 4}
+# what it is, whether it has a classifier, the pictures: a remainder of pixels, other grids, more and fewer patches
+IMAGES = {
+    "vit": (transformers.ViTConfig(**IMAGE_SIZES | {"intermediate_size": 17, "image_size": [13, 9], "patch_size": 4}),
+            True, [(3, 13, 9)]),
+    "dinov2": (transformers.Dinov2Config(**IMAGE_SIZES | {"image_size": 13, "patch_size": 4, "mlp_ratio": 2,
+                                                          "layerscale_value": 0.5}),
+               True, [(3, 13, 13), (3, 21, 10), (3, 4, 36)]),
+    "dinov2_with_registers": (transformers.Dinov2WithRegistersConfig(**IMAGE_SIZES | {
+        "image_size": 15, "patch_size": 3, "mlp_ratio": 2, "use_swiglu_ffn": True, "num_register_tokens": 2,
+        "num_channels": 1, "qkv_bias": False}), True, [(1, 15, 15), (1, 7, 19)]),
+    "clip_vision_model": (transformers.CLIPVisionConfig(**IMAGE_SIZES | {"intermediate_size": 17, "image_size": 12,
+                                                                         "patch_size": 4}), False, [(3, 12, 12)]),
 }
 PROMPTS = {"roberta": [([0, 7, 1, 8, 2], None), ([9, 3, 3, 21, 38, 11, 5, 17], None)],
            "modernbert": [([1, 30, 12, 5, 39, 8, 22, 17, 3, 2], None)]}
@@ -81,8 +96,19 @@ def write_old(directory):
 
 def bounds(off, largest):
     """Of patterns, residuals, the final norm, logits; and of any other site as a share of its largest value."""
-    absolute = [4 * off[k] + 1e-6 * largest[k] for k in ("attn", "hidden", "hidden", "logits")]
-    return np.array(absolute + [max(a / largest[k] for a, k in zip(absolute, ("attn", "hidden", "hidden", "logits")))])
+    kinds = ("attn", "hidden", "hidden", "logits" if "logits" in off else "hidden")
+    absolute = [4 * off[k] + 1e-6 * largest[k] for k in kinds]
+    return np.array(absolute + [max(a / largest[k] for a, k in zip(absolute, kinds))])
+
+
+def tensors(k, directory, model, given):
+    """Prompt K: every tensor that is not equal to another, and the bounds."""
+    sites, off, largest = measure(directory, model, given)
+    for site in list(sites):
+        is_later = site.endswith("hook_resid_pre") and not site.startswith("blocks.0.")
+        if is_later or site.endswith("hook_qk"):
+            del sites[site]
+    return {f"{k}/{site}": np.float32(x) for site, x in sites.items()} | {f"{k}/bounds": bounds(off, largest)}
 
 
 def expected(directory, name, config, seed):
@@ -90,14 +116,17 @@ def expected(directory, name, config, seed):
     for k, (ids, types) in enumerate(PROMPTS.get(name, TEXTS)):
         model = make(directory, config, seed)
         types = types if getattr(config, "type_vocab_size", 1) > 1 and name != "distilbert" else None
-        sites, off, largest = measure(directory, model, ids, types)
-        for site in list(sites):
-            is_later = site.endswith("hook_resid_pre") and not site.startswith("blocks.0.")
-            if is_later or site.endswith("hook_qk"):
-                del sites[site]
-        arrays |= {f"{k}/{site}": np.float32(x) for site, x in sites.items()}
-        arrays |= {f"{k}/ids": np.array(ids, np.int64), f"{k}/bounds": bounds(off, largest)}
+        arrays |= tensors(k, directory, model, (ids, types)) | {f"{k}/ids": np.array(ids, np.int64)}
         arrays |= {} if types is None else {f"{k}/types": np.array(types, np.int64)}
+    return arrays
+
+
+def expected_pictures(directory, config, has_classifier, shapes, seed):
+    arrays = {}
+    for k, shape in enumerate(shapes):
+        model = make(directory, config, seed, "ImageClassification" if has_classifier else None)
+        pixels = np.random.default_rng(seed + k).normal(size=shape).astype(np.float32)
+        arrays |= tensors(k, directory, model, pixels) | {f"{k}/pixels": pixels}
     return arrays
 
 
@@ -108,6 +137,13 @@ def add(archive, path, name):
 
 
 def main():
+    with tempfile.TemporaryDirectory() as scratch, tarfile.open(FIXTURES / "image-encoders.tar", "w") as archive:
+        for seed, (name, (config, has_classifier, shapes)) in enumerate(IMAGES.items()):
+            directory = pathlib.Path(scratch) / name
+            arrays = expected_pictures(directory, config, has_classifier, shapes, 800 + seed)
+            write_archive(directory / "expected.npz", arrays)
+            for path in sorted(directory.iterdir()):
+                add(archive, path, f"{name}/{path.name}")
     with tempfile.TemporaryDirectory() as scratch, tarfile.open(FIXTURES / "encoders.tar", "w") as archive:
         for seed, (name, config) in enumerate(CONFIGS.items()):
             directory = pathlib.Path(scratch) / name

@@ -1,6 +1,6 @@
 /*
  * test_family_fixtures.c - every tensor of the small models in tests/fixtures/family-*, one or more
- * a family, and of the encoders in encoders.tar, against float64.
+ * a family, and of the encoders in encoders.tar and image-encoders.tar, against float64.
  *
  * Each prompt has its own bounds: 4 times what transformers' float32 is off, and 1e-6 of the
  * largest value. The table at the end shows the largest differences as shares of their bounds.
@@ -156,10 +156,10 @@ static bool has_file(const char *path)
     return true;
 }
 
-static void run_prompt(const struct attn_model *model, const char *folder, struct outcome *outcome)
+/* Runs a prompt of tokens. */
+static void run_text(const struct attn_model *model, const char *folder,
+                     struct attn_recording *recording, struct attn_error *err)
 {
-    struct attn_error err = {0};
-    struct attn_recording recording;
     char path[ATTN_ENCODER_PATH_SIZE + 64];
     size_t n;
     int32_t *ids, *types;
@@ -168,16 +168,53 @@ static void run_prompt(const struct attn_model *model, const char *folder, struc
     types = has_file(path) ? attn_npy_read_ids(path, &n) : NULL;
     snprintf(path, sizeof path, "%s/ids.npy", folder);
     ids = attn_npy_read_ids(path, &n);
-    attn_recording_init(&recording, attn_model_config(model), n);
-    if (attn_recording_run_types(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, types,
-                                 &err) == ATTN_OK)
+    attn_recording_init(recording, attn_model_config(model), n);
+    attn_recording_run_types(recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, types, err);
+    free(types);
+    free(ids);
+}
+
+/* Runs a picture. */
+static void run_picture(const struct attn_model *model, const struct attn_npy *pixels,
+                        struct attn_recording *recording, struct attn_error *err)
+{
+    struct attn_image_grid grid;
+    float *values = malloc(pixels->n * sizeof *values);
+
+    ck_assert(values != NULL);
+    for (size_t i = 0; i < pixels->n; i++)
+        values[i] = (float)pixels->values[i];
+    ck_assert_int_eq(pixels->rank, 3);
+    ck_assert_msg(attn_model_image_grid(model, pixels->shape[1], pixels->shape[2], &grid, err) ==
+                      ATTN_OK,
+                  "%s", err->message);
+    attn_recording_init(recording, attn_model_config(model),
+                        grid.n_front + grid.n_row * grid.n_col);
+    attn_recording_run_pixels(recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, values,
+                              pixels->shape + 1, err);
+    free(values);
+}
+
+static void run_prompt(const struct attn_model *model, const char *folder, struct outcome *outcome)
+{
+    struct attn_error err = {0};
+    struct attn_recording recording;
+    struct attn_npy pixels;
+    char path[ATTN_ENCODER_PATH_SIZE + 64];
+
+    snprintf(path, sizeof path, "%s/pixels.npy", folder);
+    if (attn_npy_read(path, &pixels)) {
+        run_picture(model, &pixels, &recording, &err);
+        attn_npy_release(&pixels);
+    } else {
+        run_text(model, folder, &recording, &err);
+    }
+    if (err.status == ATTN_OK)
         compare(folder, &recording, outcome);
     else
         snprintf(outcome->first, sizeof outcome->first, "%.190s", err.message);
     outcome->has_failed = outcome->has_failed || err.status != ATTN_OK;
     attn_recording_release(&recording);
-    free(types);
-    free(ids);
 }
 
 /* One line a prompt; returns how many were wrong. */
@@ -197,7 +234,7 @@ static int run_model(const char *name, const char *directory)
         struct outcome outcome = {0};
 
         snprintf(folder, sizeof folder, "%s/expected.npz/%d", directory, k);
-        snprintf(path, sizeof path, "%s/ids.npy", folder);
+        snprintf(path, sizeof path, "%s/bounds.npy", folder);
         if (!has_file(path))
             break;
         run_prompt(model, folder, &outcome);
@@ -212,7 +249,7 @@ static int run_model(const char *name, const char *directory)
 
 START_TEST(every_tensor_is_that_of_float64)
 {
-    static const char *const encoders[ATTN_N_ENCODER] = {ATTN_ENCODERS};
+    static const char *const encoders[] = {ATTN_ENCODERS, ATTN_IMAGE_ENCODERS};
     char directory[ATTN_ENCODER_PATH_SIZE];
     int n_failed = 0;
 
@@ -224,7 +261,7 @@ START_TEST(every_tensor_is_that_of_float64)
         n_failed += run_model(names[i], directory);
     }
     attn_encoders_unpack();
-    for (int i = 0; i < ATTN_N_ENCODER; i++) {
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         attn_encoder_path(encoders[i], directory);
         n_failed += run_model(encoders[i], directory);
     }
