@@ -131,8 +131,8 @@ struct attn_shapes {
 /* Copies N colors, at most ATTN_SHAPES_COLORS. */
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n);
 
-/* Room for the pixels [height, width, 3] of the picture, red, green and blue, both at least 1, which
- * the caller fills; NULL after a failure. */
+/* Room for the pixels [height, width, 3] of the picture, red, green and blue, both at least 1,
+ * which the caller fills; NULL after a failure. */
 unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width);
 void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture);
 

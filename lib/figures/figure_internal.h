@@ -211,6 +211,15 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen);
 bool attn_figure_fits_backdrop(const struct attn_writer *writer,
                                const struct attn_level_matrix *matrix);
 
+/* The rows that are shown, from the first on: all that were chosen, or else one, that of the first
+ * position, [CLS]. */
+size_t attn_figure_n_mapped(const struct attn_writer *writer);
+
+/* Appends what position I is called: "[CLS]", "3,4". */
+void attn_figure_append_position(const struct attn_backdrop *backdrop,
+                                 const struct attn_token_texts *texts, size_t i,
+                                 struct attn_buffer *out);
+
 /* Lets a scale that was not asked for end at the largest number on a patch. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);
 

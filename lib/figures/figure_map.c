@@ -52,12 +52,14 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen)
     return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
 }
 
-/* The rows that are shown: all that were chosen, or else that of the first position, [CLS]. */
+size_t attn_figure_n_mapped(const struct attn_writer *writer)
+{
+    return writer->n_query == writer->n_position ? 1 : writer->n_query;
+}
+
 static size_t count_queries(const struct attn_figure_pen *pen)
 {
-    const struct attn_writer *writer = pen->content->writer;
-
-    return writer->n_query == writer->n_position ? 1 : writer->n_query;
+    return attn_figure_n_mapped(pen->content->writer);
 }
 
 static const struct attn_backdrop *backdrop_of(const struct attn_figure_pen *pen)
@@ -125,11 +127,10 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
 
 /* --- Texts --------------------------------------------------------------------------------- */
 
-/* What position I is called: "[CLS]", "3,4". */
-static void append_position(const struct attn_figure_pen *pen, size_t i, struct attn_buffer *out)
+void attn_figure_append_position(const struct attn_backdrop *backdrop,
+                                 const struct attn_token_texts *texts, size_t i,
+                                 struct attn_buffer *out)
 {
-    const struct attn_backdrop *backdrop = backdrop_of(pen);
-    const struct attn_token_texts *texts = pen->content->tokens;
     size_t n;
 
     if (texts && texts->n > i) {
@@ -142,6 +143,11 @@ static void append_position(const struct attn_figure_pen *pen, size_t i, struct 
         i -= backdrop->n_front;
         attn_buffer_append_format(out, "%zu,%zu", i / backdrop->n_col, i % backdrop->n_col);
     }
+}
+
+static void append_position(const struct attn_figure_pen *pen, size_t i, struct attn_buffer *out)
+{
+    attn_figure_append_position(backdrop_of(pen), pen->content->tokens, i, out);
 }
 
 void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out)
@@ -399,7 +405,8 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
     for (size_t i = 0; i < maps->n; i++) {
         matrix = find_map(pen, maps, i, &row, &place);
         attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
-        attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS) /* else the picture is what counts */
+            attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
         attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
         add_mark(pen, maps, row, place);
         add_texts(pen, maps, matrix, row, place);
@@ -458,7 +465,8 @@ static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop 
 
     find_greys(pen, &from, &to);
     for (size_t i = 0; out && i < n; i++) {
-        const unsigned char *rgb = backdrop->rgb + 3 * i;
+        const size_t at = i / backdrop->width * backdrop->stride + i % backdrop->width;
+        const unsigned char *rgb = backdrop->rgb + 3 * at;
         const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
 
         out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =

@@ -34,8 +34,8 @@ struct attn_array_axes {
  * patches, row by row: n_front + n_row * n_col positions in all. Patches divide the picture evenly.
  */
 struct attn_backdrop {
-    const unsigned char *rgb; /* [height, width, 3] sRGB; borrowed */
-    size_t height, width;
+    const unsigned char *rgb; /* [height, stride, 3] sRGB, of which width are seen; borrowed */
+    size_t height, width, stride;
     size_t n_front;
     size_t n_row, n_col;
 };

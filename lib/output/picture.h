@@ -91,8 +91,8 @@ struct attn_picture_options {
     ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
                                    .color_scale = ATTN_COLOR_SCALE_DEFAULT})
 
-/* Reads the value of --figure, "grid", "patches" or "patches:14x14". ATTN_INVALID leaves the options as they
- * were. */
+/* Reads the value of --figure, "grid", "patches" or "patches:14x14". ATTN_INVALID leaves the
+ * options as they were. */
 ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                             struct attn_error *err);
 

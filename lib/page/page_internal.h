@@ -216,6 +216,7 @@ struct attn_page {
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
     struct attn_page_vectors vectors;
+    bool has_picture; /* heads are shown over the picture of the run */
     bool has_experiment;
     struct attn_page_experiment experiment; /* owns */
     struct attn_token_texts
@@ -273,6 +274,9 @@ enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
 
 /* Appends TEXT [size], printable and with references, of at most MOST bytes. */
 void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
+
+/* Writes the picture of the run as an element: base64 of a PNG file. */
+enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err);
 
 /* --- What makes it live (page_live.c) -------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/path.h"
+#include "base/sink_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
 #include "encode/embed.h"
@@ -131,7 +132,9 @@ static void push_look(struct run_json *to)
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
     attn_json_text(push_key(to, "scale"), curves[scale->curve]);
-    attn_json_text(push_key(to, "span"), spans[scale->span]);
+    attn_json_text(push_key(to, "span"), to->page->has_picture && scale->span == ATTN_SPAN_DEFAULT
+                                             ? "patches"
+                                             : spans[scale->span]);
     if (scale->span == ATTN_SPAN_FIXED) {
         push_number(push_key(to, "low"), 9, scale->low);
         push_number(push_key(to, "high"), 9, scale->high);
@@ -368,6 +371,71 @@ void attn_page_append_predictions(struct attn_buffer *out,
     attn_json_end(&json);
 }
 
+/* --- The picture ----------------------------------------------------------------------------- */
+
+/* Its size, and where its patches are. */
+static void push_picture(struct run_json *to)
+{
+    const struct attn_backdrop *backdrop = to->page->base.labels.backdrop;
+    struct attn_json_writer *json;
+
+    if (!to->page->has_picture)
+        return;
+    json = push_key(to, "picture");
+    attn_json_begin(json, '{');
+    attn_json_size(attn_json_key(json, "n_front"), backdrop->n_front);
+    attn_json_size(attn_json_key(json, "n_row"), backdrop->n_row);
+    attn_json_size(attn_json_key(json, "n_col"), backdrop->n_col);
+    attn_json_size(attn_json_key(json, "width"), backdrop->width);
+    attn_json_size(attn_json_key(json, "height"), backdrop->height);
+    attn_json_end(json);
+}
+
+/* An attn_png_row_fn. */
+static void fill_row(void *user, size_t y, unsigned char *row)
+{
+    const struct attn_backdrop *const *backdrop = user;
+
+    memcpy(row, (*backdrop)->rgb + y * (*backdrop)->stride * 3, (*backdrop)->width * 3);
+}
+
+static enum attn_status append_png(const struct attn_backdrop *backdrop, struct attn_buffer *out,
+                                   struct attn_sink *sink, struct attn_error *err)
+{
+    const struct attn_png_image image = {.width = backdrop->width,
+                                         .height = backdrop->height,
+                                         .fill_row = fill_row,
+                                         .user = &backdrop};
+    const void *bytes;
+    size_t size;
+
+    ATTN_TRY(attn_png_write(&image, sink, err));
+    ATTN_TRY(attn_sink_check(sink, err));
+    bytes = attn_sink_bytes(sink, &size);
+    attn_base64_append(out, bytes, size);
+    return attn_buffer_check(out, err);
+}
+
+enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err)
+{
+    static const char before[] = "<script type=\"text/plain\" id=\"picture-data\">";
+    static const char after[] = "</script>\n";
+    struct attn_buffer text = {0};
+    struct attn_sink *png;
+    enum attn_status status;
+
+    ATTN_TRY(attn_sink_create_memory(&png, err));
+    status = append_png(page->base.labels.backdrop, &text, png, err);
+    if (status == ATTN_OK) {
+        attn_sink_write(page->base.sink, before, sizeof before - 1);
+        attn_sink_write(page->base.sink, text.data, text.size);
+        attn_sink_write(page->base.sink, after, sizeof after - 1);
+    }
+    attn_buffer_release(&text);
+    attn_sink_free(png);
+    return status;
+}
+
 /* --- The element ----------------------------------------------------------------------------- */
 
 /* JSON for the inside of an element: what could end it, and line separators, as escapes. They stand
@@ -418,6 +486,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     to.json.out = &to.text;
     attn_json_begin(&to.json, '{');
     push_labels(&to);
+    push_picture(&to);
     attn_page_push_colors(&to.json);
     push_heads(&to);
     attn_json_line(&to.json);

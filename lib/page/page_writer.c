@@ -37,12 +37,14 @@ extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
 extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
-/* Likewise what a page of an experiment has besides, what one with vectors has, and the policy for
- * all of them. */
+/* Likewise what a page of an experiment has besides, what one with vectors has, what one over a
+ * picture has, and the policy for all of them. */
 extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
 extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
 extern const char attn_page_neurons_css[], attn_page_neurons_css_end[];
 extern const char attn_page_neurons_js[], attn_page_neurons_js_end[];
+extern const char attn_page_picture_css[], attn_page_picture_css_end[];
+extern const char attn_page_picture_js[], attn_page_picture_js_end[];
 extern const char attn_page_more_policy[], attn_page_more_policy_end[];
 
 enum {
@@ -252,6 +254,22 @@ static void append_source(const struct attn_page *w, struct attn_buffer *out)
     attn_buffer_release(&text);
 }
 
+/* "197 tokens", or of a picture "[CLS], 4 registers and 14 x 14 patches". */
+static void append_positions(const struct attn_backdrop *backdrop, size_t n,
+                             struct attn_buffer *out)
+{
+    if (!backdrop) {
+        attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
+        return;
+    }
+    attn_buffer_append_string(out, backdrop->n_front > 0 ? "[CLS]" : "");
+    if (backdrop->n_front > 1)
+        attn_buffer_append_format(out, ", %zu register%s", backdrop->n_front - 1,
+                                  backdrop->n_front == 2 ? "" : "s");
+    attn_buffer_append_format(out, "%s%zu x %zu patches", backdrop->n_front > 0 ? " and " : "",
+                              backdrop->n_row, backdrop->n_col);
+}
+
 /* Sizes, the text, and the options that shaped the run. */
 static void append_about_run(struct attn_page *w, struct attn_buffer *out)
 {
@@ -270,7 +288,7 @@ static void append_about_run(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
                                   n_key == 1 ? "" : "s");
     } else {
-        attn_buffer_append_format(out, "%zu token%s", n, n == 1 ? "" : "s");
+        append_positions(labels->backdrop, n, out);
     }
     if (!labels->axes && w->text.size > (is_named_by_text(w) ? MOST_TITLE : 0)) {
         attn_buffer_append_string(out, ": <bdi>");
@@ -320,7 +338,7 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, attn_page_live_policy, attn_page_live_policy_end);
-    else if (w->has_experiment || w->vectors.are_there)
+    else if (w->has_experiment || w->vectors.are_there || w->has_picture)
         append_file(out, attn_page_more_policy, attn_page_more_policy_end);
     else
         append_file(out, attn_page_policy, attn_page_policy_end);
@@ -341,6 +359,8 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
         append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
     if (w->vectors.are_there)
         append_element(out, "style", attn_page_neurons_css, attn_page_neurons_css_end);
+    if (w->has_picture)
+        append_element(out, "style", attn_page_picture_css, attn_page_picture_css_end);
 }
 
 /* The place of the experiment. Without heads their part of the document is left out. */
@@ -362,6 +382,8 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
         append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
     if (w->vectors.are_there)
         append_element(out, "script", attn_page_neurons_js, attn_page_neurons_js_end);
+    if (w->has_picture)
+        append_element(out, "script", attn_page_picture_js, attn_page_picture_js_end);
 }
 
 static void append_script(struct attn_page *w, struct attn_buffer *out)
@@ -668,6 +690,19 @@ static enum attn_status draw_table(const struct attn_table *table,
 
 /* --- The format ------------------------------------------------------------------------------ */
 
+/* Whether all heads are shown over the picture of the run. */
+static bool shows_picture(const struct attn_page *w)
+{
+    const struct attn_backdrop *backdrop = w->base.labels.backdrop;
+
+    if (!backdrop || w->base.options.picture->live)
+        return false;
+    for (size_t i = 0; i < w->heads.n; i++)
+        if (w->heads.items[i].n_column != backdrop->n_front + backdrop->n_row * backdrop->n_col)
+            return false;
+    return true;
+}
+
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct attn_page *w = (struct attn_page *)writer;
@@ -677,7 +712,9 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
         ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
                                            writer->options.grid, writer->options.picture, err));
         w->has_experiment = true;
-    } else if (figure == ATTN_FIGURE_POINTS || figure == ATTN_FIGURE_PATCHES) {
+    } else if (figure == ATTN_FIGURE_POINTS ||
+               (figure == ATTN_FIGURE_PATCHES &&
+                (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))
             return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
                                   attn_figure_name(figure));
@@ -689,6 +726,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(check_selection(w, err));
+    w->has_picture = shows_picture(w);
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
@@ -725,6 +763,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     if (w->has_experiment)
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
     ATTN_TRY(attn_page_vectors_write(w, err));
+    if (w->has_picture)
+        ATTN_TRY(attn_page_picture_write(w, err));
     ATTN_TRY(attn_page_run_write(w, err));
     if (writer->options.picture->live)
         ATTN_TRY(attn_page_live_write(w, err));

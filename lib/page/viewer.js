@@ -354,7 +354,7 @@ function rampOf(isDifference) {
 function rangeOf(m, row) {
   const signed = Boolean(m.isDifference);
   if (state.e === 'fixed') return [run.low, run.high];
-  if (state.e === 'unit') return [signed ? -1 : 0, 1];
+  if (state.e === 'unit' || state.e === 'patches') return [signed ? -1 : 0, 1];
   const key = state.e === 'row' ? row : -1;
   m.ranges ??= new Map();
   if (!m.ranges.has(key)) m.ranges.set(key, largestOf(m, key));
@@ -452,19 +452,22 @@ function percent(w) {
 
 const FIGURES = { grid: 'grid', matrix: 'matrix', lines: 'lines', tokens: 'tokens' };
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
+const SPANS = [...(run.picture ? ['patches'] : []), 'unit', 'matrix', 'row', ...(run.span === 'fixed' ? ['fixed'] : [])];
 let lastQuery, maxKey, maxPosition; // positions
+let usualQuery; // the last one; of a picture the first, [CLS]
 
 function measureRun() {
   lastQuery = queryAt(heads[0].rows - 1);
+  usualQuery = run.picture ? queryAt(0) : lastQuery;
   maxKey = Math.max(...heads.map(h => h.cols)) - 1;
   maxPosition = Math.max(maxKey, lastQuery);
 }
 
 measureRun();
 const defaults = {
-  v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : 'matrix'), // the view
+  v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : run.picture ? 'tokens' : 'matrix'), // the view
   h: run.start,                           // the head
-  q: lastQuery, k: -1,                    // the cell, by positions; -1: none
+  q: usualQuery, k: -1,                   // the cell, by positions; -1: none
   s: run.scale, e: run.span,              // scale, and of what it is: all, a matrix, a row
   map: run.colormap || '',                // colours; '' follows the theme
   first: run.hides_first ? 0 : 1,         // whether the first key is shown
@@ -501,7 +504,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   s: readWord(['sqrt', 'linear', 'log']), map: readWord(rampNames),
-  e: readWord(run.span === 'fixed' ? ['unit', 'matrix', 'row', 'fixed'] : ['unit', 'matrix', 'row']),
+  e: text => readWord(SPANS)(text),
   first: readNumber(0, 1), r: readNumber(0, 1),
   min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
@@ -514,7 +517,7 @@ const readers = {
 function readHash(hash) {
   const parts = hash.replace(/^#/, '').split('&');
   mergeWords(parts.includes('words=1')); // what positions mean depends on it
-  Object.assign(state, structuredClone(defaults), { q: lastQuery });
+  Object.assign(state, structuredClone(defaults), { q: usualQuery });
   for (const part of parts) {
     const at = part.indexOf('=');
     const name = part.slice(0, at);
@@ -525,7 +528,7 @@ function readHash(hash) {
   if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // it is not in the file
   if (!isComparison) state.w = 'chosen';
-  if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
+  if (heads.length === 1 && state.v === 'grid') state.v = run.picture ? 'tokens' : 'matrix';
 }
 
 let moreOfHash = () => []; // parts that others add
@@ -534,7 +537,7 @@ function writeHash() {
   const nameOf = h => heads[h].group + '.' + heads[h].head;
   const parts = [];
   for (const [name, value] of Object.entries(state)) {
-    if (String(value) === String(name === 'q' ? lastQuery : defaults[name]) && name !== 'v' && name !== 'h')
+    if (String(value) === String(name === 'q' ? usualQuery : defaults[name]) && name !== 'v' && name !== 'h')
       continue;
     if (value === -1 || value === '') continue;
     const text = name === 'h' ? nameOf(value) : name === 't' ? value.map(nameOf).join()
@@ -603,6 +606,7 @@ function strongest(m, n) {
 
 const named = (role, position, isSource) => {
   const text = shortText(position, isSource);
+  if (run.picture) return [role + ' ', el('bdi', {}, text)];
   return [role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
 };
 
@@ -668,10 +672,14 @@ function thumbSize() {
 // What is drawn of a head whichever is looked at.
 function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
-  paintCells(m, 0, m.rows, 0, m.cols, canvas);
   const shrink = Math.max(head.rows, head.cols);
-  canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
-  canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
+  if (over?.canFollow) {
+    over.drawThumb(h, size, canvas);
+  } else {
+    paintCells(m, 0, m.rows, 0, m.cols, canvas);
+    canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
+    canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
+  }
   while (node.childNodes.length > 1) node.lastChild.remove();
   if (state.m && size >= 24) node.append(el('span', { class: 'value' }, measureText(head)));
   canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
@@ -727,7 +735,7 @@ function drawThumbs() {
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = state.w === 'both' ? 'difference' : setOf(state.w);
   const { s, e, min, first, r, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), s, e, min, first, r, m, o].join();
+  const drawn = [size, which, rampName(), isDark(), s, e, min, first, r, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
@@ -741,7 +749,7 @@ function drawThumbs() {
   const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
     : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
-    : k > 1 ? `a cell is the mean row maximum of ${k} x ${k}` : '';
+    : k > 1 && !over?.canFollow ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
 function tick(h) {
@@ -1373,19 +1381,21 @@ function swatch(kind) {
 const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
 
 function drawRamp(m) {
-  const ramp = rampOf(m.isDifference), range = rangeOf(m, 0), stepOf = stepper(range);
+  const isOver = over?.isShown(), range = isOver ? over.range() : rangeOf(m, 0);
+  const ramp = rampOf(m.isDifference), stepOf = stepper(range);
   const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d'), image = context.createImageData(256, 1);
   for (let i = 0; i < 256; i++)
     image.data.set([ramp[3 * i], ramp[3 * i + 1], ramp[3 * i + 2], 255], 4 * i);
   context.putImageData(image, 0, 0);
+  if (isOver) over.paintRamp(canvas);
   const box = el('div', { class: 'ramp' }, canvas);
-  if (state.e === 'row') return box;
+  if (state.e === 'row' && !isOver) return box;
   let last = -1;
   for (const share of m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
     const w = m.isDifference ? share * range[1] : range[0] + share * (range[1] - range[0]);
     const at = stepOf(w) / 255;
-    if (last >= 0 && at - last < 0.07) continue;
+    if (last >= 0 && at - last < (isOver ? 0.13 : 0.07)) continue;
     last = at;
     const tick = el('span', { class: 'tick' }, tickText(w));
     tick.style.left = 100 * at + '%';
@@ -1396,8 +1406,9 @@ function drawRamp(m) {
 
 function drawLegend(m) {
   const names = { sqrt: 'square root', linear: 'linear', log: 'logarithm, four decades' };
-  const spans = { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row',
-    fixed: '' };
+  const spans = over?.isShown() ? { unit: '', matrix: ', to the largest of this map', row: ', to the largest of this map',
+    fixed: '', patches: ', to the largest weight on a patch' }
+    : { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row', fixed: '', patches: '' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
@@ -1515,7 +1526,7 @@ function tools() {
       button('larger', '+', () => zoom(1)),
       button('as-table', state.a ? 'As picture' : 'As table', () => set({ a: state.a ? 0 : 1 }))];
   if (state.v === 'tokens')
-    return [button('turn', state.dir === 'from' ? 'Weights from a token' : 'Weights to a token', turn),
+    return [button('turn', (state.dir === 'from' ? 'Weights from a ' : 'Weights to a ') + (over ? 'patch' : 'token'), turn),
       ...(state.p.length ? [button('unpin', 'Unpin', () => set({ p: [] }))] : [])];
   if (state.v === 'lines') {
     const select = el('select', { id: 'n-lines' }, ...[1, 2, 3, 5, 8, 16].map(n =>
@@ -1539,13 +1550,14 @@ function zoom(by) {
 // The head's part of the page.
 function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
-  if (state.v !== 'grid' && state.v !== 'matrix') matrices = [];
+  const isOver = over?.isShown();
+  if (isOver || (state.v !== 'grid' && state.v !== 'matrix')) matrices = [];
   $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
     ? list.length + ' compared heads' : shownName(list);
-  shown = state.v === 'tokens' ? drawTokens(list) : state.v === 'lines' ? drawLines() : drawMatrix(list);
+  shown = isOver ? over.draw(list) : state.v === 'tokens' ? drawTokens(list) : state.v === 'lines' ? drawLines() : drawMatrix(list);
   if (!shown && waited.size > 0) return;
-  if (state.v === 'grid' || state.v === 'matrix') $('stage').dataset.made = 'matrix';
-  if (shown && (state.v === 'matrix' || state.v === 'grid')) {
+  if (!isOver && (state.v === 'grid' || state.v === 'matrix')) $('stage').dataset.made = 'matrix';
+  if (shown && !isOver && (state.v === 'matrix' || state.v === 'grid')) {
     if (hover && hover.h !== undefined) sayHead(hover.h);
     else if (state.v === 'grid' && state.k < 0 && !hover) sayHead(state.h);
     else sayCell(shown);
@@ -1699,6 +1711,7 @@ function keptTokens() {
 }
 
 function kept() {
+  if (over?.isShown()) return over.kept();
   if (state.v === 'grid') return keptGrid();
   if (state.v === 'tokens') return keptTokens();
   if (state.v === 'lines') return document.querySelector('.lines svg');
@@ -1845,7 +1858,7 @@ const actions = {
   f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
   r: () => run.renormalizes || set({ r: state.r ? 0 : 1 }),
   s: () => set({ s: next(['sqrt', 'linear', 'log'], state.s) }),
-  e: () => set({ e: next(['unit', 'matrix', 'row'], state.e) }),
+  e: () => set({ e: next(SPANS.filter(name => name !== 'fixed'), state.e) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
@@ -1878,7 +1891,8 @@ function onKey(event) {
   const arrow = ARROWS[event.key];
   hover = null;
   if (arrow) {
-    if (event.shiftKey || isIn('#thumbs') || state.v === 'grid') moveHead(...arrow);
+    if (over && !event.shiftKey && (isIn('#stage') || state.v === 'tokens')) over.move(...arrow);
+    else if (event.shiftKey || isIn('#thumbs') || state.v === 'grid') moveHead(...arrow);
     else moveCell(...arrow);
   } else if (Object.hasOwn(actions, event.key)) {
     actions[event.key]();
@@ -1888,12 +1902,31 @@ function onKey(event) {
   event.preventDefault();
 }
 
+// --- A picture ----------------------------------------------------------------------------------
+
+// Heads over the picture that was run (picture.js), where there is one; else null.
+const over = run.picture && globalThis.attnPicture ? globalThis.attnPicture({
+  $, el, svgEl, state, run, set, draw, inflate, isDark, rampName, rampOf, rgbOf, nothingOf, stepper, inkOn, number,
+  shortText, queryAt, setOf, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle, svgText,
+  heads: () => heads, blockOf: id => blockOf(id), rowOf: q => rowOfQuery.get(q), hover: at => { hover = at; },
+  isHovered: () => hover !== null, shownName: () => shownName(shownHeads()),
+  thumbCanvases: () => thumbNodes.map(node => node.firstChild),
+}) : null;
+
 // --- Start --------------------------------------------------------------------------------------
 
 function fillControls() {
   fillHeads();
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
+  if (run.picture) {
+    $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
+    $('view-tokens').textContent = 'Picture';
+    $('view-matrix').before($('view-tokens'));
+    $('view-lines').hidden = heads[0].rows > MAX_LINES;
+    $('first').nextSibling.data = ' [CLS]';
+    $('panes').classList.add('over-picture');
+  }
   if (run.span === 'fixed')
     $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
 }
@@ -1983,7 +2016,7 @@ async function show(made, textOf, other, otherTextOf) {
   const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
     weightsOf(bytes, head.rows * head.cols, run.bytes));
   const names = [state.h, ...state.t].map(h => heads[h].group + '.' + heads[h].head), { q } = state;
-  const isLast = q === lastQuery, wanted = other ? made.heads
+  const isLast = q === usualQuery, wanted = other ? made.heads
     : made.heads.filter(h => names.includes(h.group + '.' + h.head)).slice(0, MAX_KEPT);
   const [own, others, bytes, otherBytes] = await Promise.all([
     Promise.all(wanted.map(head => weights(made, textOf, head))),
@@ -2008,7 +2041,7 @@ async function show(made, textOf, other, otherTextOf) {
   sought = { own: new Set(), source: new Set(), list: [], at: -1 };
   Object.assign(state, { h: byName.get(names[0]) ?? run.start,
     t: names.slice(1).map(name => byName.get(name)).filter(h => h !== undefined),
-    q: isLast || !rowOfQuery.has(q) ? lastQuery : q, k: state.k > maxKey ? -1 : state.k,
+    q: isLast || !rowOfQuery.has(q) ? usualQuery : q, k: state.k > maxKey ? -1 : state.k,
     p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen',
     m: MEASURES.includes(state.m) ? state.m : '' });
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
@@ -2023,6 +2056,7 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
+  if (over) await over.isRead;
   if (isComparison) openComparison();
   words = findWords();
   fillControls();

@@ -148,6 +148,25 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
 }
 
+/* The picture as far as it has patches, where what was cropped and resized of it is known. */
+static const struct attn_backdrop *find_backdrop(struct attn_run *run)
+{
+    const struct attn_pixels *pixels = run->text.pixels;
+    const struct attn_image_grid *grid = &run->text.grid;
+
+    if (!pixels || !pixels->shown)
+        return NULL;
+    run->backdrop = (struct attn_backdrop){
+        .rgb = pixels->shown,
+        .height = grid->n_row * attn_model_config(run->model)->image.patch_height,
+        .width = grid->n_col * attn_model_config(run->model)->image.patch_width,
+        .stride = pixels->width,
+        .n_front = grid->n_front,
+        .n_row = grid->n_row,
+        .n_col = grid->n_col};
+    return &run->backdrop;
+}
+
 static void set_labels(struct attn_run *run)
 {
     const struct attn_request_reading *reading = &run->request.reading;
@@ -172,6 +191,7 @@ static void set_labels(struct attn_run *run)
         .n_back = run->text.encoding.n_back,
         .texts =
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
+        .backdrop = find_backdrop(run),
     };
     if (run->model)
         return;

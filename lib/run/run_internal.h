@@ -70,6 +70,7 @@ struct attn_run {
     float *means;                   /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
+    struct attn_backdrop backdrop; /* of the labels, where a picture was run */
     struct attn_labels labels;
 };
 

@@ -63,6 +63,15 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
 /* Lines that attn_heatmap_draw takes. */
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 
+/* Whether all matrices of LEVELS have a column for each patch of the picture that was run, and its
+ * rows of patches fit the width (heatmap_patches.c). */
+bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels);
+
+/* ROW of MATRIX, which is not pooled, as that picture, with its name and legend. */
+enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
+                                           const struct attn_level_matrix *matrix, size_t row,
+                                           struct attn_error *err);
+
 /* Which weights the colours or shades stand for, and on which scale. */
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,

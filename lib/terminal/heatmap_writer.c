@@ -17,7 +17,7 @@ struct heatmap_writer {
     struct attn_writer base;
     struct attn_heatmap map;
     struct attn_levels *levels;                     /* owns */
-    enum attn_figure figure;                        /* matrix, grid or tokens */
+    enum attn_figure figure;                        /* matrix, grid, tokens or patches */
     struct attn_thumbnails thumbnails[ATTN_N_SITE]; /* of a grid, by site */
     bool has_printed; /* so that the next matrix has an empty line before it */
 };
@@ -41,10 +41,17 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     const enum attn_figure figure =
         picture->figure == ATTN_FIGURE_DEFAULT ? ATTN_FIGURE_MATRIX : picture->figure;
     const bool is_tokens = figure == ATTN_FIGURE_TOKENS;
+    const bool is_open = picture->figure == ATTN_FIGURE_DEFAULT ||
+                         (picture->figure == ATTN_FIGURE_PATCHES && picture->n_patch_row == 0);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
     writer->is_in_order = true;
     w->figure = figure;
+    ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
+    if (is_open && attn_heatmap_shows_patches(&w->map, w->levels)) {
+        w->figure = ATTN_FIGURE_PATCHES;
+        return ATTN_OK;
+    }
     if (figure != ATTN_FIGURE_MATRIX && figure != ATTN_FIGURE_GRID && !is_tokens) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure %s`' is not drawn as text, expected matrix, grid "
@@ -53,7 +60,6 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
         attn_error_hint(err, "`svg FILE` draws it");
         return ATTN_INVALID;
     }
-    ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
     w->levels->leaves_out_first = true;
     if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
         attn_levels_limit(w->levels, SIZE_MAX, attn_heatmap_most_columns(writer));
@@ -130,6 +136,21 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
     return attn_heatmap_end_line(&w->map, err);
 }
 
+/* A map of each query that is chosen. */
+static enum attn_status draw_patches(struct heatmap_writer *w, size_t i, struct attn_error *err)
+{
+    if (i == 0)
+        ATTN_TRY(draw_title(w, err));
+    for (size_t row = 0; row < attn_figure_n_mapped(&w->base); row++) {
+        if (w->has_printed)
+            attn_sink_write(w->base.sink, "\n", 1);
+        w->has_printed = true;
+        ATTN_TRY(attn_heatmap_draw_patches(&w->map, &w->levels->items[i], row, err));
+    }
+    attn_levels_drop(w->levels, i);
+    return ATTN_OK;
+}
+
 static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &w->levels->items[i];
@@ -161,6 +182,8 @@ static enum attn_status event_heatmap(struct attn_writer *writer,
 
     ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
     attn_thumbnails_take(&w->thumbnails[event->site], event, place);
+    if (w->figure == ATTN_FIGURE_PATCHES)
+        return whole != SIZE_MAX ? draw_patches(w, whole, err) : ATTN_OK;
     return w->figure != ATTN_FIGURE_GRID && whole != SIZE_MAX ? draw_matrix(w, whole, err)
                                                               : ATTN_OK;
 }

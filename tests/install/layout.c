@@ -304,6 +304,7 @@ static const struct {
     {"    rgb", offsetof(struct attn_backdrop, rgb)},
     {"    height", offsetof(struct attn_backdrop, height)},
     {"    width", offsetof(struct attn_backdrop, width)},
+    {"    stride", offsetof(struct attn_backdrop, stride)},
     {"    n_front", offsetof(struct attn_backdrop, n_front)},
     {"    n_row", offsetof(struct attn_backdrop, n_row)},
     {"    n_col", offsetof(struct attn_backdrop, n_col)},

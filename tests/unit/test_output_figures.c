@@ -39,7 +39,7 @@ static struct attn_picture_options picture;
 /* Of three positions, the first is no patch. */
 static const unsigned char pixels[4 * 6 * 3] = {255, 0, 0, 10, 200, 30};
 static const struct attn_backdrop backdrop = {
-    .rgb = pixels, .height = 4, .width = 6, .n_front = 1, .n_row = 1, .n_col = 2};
+    .rgb = pixels, .height = 4, .width = 6, .stride = 6, .n_front = 1, .n_row = 1, .n_col = 2};
 
 static void select_drawn(const struct drawn *drawn)
 {
@@ -376,7 +376,7 @@ static void select_patches(struct attn_backdrop *own, const char *heads, const c
     attn_made_up_run_select(&made, "pattern", heads, queries);
     made.is_causal = false;
     *own = (struct attn_backdrop){
-        .rgb = pixels, .height = 6, .width = 4, .n_front = 1, .n_row = 3, .n_col = 2};
+        .rgb = pixels, .height = 6, .width = 4, .stride = 4, .n_front = 1, .n_row = 3, .n_col = 2};
     made.run.backdrop = own;
     made.run.tokens = NULL;
     picture = ATTN_PICTURE_OPTIONS_DEFAULT;

@@ -1188,6 +1188,7 @@ attn_backdrop._fields_ = [
     ("rgb", POINTER(c_ubyte)),
     ("height", c_size_t),
     ("width", c_size_t),
+    ("stride", c_size_t),
     ("n_front", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),

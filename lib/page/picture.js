@@ -1,0 +1,344 @@
+// picture.js - heads over the picture that a model saw, on a page that has it: the patch under the
+// pointer chooses the query, and the map of every head follows. What comes before the patches, [CLS]
+// and registers, are buttons beside it. It is a part of the viewer, which gives it what it needs.
+'use strict';
+globalThis.attnPicture = viewer => {
+const { $, el, svgEl, state, run } = viewer;
+const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
+const MOST_BYTES = 1 << 27; // of weights that are kept of all heads together
+const heads = viewer.heads();
+const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
+
+// --- The picture --------------------------------------------------------------------------------
+
+const image = new Image(), grounds = {};
+const isRead = new Promise(resolve => {
+  image.addEventListener('load', resolve);
+  image.src = 'data:image/png;base64,' + $('picture-data').textContent.trim();
+});
+
+// The darkest and the lightest grey that it has: it is pale, or dim on dark ground.
+const greys = () => viewer.isDark() ? [8, 130] : [120, 255];
+
+function ground() {
+  const [from, to] = greys();
+  if (grounds[from]) return grounds[from];
+  const canvas = el('canvas', { width, height }), context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  const pixels = context.getImageData(0, 0, width, height), { data } = pixels;
+  for (let i = 0; i < data.length; i += 4) {
+    const grey = 0.299 * data[i] + 0.587 * data[i + 1] + 0.114 * data[i + 2];
+    data[i] = data[i + 1] = data[i + 2] = from + (to - from) * grey / 255;
+  }
+  context.putImageData(pixels, 0, 0);
+  return grounds[from] = canvas;
+}
+
+// --- Colours ------------------------------------------------------------------------------------
+
+const veilsOf = new Map();
+
+// Of each step of a ramp its colour, and how much of the picture it hides, as figures have them: no
+// weight hides nothing, and a ramp that begins with white looks on white as it is.
+function veils(isSigned) {
+  const key = [viewer.rampName(), viewer.isDark(), isSigned].join();
+  if (veilsOf.has(key)) return veilsOf.get(key);
+  const ramp = viewer.rampOf(isSigned), made = new Uint8ClampedArray(1024);
+  const beginsWhite = !isSigned && ramp[0] === 255 && ramp[1] === 255 && ramp[2] === 255;
+  for (let i = 0; i < 256; i++) {
+    const share = isSigned ? Math.abs(2 * i / 255 - 1) : i / 255;
+    const at = 3 * (isSigned || beginsWhite ? i : 96 + Math.floor(i * 159 / 255));
+    const least = Math.min(ramp[at], ramp[at + 1], ramp[at + 2]);
+    for (let c = 0; c < 3; c++)
+      made[4 * i + c] = !beginsWhite ? ramp[at + c]
+        : least === 255 ? 255 : (ramp[at + c] - least) * 255 / (255 - least);
+    made[4 * i + 3] = beginsWhite ? 255 - least : 255 * 0.95 * share ** 0.7;
+  }
+  veilsOf.set(key, made);
+  return made;
+}
+
+const kindOf = w => w === Infinity ? 'not_finite' : 'masked';
+
+// Which colour a weight has on a picture whose ground has this grey; as "#rrggbb".
+function colourOn(grey, w, stepOf, isSigned) {
+  if (!isFinite(w)) return viewer.nothingOf(kindOf(w))[0];
+  const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
+  return '#' + [0, 1, 2].map(c => Math.round(veil[at + c] * share + grey * (1 - share))
+    .toString(16).padStart(2, '0')).join('');
+}
+
+const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.getContext('2d');
+const cellImage = cellContext.createImageData(nCol, nRow);
+
+// The picture and WEIGHTS, by position, on it.
+function paintMap(context, x, y, w, h, weights, stepOf, isSigned) {
+  const veil = veils(isSigned), { data } = cellImage;
+  for (let i = 0; i < nCell; i++) {
+    const weight = weights[nFront + i];
+    if (isFinite(weight)) {
+      const at = 4 * stepOf(weight);
+      data[4 * i] = veil[at];
+      data[4 * i + 1] = veil[at + 1];
+      data[4 * i + 2] = veil[at + 2];
+      data[4 * i + 3] = veil[at + 3];
+    } else {
+      data.set([...viewer.rgbOf(viewer.nothingOf(kindOf(weight))[0]), 150], 4 * i);
+    }
+  }
+  cellContext.putImageData(cellImage, 0, 0);
+  context.imageSmoothingEnabled = true;
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(ground(), x, y, w, h);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(cells, x, y, w, h);
+}
+
+// A frame around patch P.
+function paintMark(context, w, h, p, isLarge) {
+  if (p < nFront || p >= nFront + nCell) return;
+  const i = p - nFront, side = [w / nCol, h / nRow];
+  for (const [colour, line] of isLarge ? [['#000000', 4], ['#ff7a1a', 2]] : [['#ff7a1a', 1]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.strokeRect(i % nCol * side[0], Math.floor(i / nCol) * side[1], ...side);
+  }
+}
+
+// --- Weights ------------------------------------------------------------------------------------
+
+const levels = run.sets.map(() => []); // of each set and head, once all are read
+let isFollowing = false;
+
+async function readLevels() {
+  await Promise.all(run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
+    levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
+  }))));
+  isFollowing = true;
+}
+
+const top = run.bytes === 2 ? 65534 : 254, weightOf = [];
+for (let level = 0; run.bytes === 1 && level < 256; level++)
+  weightOf[level] = level === 0 ? NaN : ((level - 1) / top) ** 2;
+
+function weightAt(bytes, i, n) {
+  if (run.bytes === 1) return weightOf[bytes[i]];
+  const level = bytes[i] * 256 + bytes[n + i];
+  return level === 0 ? NaN : ((level - 1) / top) ** 2;
+}
+
+// What head H gives from the chosen queries to each position, or to the chosen keys.
+function lineOf(h, set) {
+  if (set === 'difference') {
+    const [own, other] = [lineOf(h, 0), lineOf(h, 1)];
+    return own.map((w, i) => w - other[i]);
+  }
+  const { rows, cols } = heads[h], bytes = levels[set][h], n = rows * cols;
+  const isFrom = state.dir === 'from', out = new Float32Array(nFront + nCell).fill(NaN);
+  const add = (p, row, column) => {
+    if (column === 0 && !state.first) return;
+    let w = weightAt(bytes, row * cols + column, n);
+    if (w !== w) return;
+    if (state.r) w /= restOf(bytes, row, cols, n);
+    out[p] = (out[p] === out[p] ? out[p] : 0) + w;
+  };
+  for (const from of viewer.lookedFrom()) {
+    const row = viewer.rowOf(from);
+    if (isFrom && row !== undefined) for (let j = 0; j < cols; j++) add(j, row, j);
+    if (!isFrom && from < cols) for (let i = 0; i < rows; i++) add(viewer.queryAt(i), i, from);
+  }
+  return out;
+}
+
+// The sum of what is left of a row.
+function restOf(bytes, row, cols, n) {
+  let sum = 0;
+  for (let j = state.first ? 0 : 1; j < cols; j++) sum += weightAt(bytes, row * cols + j, n) || 0;
+  return sum > 0 ? sum : 1;
+}
+
+const largestOf = weights => weights.subarray(nFront).reduce((most, w) =>
+  isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+
+let lines = { key: '', of: [], largest: 0 }; // of all heads, for what is looked at
+
+function linesOf(set) {
+  const key = [set, state.dir, state.first, state.r, viewer.lookedFrom()].join();
+  if (lines.key === key) return lines;
+  const of = heads.map((_, h) => lineOf(h, set));
+  lines = { key, of, largest: Math.max(...of.map(largestOf)) };
+  return lines;
+}
+
+const setNow = () => state.w === 'both' ? 0 : viewer.setOf(state.w);
+
+// The numbers of the first and the last colour of a map.
+function rangeOf(weights, set) {
+  const isSigned = set === 'difference';
+  if (state.e === 'fixed') return [run.low, run.high];
+  const largest = state.e === 'unit' ? 1
+    : state.e === 'patches' && isFollowing ? Math.max(linesOf(set).largest, 1e-6) : largestOf(weights) || 1;
+  return [isSigned ? -largest : 0, largest];
+}
+
+// --- All heads ----------------------------------------------------------------------------------
+
+function drawThumb(h, size, canvas) {
+  const set = state.w === 'both' ? 'difference' : viewer.setOf(state.w);
+  const ratio = devicePixelRatio || 1, longest = Math.max(width, height);
+  const w = Math.max(3, Math.round(size * width / longest)), tall = Math.max(3, Math.round(size * height / longest));
+  const context = canvas.getContext('2d'), weights = isFollowing ? linesOf(set).of[h] : new Float32Array(nFront + nCell);
+  canvas.width = Math.round(w * ratio);
+  canvas.height = Math.round(tall * ratio);
+  canvas.style.width = w + 'px';
+  canvas.style.height = tall + 'px';
+  paintMap(context, 0, 0, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
+  if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
+}
+
+// What the maps of all heads depend on, beside what those of matrices do.
+const key = () => [isFollowing, state.dir, viewer.lookedFrom()].join();
+
+// --- One head -----------------------------------------------------------------------------------
+
+let canvas, place, active, chips = [], painted = null;
+
+const point = p => {
+  viewer.hover(p === null ? null : state.dir === 'from' ? { token: p, q: p, k: -1 } : { token: p, q: state.q, k: p });
+  viewer.draw();
+};
+const choose = p => {
+  viewer.hover(null);
+  viewer.set(state.dir === 'from' ? viewer.rowOf(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
+};
+const pinOne = p => {
+  viewer.hover(null);
+  viewer.set({ p: state.p.includes(p) ? state.p.filter(x => x !== p) : [...state.p, p] });
+};
+
+function patchAt(event) {
+  const box = canvas.getBoundingClientRect();
+  const c = Math.floor((event.clientX - box.left) / box.width * nCol), r = Math.floor((event.clientY - box.top) / box.height * nRow);
+  return c < 0 || r < 0 || c >= nCol || r >= nRow ? null : nFront + r * nCol + c;
+}
+
+function make() {
+  let last = null;
+  canvas = el('canvas', { 'aria-hidden': 'true' });
+  active = el('div', { class: 'unseen', role: 'gridcell', id: 'active-patch' });
+  place = el('div', { class: 'picture', role: 'grid', tabindex: '0', 'aria-activedescendant': 'active-patch',
+    'aria-label': `The picture in ${nRow} x ${nCol} patches. Arrow keys move the patch that is looked from.` },
+  canvas, el('div', { role: 'row' }, active));
+  canvas.addEventListener('pointermove', event => {
+    const p = patchAt(event);
+    if (p === last && viewer.isHovered()) return;
+    last = p;
+    point(p);
+  });
+  canvas.addEventListener('pointerleave', () => { last = null; point(null); });
+  canvas.addEventListener('click', event => {
+    const p = patchAt(event);
+    if (p === null) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) pinOne(p); else choose(p);
+  });
+  chips = Array.from({ length: nFront }, (_, p) => {
+    const chip = el('button', { class: 'chip' });
+    chip.addEventListener('pointerenter', () => point(p));
+    chip.addEventListener('pointerleave', () => point(null));
+    chip.addEventListener('click', event => event.shiftKey || event.ctrlKey || event.metaKey ? pinOne(p) : choose(p));
+    return chip;
+  });
+  $('stage').replaceChildren(el('div', { class: 'chips', role: 'group', 'aria-label': 'Not in the picture' }, ...chips), place);
+  $('stage').dataset.made = 'picture';
+}
+
+// As large as there is room, patches of whole pixels.
+function fit() {
+  const room = $('stage').clientWidth - 2, tall = innerHeight * (innerWidth > 900 ? 0.66 : 0.6);
+  const px = Math.max(1, Math.floor(Math.min(room / nCol, tall * width / height / nCol)));
+  const ratio = devicePixelRatio || 1, w = px * nCol, h = Math.round(w * height / width);
+  canvas.width = Math.round(w * ratio);
+  canvas.height = Math.round(h * ratio);
+  canvas.style.width = w + 'px';
+  canvas.style.height = h + 'px';
+}
+
+function drawChips(weights, stepOf, isSigned, from) {
+  const paper = viewer.isDark() ? 16 : 255;
+  chips.forEach((chip, p) => {
+    const colour = colourOn(paper, weights[p], stepOf, isSigned);
+    chip.textContent = viewer.shortText(p) + ' ' + viewer.number(weights[p]);
+    chip.style.background = colour;
+    chip.style.color = viewer.inkOn(colour);
+    chip.classList.toggle('from', from.includes(p));
+  });
+}
+
+// The heads of LIST over the picture; null while they are read.
+function draw(list) {
+  const set = setNow(), m = viewer.matrixOf(list, set);
+  if (!m) return null;
+  if ($('stage').dataset.made !== 'picture') make();
+  const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nFront + nCell).fill(NaN);
+  sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
+  const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = set === 'difference';
+  fit();
+  const context = canvas.getContext('2d');
+  paintMap(context, 0, 0, canvas.width, canvas.height, weights, stepOf, isSigned);
+  for (const p of from) paintMark(context, canvas.width, canvas.height, p, true);
+  drawChips(weights, stepOf, isSigned, from);
+  viewer.sayToken(m, sums);
+  active.textContent = $('readout').textContent;
+  painted = { range, weights, isSigned };
+  return m;
+}
+
+// --- Legend, keys, files ------------------------------------------------------------------------
+
+// The colours on the lightest and on the darkest part of the picture.
+function paintRamp(canvas) {
+  const context = canvas.getContext('2d'), veil = veils(painted.isSigned), [from, to] = greys();
+  canvas.height = 2;
+  const image = context.createImageData(256, 2);
+  for (let i = 0; i < 512; i++) {
+    const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
+    image.data.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
+    image.data[4 * i + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+}
+
+// Moves the patch that is looked from, or at; above the first row are [CLS] and registers.
+function move(down, across) {
+  const p = state.dir === 'from' ? state.q : Math.max(0, state.k);
+  const i = p - nFront, column = Math.max(0, i) % nCol, row = Math.floor(i / nCol);
+  let next = p;
+  if (i < 0) next = down > 0 ? nFront : Math.min(nFront - 1, Math.max(0, p + across));
+  else if (row + down < 0) next = nFront > 0 ? 0 : p;
+  else next = nFront + Math.min(nRow - 1, row + down) * nCol + Math.min(nCol - 1, Math.max(0, column + across));
+  choose(next);
+}
+
+// The picture as it is seen, and of all heads each.
+function kept() {
+  if (state.v !== 'grid') {
+    const w = parseInt(canvas.style.width, 10), h = parseInt(canvas.style.height, 10);
+    const front = chips.map(chip => chip.textContent).join('   ');
+    return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle(viewer.shownName() + ', ' + $('readout').textContent),
+      svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), viewer.svgText(10, h + 72, front));
+  }
+  const groups = [...new Set(heads.map(h => h.group))], columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
+  const size = 112, w = size * Math.min(1, width / height), tall = size * Math.min(1, height / width), parts = [];
+  viewer.thumbCanvases().forEach((one, h) => parts.push(svgEl('image', { width: w, height: tall, href: one.toDataURL(),
+    x: 60 + columns.indexOf(heads[h].head) * (w + 8), y: 76 + groups.indexOf(heads[h].group) * (tall + 8) })));
+  columns.forEach((c, i) => parts.push(viewer.svgText(60 + i * (w + 8) + w / 2, 68, String(c), { 'text-anchor': 'middle' })));
+  groups.forEach((g, i) => parts.push(viewer.svgText(50, 80 + i * (tall + 8) + tall / 2, 'layer ' + g, { 'text-anchor': 'end', 'font-size': 11 })));
+  return viewer.keptSvg(68 + columns.length * (w + 8), 84 + groups.length * (tall + 8),
+    ...viewer.keptTitle('all heads, ' + viewer.shortText(viewer.lookedFrom()[0])), ...parts);
+}
+
+const isShown = () => state.v === 'grid' || state.v === 'tokens';
+
+return { isRead: isRead.then(() => { if (canFollow) readLevels().then(viewer.draw); }),
+  isShown, canFollow, drawThumb, key, draw, paintRamp, move, kept, range: () => painted.range };
+};

@@ -1,0 +1,316 @@
+/*
+ * test_browser_picture.c - heads over a picture in a browser: what is seen of a weight, the patch under
+ * the pointer and under the keys, [CLS] and registers beside the picture, a telephone, dark, paper. The
+ * run is made up: two layers of two heads look at two positions before 3 x 4 patches.
+ */
+#include "encode/colormap_internal.h"
+#include "output/writer.h"
+#include "tests/browser/browser.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+#include "trace/selection_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_LAYER = 2, N_HEAD = 2, N_FRONT = 2, N_ROW = 3, N_COL = 4, N = N_FRONT + N_ROW * N_COL };
+enum { SIDE = 8, GREY = 128 };
+
+static struct attn_browser *browser;
+
+/* Weights of a row add up to 1; each head has one patch that it looks at from everywhere, and another
+ * for each query. */
+static float weight_of(int layer, int head, size_t query, size_t key)
+{
+    const size_t own = N_FRONT + (query + (size_t)head) % (N - N_FRONT);
+    const size_t all = N_FRONT + 5 * (size_t)layer;
+
+    return 0.3F / N + (key == own ? 0.3F : 0) + (key == all ? 0.2F : 0) +
+           (key == (query == 0 ? 0 : 1) ? 0.2F : 0);
+}
+
+static void write_run(struct attn_writer *writer)
+{
+    float row[N];
+    struct attn_error err = {0};
+
+    for (int i = 0; i < N_LAYER * N_HEAD; i++)
+        for (size_t query = 0; query < N; query++) {
+            const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                                   .layer = i / N_HEAD,
+                                                   .head = i % N_HEAD,
+                                                   .row0 = query,
+                                                   .n_row = 1,
+                                                   .n_col = N,
+                                                   .ld = N,
+                                                   .data = row};
+
+            for (size_t key = 0; key < N; key++)
+                row[key] = weight_of(i / N_HEAD, i % N_HEAD, query, key);
+            ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s", err.message);
+        }
+    ck_assert_msg(attn_writer_finish(writer, &err) == ATTN_OK, "%s", err.message);
+}
+
+/* Makes p.html, on a picture that is GREY. */
+static void make_page(void)
+{
+    static unsigned char rgb[N_ROW * SIDE * N_COL * SIDE * 3];
+    const struct attn_backdrop backdrop = {.rgb = rgb,
+                                           .height = N_ROW * SIDE,
+                                           .width = N_COL * SIDE,
+                                           .stride = N_COL * SIDE,
+                                           .n_front = N_FRONT,
+                                           .n_row = N_ROW,
+                                           .n_col = N_COL};
+    struct attn_dims dims = {.n_layer = N_LAYER,
+                             .n_head = N_HEAD,
+                             .n_kv_head = N_HEAD,
+                             .d_model = 2,
+                             .d_head = 1,
+                             .d_value = 1,
+                             .d_mlp = 1,
+                             .n_vocab = 1,
+                             .n_position = N,
+                             .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+    char texts[N][16];
+    const char *tokens[N];
+    size_t sizes[N];
+    struct attn_labels labels = {
+        .model = "made-up", .tokens = tokens, .token_sizes = sizes, .backdrop = &backdrop};
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_selection *selection;
+    struct attn_writer *writer;
+    struct attn_error err = {0};
+
+    memset(rgb, GREY, sizeof rgb);
+    for (size_t i = 0; i < N; i++) {
+        if (i < N_FRONT)
+            snprintf(texts[i], sizeof texts[i], i == 0 ? "[CLS]" : "[REG0]");
+        else
+            snprintf(texts[i], sizeof texts[i], "%zu,%zu", (i - N_FRONT) / N_COL,
+                     (i - N_FRONT) % N_COL);
+        tokens[i] = texts[i];
+        sizes[i] = strlen(texts[i]);
+    }
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, &err), ATTN_OK);
+    labels.selection = selection;
+    ck_assert_msg(attn_writer_create(attn_format_find("html"), "p.html", &labels, &options, &writer,
+                                     &err) == ATTN_OK,
+                  "%s", err.message);
+    write_run(writer);
+    attn_writer_free(writer);
+    attn_selection_free(selection);
+}
+
+static void enter(void)
+{
+    attn_folder_enter();
+    make_page();
+    browser = attn_browser_open(1280, 900);
+}
+
+static void leave(void)
+{
+    attn_browser_leave(browser);
+}
+
+static void load(const char *hash)
+{
+    attn_browser_load(browser, "p.html", hash);
+    attn_browser_wait(browser, "document.querySelector('.picture canvas') !== null");
+}
+
+static void assert_begins(const char *expression, const char *beginning)
+{
+    char *text = attn_browser_text(browser, expression);
+
+    ck_assert_msg(strncmp(text, beginning, strlen(beginning)) == 0, "'%s' is no '%s...'", text,
+                  beginning);
+    free(text);
+}
+
+#define READOUT "document.getElementById('readout').textContent"
+#define CHIP(i) "document.querySelectorAll('.chip')[" #i "].textContent"
+
+/* The middle of a patch on the page. */
+static void find_patch(int row, int column, double at[2])
+{
+    char *text = attn_browser_text(browser, "(() => { const b = document.querySelector('.picture "
+                                            "canvas').getBoundingClientRect(); return [b.left, "
+                                            "b.top, b.width, b.height].join(' '); })()");
+    double left, top, width, height;
+
+    ck_assert_int_eq(sscanf(text, "%lf %lf %lf %lf", &left, &top, &width, &height), 4);
+    at[0] = left + (column + 0.5) * width / N_COL;
+    at[1] = top + (row + 0.5) * height / N_ROW;
+    free(text);
+}
+
+/* --- Colours --------------------------------------------------------------------------------- */
+
+/* What is seen of WEIGHT where the ground has grey levels 120 to 255, and the largest weight is MOST. */
+static uint32_t seen_of(double weight, double most)
+{
+    const struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_FIXED};
+    const struct attn_rgb color =
+        attn_colormap_color(attn_colormap_find("blues"), ATTN_THEME_LIGHT,
+                            attn_color_level(&scale, (struct attn_color_range){0, most}, weight));
+    const double ground = 120 + (255 - 120) * GREY / 255.0;
+    const double through = fmin(fmin(color.r, color.g), color.b) / 255;
+    uint32_t seen = 0;
+
+    for (int i = 0; i < 3;
+         i++) { /* on white it is the color: color - through white is the veil's */
+        const double part = i == 0 ? color.r : i == 1 ? color.g : color.b;
+
+        seen = seen << 8 | (uint32_t)lround(part - 255 * through + ground * through);
+    }
+    return seen;
+}
+
+START_TEST(a_patch_has_the_colour_of_its_weight_on_the_picture)
+{
+    double most = 0;
+
+    enter();
+    load("h=1.1");
+    attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('patch')");
+    for (int i = 0; i < N_LAYER * N_HEAD; i++)
+        for (size_t key = N_FRONT; key < N; key++)
+            most = fmax(most, (double)weight_of(i / N_HEAD, i % N_HEAD, 0, key));
+    for (size_t key = N_FRONT; key < N; key++) {
+        const uint32_t expected = seen_of((double)weight_of(1, 1, 0, key), most);
+        char expression[400];
+        unsigned r, g, b;
+        char *text;
+
+        snprintf(expression, sizeof expression,
+                 "(() => { const c = document.querySelector('.picture canvas'); return "
+                 "[...c.getContext('2d').getImageData((%zu + 0.5) * c.width / %d, (%zu + 0.5) * "
+                 "c.height / %d, 1, 1).data].slice(0, 3).join(' '); })()",
+                 (key - N_FRONT) % N_COL, N_COL, (key - N_FRONT) / N_COL, N_ROW);
+        text = attn_browser_text(browser, expression);
+        ck_assert_int_eq(sscanf(text, "%u %u %u", &r, &g, &b), 3);
+        ck_assert_msg(abs((int)r - (int)(expected >> 16)) <= 3 &&
+                          abs((int)g - (int)(expected >> 8 & 255)) <= 3 &&
+                          abs((int)b - (int)(expected & 255)) <= 3,
+                      "key %zu: %s, expected #%06x", key, text, (unsigned)expected);
+        free(text);
+    }
+    leave();
+}
+END_TEST
+
+/* --- The query ------------------------------------------------------------------------------- */
+
+#define THUMB "document.querySelector('#thumb-0 canvas').toDataURL()"
+
+START_TEST(the_patch_under_the_pointer_is_the_query_of_every_head)
+{
+    double at[2];
+    char *before, *after;
+
+    enter();
+    load("h=0.0");
+    assert_begins(READOUT, "query [CLS] ");
+    assert_begins(CHIP(0), "[CLS] 0.22");
+    assert_begins(CHIP(1), "[REG0] 0.02");
+    before = attn_browser_text(browser, THUMB);
+    find_patch(1, 2, at);
+    attn_browser_point(browser, at[0], at[1]);
+    assert_begins(READOUT, "query 1,2 ");
+    assert_begins(CHIP(1), "[REG0] 0.22");
+    after = attn_browser_text(browser, THUMB);
+    ck_assert_str_ne(before, after);
+    free(after);
+    attn_browser_point(browser, 5, 5);
+    assert_begins(READOUT, "query [CLS] ");
+    after = attn_browser_text(browser, THUMB);
+    ck_assert_str_eq(before, after);
+    free(after);
+    free(before);
+    attn_browser_click(browser, at[0], at[1]);
+    attn_browser_point(browser, 5, 5);
+    assert_begins(READOUT, "query 1,2 ");
+    attn_browser_assert_text(browser, "location.hash.includes('q=8')", "true");
+    leave();
+}
+END_TEST
+
+START_TEST(keys_move_the_query_over_the_picture)
+{
+    enter();
+    load("v=tokens&h=0.0");
+    attn_browser_key(browser, "ArrowDown", 0);
+    assert_begins(READOUT, "query 0,0 ");
+    attn_browser_key(browser, "ArrowRight", 0);
+    attn_browser_key(browser, "ArrowDown", 0);
+    assert_begins(READOUT, "query 1,1 ");
+    attn_browser_key(browser, "ArrowUp", 0);
+    attn_browser_key(browser, "ArrowUp", 0);
+    assert_begins(READOUT, "query [CLS] ");
+    attn_browser_key(browser, "ArrowRight", 0);
+    assert_begins(READOUT, "query [REG0] ");
+    attn_browser_click_on(browser, ".chip");
+    assert_begins(READOUT, "query [CLS] ");
+    attn_browser_key(browser, "t", 0); /* weights to it */
+    assert_begins(READOUT, "key [CLS] ");
+    attn_browser_click_on(browser, "#view-matrix");
+    attn_browser_wait(browser, "document.querySelector('.matrix canvas') !== null");
+    attn_browser_click_on(browser, "#view-tokens");
+    attn_browser_wait(browser, "document.querySelector('.picture canvas') !== null");
+    leave();
+}
+END_TEST
+
+/* --- Elsewhere ------------------------------------------------------------------------------- */
+
+/* Blue of the last patch, which has little weight. */
+#define BLUE                                                                                       \
+    "(() => { const c = document.querySelector('.picture canvas'); return "                        \
+    "c.getContext('2d').getImageData(c.width - 3, c.height - 3, 1, 1).data[2]; })()"
+
+START_TEST(it_fits_a_telephone_and_prints)
+{
+    static const char *const files[] = {"made-up-heads.svg", "made-up-L0H0-tokens.svg"};
+    char folder[4096];
+
+    enter();
+    attn_browser_resize(browser, 390, 800);
+    load("");
+    ck_assert_double_le(attn_browser_number(browser, "document.documentElement.scrollWidth"), 390);
+    attn_browser_assert_text(browser,
+                             "document.querySelector('.picture').getBoundingClientRect().bottom < "
+                             "document.querySelector('#thumbs').getBoundingClientRect().top",
+                             "true");
+    attn_browser_set_media(browser, "", "dark");
+    attn_browser_wait(browser, BLUE " < 150");
+    attn_browser_set_media(browser, "", "light");
+    attn_browser_wait(browser, BLUE " > 180");
+    attn_browser_set_media(browser, "print", "light");
+    attn_browser_assert_text(
+        browser, "getComputedStyle(document.querySelector('.picture')).display", "block");
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    attn_browser_save_into(browser, folder);
+    for (int i = 0; i < 2; i++) {
+        load(i == 0 ? "v=grid" : "v=tokens&h=0.0");
+        attn_browser_set_media(browser, "", "light");
+        attn_browser_key(browser, "k", 0);
+        attn_browser_wait(browser, "document.getElementById('dialog').open");
+        attn_browser_click_on(browser, "#keep-svg");
+        for (int n = 0; n < 250 && access(files[i], F_OK) != 0; n++)
+            usleep(20000);
+        ck_assert_int_eq(access(files[i], F_OK), 0);
+    }
+    leave();
+}
+END_TEST
+
+ATTN_SUITE("browser_picture", a_patch_has_the_colour_of_its_weight_on_the_picture,
+           the_patch_under_the_pointer_is_the_query_of_every_head,
+           keys_move_the_query_over_the_picture, it_fits_a_telephone_and_prints)
