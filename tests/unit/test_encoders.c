@@ -434,4 +434,5 @@ END_TEST
 ATTN_SUITE("encoders", bits_depend_on_nothing_beside_the_text,
            each_site_alone_has_the_bits_of_all_together, a_pack_has_the_bits_of_single_texts,
            chosen_queries_have_the_bits_of_all, a_sequence_is_fed_at_once,
-           types_are_those_of_the_model, positions_end_before_the_table_does)
+           types_are_those_of_the_model, hidden_keys_are_what_a_mask_of_cells_hides,
+           a_mask_of_keys_fits_its_sequence, positions_end_before_the_table_does)
