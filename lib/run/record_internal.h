@@ -9,8 +9,8 @@
  *
  * The line is an object with `text`, a string, or `ids`, a list of integers; with `id`, a string or
  * an integer, if it has one; and with `source` for models with cross-attention: a string, or a list
- * of rows of numbers; with `pair`, a second text, `types` of the tokens of `ids`, and `key_mask`, of
- * the source where there is one; and with `next`, where it is looked for: a string, or a list of
+ * of rows of numbers; with `pair`, a second text, `types` of the tokens of `ids`, and `key_mask`,
+ * of the source where there is one; and with `next`, where it is looked for: a string, or a list of
  * them. Without text and ids it has `image`, the path of a picture. Other keys are ignored, and
  * null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.

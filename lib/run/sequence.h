@@ -55,8 +55,8 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
 
-/* Gives SEQUENCE, whose ids are read, the types and the key mask that INPUT or the tokenizer has for
- * it. */
+/* Gives SEQUENCE, whose ids are read, the types and the key mask that INPUT or the tokenizer has
+ * for it. */
 enum attn_status attn_sequence_take_parts(const struct attn_input *input,
                                           const struct attn_model *model,
                                           struct attn_sequence *sequence, struct attn_error *err);

@@ -7,8 +7,8 @@
  *     attn_texts_free(texts);
  *
  * JSON Lines have an object a line with `text`, a string, or `ids`, a list of integers, and maybe
- * `pair`, `types` and `key_mask`; other keys are ignored. As lines each line is a text, without a final \r. Every line counts, the blank one
- * too.
+ * `pair`, `types` and `key_mask`; other keys are ignored. As lines each line is a text, without a
+ * final \r. Every line counts, the blank one too.
  */
 #ifndef ATTN_RUN_TEXTS_H
 #define ATTN_RUN_TEXTS_H

@@ -165,8 +165,8 @@ enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
                                               const char *const *names, size_t n,
                                               struct attn_error *err);
 
-/* Finds the token that stands for others where the files of SOURCE name one of the vocabulary, which
- * is complete. Only encoders ask for it. */
+/* Finds the token that stands for others where the files of SOURCE name one of the vocabulary,
+ * which is complete. Only encoders ask for it. */
 enum attn_status attn_tokenizer_read_mask(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
