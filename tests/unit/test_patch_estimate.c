@@ -4,6 +4,8 @@
  * The same bits however they are computed, and those of attn_patch where they are checked.
  */
 #include "extra.h"
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -52,7 +54,8 @@ static struct attn_table *estimate(struct pair *pair, const struct attn_patch_es
     struct attn_patch_estimate_sum sum;
     struct attn_table *table;
 
-    pair->request.input.n_id = pair->n;
+    if (pair->request.input.ids)
+        pair->request.input.n_id = pair->n;
     ck_assert_msg(attn_patch_estimate(pair->host, &pair->request, args, &table, &sum, &pair->err) ==
                       ATTN_OK,
                   "%s: %s", args->site, pair->err.message);
@@ -367,6 +370,65 @@ START_TEST(bits_do_not_depend_on_threads_instructions_or_what_was_kept)
 }
 END_TEST
 
+/* The estimates of SITE, of the texts or of their embeddings ROWS [2]: those are fed one after the
+ * other, short texts together. */
+static struct attn_table *estimate_rows(struct pair *pair, const char *site,
+                                        const struct attn_ndarray *rows)
+{
+    struct attn_patch_estimate_args args = args_of(pair, site);
+
+    args.is_by_position = true;
+    if (rows)
+        args.corrupted = (struct attn_input){.embeddings = &rows[1]};
+    pair->request.input = rows ? (struct attn_input){.embeddings = &rows[0]}
+                               : (struct attn_input){.ids = pair->clean, .n_id = pair->n};
+    return estimate(pair, &args);
+}
+
+START_TEST(texts_that_are_fed_together_have_the_bits_of_each_alone)
+{
+    static const char *const models[] = {"fable", "family-olmo2", "family-gemma2"};
+    static const char *const sites[] = {"q", "k", "v", "z"};
+    struct pair pair = {0};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct attn_ndarray rows[2];
+        const struct attn_model *model;
+        size_t d;
+        float *x;
+
+        open_model(&pair, models[i], NULL);
+        make_up(&pair, 12);
+        model = attn_host_model(pair.host);
+        d = attn_model_config(model)->d_model;
+        x = calloc(2 * pair.n * d, sizeof *x);
+        ck_assert(x);
+        for (size_t k = 0; k < 2; k++) {
+            attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST),
+                              k == 0 ? pair.clean : pair.corrupted, pair.n, x + k * pair.n * d);
+            rows[k] =
+                (struct attn_ndarray){.data = x + k * pair.n * d, .rank = 2, .shape = {pair.n, d}};
+        }
+        for (size_t k = 0; k < sizeof sites / sizeof *sites; k++) {
+            struct attn_table *together = estimate_rows(&pair, sites[k], NULL);
+            struct attn_table *alone = estimate_rows(&pair, sites[k], rows);
+
+            for (size_t row = 2; row < attn_table_n_row(together); row++) {
+                const double a = cell_of(together, row, "estimate").real;
+                const double b = cell_of(alone, row, "estimate").real;
+
+                ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%s: %s, row %zu", models[i], sites[k],
+                              row);
+            }
+            attn_table_free(together);
+            attn_table_free(alone);
+        }
+        free(x);
+    }
+    attn_host_free(pair.host);
+}
+END_TEST
+
 /* --- checks ----------------------------------------------------------------------------------- */
 
 /* Rows that are checked have the bits of attn_patch. */
@@ -486,5 +548,6 @@ END_TEST
 ATTN_SUITE("patch_estimate", estimates_are_those_of_float64,
            estimates_are_central_differences_of_patches,
            bits_do_not_depend_on_threads_instructions_or_what_was_kept,
+           texts_that_are_fed_together_have_the_bits_of_each_alone,
            checked_rows_have_the_bits_of_patches, neurons_are_the_largest_and_those_that_were_drawn,
            all_parts_checked_leave_none_to_draw)
