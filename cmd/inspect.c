@@ -37,6 +37,7 @@ struct inspect_args {
     int64_t length;        /* 0: n_ctx */
     int64_t source_length; /* 0: the length */
     bool has_check, has_json, is_quiet, is_verbose;
+    int tower; /* enum attn_tower */
 };
 
 /* What is looked at, and what there is to show of it. */
@@ -68,6 +69,9 @@ static const struct option inspect_rows[] = {
                   "default: as many as the model takes, or 1024 when it has no limit"),
     OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
                   "rows of the source, for models with cross-attention; default: T"),
+    OPTION_CHOICE("tower", "text|image", struct inspect_args, tower,
+                  "of a directory with two towers, as CLIP's, the one to show: text (default) or "
+                  "image"),
     OPTION_FLAG("json", struct inspect_args, has_json,
                 "print one JSON document, with exact numbers, sizes in bytes"),
     OPTION_FLAG("check", struct inspect_args, has_check,
@@ -270,6 +274,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     ATTN_TRY(model_source_find(&args->model, NULL, &inspection->source, err));
     inspection->name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
+    options.tower = (enum attn_tower)args->tower;
     options.on_note = on_model_note;
     options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
@@ -368,6 +373,14 @@ static const struct attn_document_column tensor_columns[] = {
     {.name = "offset", .width = 12},
     {.name = "bytes", .heading = "size", .style = ATTN_NUMBER_QUANTITY, .width = 10},
     {.name = "file"}};
+static const struct attn_document_column tower_columns[] = {
+    {.name = "tower"},
+    {.name = "model_type"},
+    {.name = "n_layer", .heading = "layers"},
+    {.name = "n_head", .heading = "heads"},
+    {.name = "d_model"},
+    {.name = "n_ctx", .heading = "positions"},
+    {.name = "parameters", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
 static const struct attn_document_column difference_columns[] = {
     {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
 static const struct attn_document_column file_columns[] = {
@@ -398,6 +411,10 @@ static const struct attn_document_view views[N_PART] = {
     [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,
                                .text = ATTN_TEXT_SETTINGS,
                                .width = SETTING_WIDTH},
+    [ATTN_INSPECTED_TOWERS] = {.name = "towers",
+                               .json = ATTN_JSON_LINES,
+                               COLUMNS(tower_columns),
+                               .has_headings = true},
     [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
     [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
                                     .json = ATTN_JSON_LINES,
@@ -510,6 +527,12 @@ static void add_config(struct attn_document *document, const struct inspection *
     const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
     const struct attn_table *conversion = inspection->tables[ATTN_INSPECTED_CONVERSION];
 
+    const struct attn_table *towers = inspection->tables[ATTN_INSPECTED_TOWERS];
+
+    if (towers && attn_table_n_row(towers) > 0) {
+        attn_document_text(document, "\nTowers\n");
+        add(document, inspection, ATTN_INSPECTED_TOWERS);
+    }
     if (!inspection->model) {
         attn_document_value(document, "config", attn_cell_missing());
     } else {

@@ -113,7 +113,7 @@ static bool is_differentiating(const struct run_args *args)
 
 static bool is_predicting(const struct run_args *args)
 {
-    return args->prediction.top > 0 || args->prediction.next.n > 0 ||
+    return args->prediction.top > 0 || args->prediction.next.n > 0 || args->prompt.label.n > 0 ||
            (is_answering(&args->answer) && !is_differentiating(args));
 }
 
@@ -225,13 +225,16 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (!is_predicting(args) && !args->request.is_compared)
         ATTN_TRY(outputs_check_tables(output, err));
     ATTN_TRY(live_check(&args->live, served, err));
+    args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));
     ATTN_TRY(live_open(&args->live, &args->model, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     request->reading.example = EXAMPLE;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
                                                      .next = args->prediction.next.items,
-                                                     .n_next = args->prediction.next.n};
+                                                     .n_next = args->prediction.next.n,
+                                                     .labels = args->prompt.label.items,
+                                                     .n_label = args->prompt.label.n};
     answer = answer_of(&args->answer, &ids);
     if (is_answering(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;

@@ -384,6 +384,7 @@ enum attn_status model_host_open(const struct attn_source *source, const struct 
 
     options.load = (enum attn_load)args->load;
     options.compute = (enum attn_compute)args->compute;
+    options.tower = (enum attn_tower)args->tower;
     options.reuse = reuse;
     options.n_thread = (int)running->threads;
     options.gemm = running_gemm();

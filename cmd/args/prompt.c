@@ -54,6 +54,9 @@ static const struct option image_rows[] = {
     OPTION_TEXT("image", "FILE", struct prompt_args, image,
                 "a picture instead of a text, for models that read pictures: PNG, JPEG, or .npy, "
                 "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
+    OPTION_LIST("label", "TEXT", struct prompt_args, label,
+                "of a model with two towers, as CLIP is, a text that the picture is compared with; "
+                "the model is then a classifier with these labels. May be given several times"),
 };
 
 const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);
@@ -97,6 +100,9 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
         return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
+    if (args->label.n > 0 && !args->image)
+        return refuse(err, "--image cat.png --label 'a cat' --label 'a dog'",
+                      "--label is given without --image, which it is about");
     if (args->types && !args->ids)
         return refuse(err, "--ids 5,17,3 --types 0,0,1",
                       "--types is given without --ids, whose tokens it is about");
@@ -261,6 +267,8 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.types = input->types;
     } else if (prompt->image) {
         request->input.image = prompt->image;
+        request->predict.labels = prompt->label.items;
+        request->predict.n_label = prompt->label.n;
     } else {
         ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;

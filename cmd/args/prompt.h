@@ -16,6 +16,7 @@ struct prompt_args {
     const char *types;      /* --types: of the tokens of --ids */
     const char *embeds;     /* --embeds: an array instead of a text */
     const char *image;      /* --image: a picture instead of a text */
+    struct text_list label; /* --label: what a picture is compared with */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */

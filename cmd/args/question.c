@@ -105,6 +105,7 @@ static void on_progress(void *user, size_t done, size_t total)
 enum attn_status question_open(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
+    struct model_args model = args->model;
 
     ATTN_TRY(tables_check(&args->tables, err));
     if (tables_have_pictures(&args->tables) && !question->grid.rows)
@@ -113,8 +114,9 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "positions");
     ATTN_TRY(attention_check(&args->attention, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
-    ATTN_TRY(model_host_open(&question->source.source, &args->model, &args->running,
-                             question->reuse, &question->host, err));
+    model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
+                             &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;

@@ -171,7 +171,8 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
                           served->call->out, &served->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
-        request->predict.top == 0 && request->predict.n_next == 0 && !request->predict.answer)
+        request->predict.top == 0 && request->predict.n_next == 0 &&
+        request->predict.n_label == 0 && !request->predict.answer)
         text = text ? text : "text";
     if (text)
         served->outputs[request->outputs.n++] =

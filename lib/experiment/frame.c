@@ -4,6 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "run/label.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -254,6 +255,8 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
+    ATTN_TRY(attn_label_choose_host(&frame->host, &frame->request, &frame->labelled, err));
+    frame->request.predict.n_label = 0;
     if (!experiment->makes_runs) {
         ATTN_TRY(choose(experiment, frame, err));
         ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
@@ -318,6 +321,7 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_selection_free(frame->selection);
     attn_run_free(frame->other);
     attn_run_free(frame->run);
+    attn_host_free(frame->labelled);
     attn_free(frame);
 }
 

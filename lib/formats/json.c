@@ -23,7 +23,8 @@
 enum { MAX_NUMBER_SIZE = 63 }; /* cJSON copies a number to a buffer of 64 bytes */
 
 struct attn_json {
-    cJSON *root; /* owns */
+    cJSON *tree;       /* owns */
+    const cJSON *root; /* in it */
     char *name;  /* owns */
 };
 
@@ -93,8 +94,9 @@ static enum attn_status make_tree(const char *text, size_t size, const char *nam
     document->name = attn_strndup(name, strlen(name), err);
     if (!document->name)
         goto fail;
-    document->root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
-    if (!document->root) {
+    document->tree = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
+    document->root = document->tree;
+    if (!document->tree) {
         attn_error_no_memory(err);
         goto fail;
     }
@@ -165,7 +167,7 @@ void attn_json_free(struct attn_json *json)
 {
     if (!json)
         return;
-    cJSON_Delete(json->root);
+    cJSON_Delete(json->tree);
     attn_free(json->name);
     attn_free(json);
 }
@@ -173,6 +175,11 @@ void attn_json_free(struct attn_json *json)
 const struct attn_node *attn_json_root(const struct attn_json *json)
 {
     return node_of(json->root);
+}
+
+void attn_json_enter(struct attn_json *json, const struct attn_node *object)
+{
+    json->root = object ? item_of(object) : json->tree;
 }
 
 const char *attn_json_name(const struct attn_json *json)

@@ -33,6 +33,10 @@ enum attn_status attn_json_parse_named(const struct attn_file *file, const char 
 void attn_json_free(struct attn_json *json); /* NULL is allowed */
 
 const struct attn_node *attn_json_root(const struct attn_json *json);
+
+/* Makes OBJECT, one of JSON, its root from here on; NULL: that of the file again. */
+void attn_json_enter(struct attn_json *json, const struct attn_node *object);
+
 const char *attn_json_name(const struct attn_json *json); /* the file's path, for messages */
 
 /* The member called KEY (case matters), or NULL; a member that is null counts as absent for the

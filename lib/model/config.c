@@ -38,7 +38,8 @@ static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_ANTIALIAS] = "cubic_antialias"};
 static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
                                        [ATTN_POOLING_FIRST] = "first",
-                                       [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean"};
+                                       [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean",
+                                       [ATTN_POOLING_PROJECTED] = "projected"};
 
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
@@ -107,6 +108,8 @@ const struct attn_config_field attn_config_fields[] = {
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "resample", image.resample), .words = resamples},
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "pooling", image.pooling), .words = poolings},
     {IMAGE_FIELD(ATTN_CONFIG_FLAG, "has_layer_scale", has_layer_scale)},
+    {FIELD(ATTN_CONFIG_FLAG, has_two_towers), .is_of_tower = true},
+    {FIELD(ATTN_CONFIG_SIZE, d_projected), .is_of_tower = true},
     {.name = NULL},
 };
 
@@ -150,6 +153,10 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
     if (config->output == ATTN_OUTPUT_NONE)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    if (config->d_projected == 0 || config->image.patch_height > 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED);
+    if (config->d_projected == 0 || config->image.patch_height == 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED);
     lacking |= ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
                attn_sites_derived();
     return (struct attn_dims){
@@ -162,6 +169,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_mlp = config->d_mlp,
         .d_out = config->d_out,
         .d_embed = config->d_embed,
+        .d_projected = config->d_projected,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
         .n_front = config->image.patch_height > 0 ? 1 + config->image.n_register : 0,

@@ -63,6 +63,7 @@ enum attn_pooling {
     ATTN_POOLING_NONE = 0,           /* it reads every position */
     ATTN_POOLING_FIRST = 1,          /* [CLS] */
     ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
+    ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
 };
 
 /*
@@ -114,6 +115,12 @@ struct attn_rope {
 
 enum { ATTN_CONFIG_N_END = 8 };
 
+/* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,
+ * Radford et al. 2103.00020. */
+enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
+
+enum { ATTN_LARGEST_ID = -1 };
+
 struct attn_config {
     const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
@@ -161,6 +168,11 @@ struct attn_config {
     bool has_head_bias;      /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* of the output layer, own or tied */
+    bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
+    size_t d_projected;   /* width of text_embed or image_embed, a map of one row of ln_final; 0:
+                             there is none */
+    int32_t projected_id; /* text_embed is of the first token of this id; ATTN_LARGEST_ID: of the
+                             first of the largest id. image_embed is of the first row */
     struct attn_image_config image;
     const char *const *labels; /* [n_vocab] of an image classifier, as `id2label` names them; NULL:
                                   there are none */

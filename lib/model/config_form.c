@@ -36,7 +36,7 @@ static const struct extra {
     {"num_local_experts", WHEN_ABOVE_ZERO},
 };
 
-static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
+enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
 
@@ -311,7 +311,7 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
 {
     struct attn_windows windows = form->windows;
 
-    ATTN_TRY(refuse_extras(json, err));
+    ATTN_TRY(attn_config_refuse_extras(json, err));
     ATTN_TRY(read_sizes(json, form, config, err));
     ATTN_TRY(read_common(json, form, config, layers, err));
     ATTN_TRY(read_parts(json, form, config, layers, err));

@@ -77,6 +77,7 @@ struct attn_config_field {
     size_t offset;            /* in struct attn_config */
     bool is_of_source;        /* it says nothing where no layer attends to a source */
     bool is_of_encoder;       /* it says nothing of a decoder */
+    bool is_of_tower;         /* it says nothing of a model that is none of two towers */
     bool is_of_image;         /* it says nothing of a model that reads tokens */
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */
@@ -159,9 +160,12 @@ struct attn_config_form {
     struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
 };
 
+/* Refuses what no family has: quantized weights, experts, another mask. */
+enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err);
+
 /* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to
  * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
- * otherwise. What no family has is refused by name: quantized weights, experts, another mask. */
+ * otherwise. What no family has is refused by name. */
 enum attn_status attn_config_read_form(const struct attn_json *json,
                                        const struct attn_config_form *form,
                                        struct attn_config *config,

@@ -80,6 +80,8 @@ static struct inventory take_inventory(const struct attn_model *model)
     count_norm(&found.norms, &weights->ln_final);
     count_norm(&found.norms, &weights->ln_head);
     count_linear(&found.output, &weights->head);
+    count_linear(&found.output, &weights->projection);
+    count_tensor(&found.output, &weights->logit_scale);
     if (model->config.output == ATTN_OUTPUT_OWN)
         count_linear(&found.output, &weights->unembed);
     return found;
@@ -178,6 +180,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     if (weights->head.weight.data)
         cost->output = attn_saturated_add(cost->output,
                                           attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
+    cost->output = attn_saturated_add(cost->output, attn_saturated_mul(c->d_model, c->d_projected));
     one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);

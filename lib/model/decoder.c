@@ -6,6 +6,7 @@
  *     logits    = ln_final(resid) W_U + b_U
  *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads where there is such a head;
  *                 of an image classifier it reads [CLS], or that beside the mean of the patches
+ *     text_embed, image_embed = ln_final(resid)[row] W, of one row
  *
  * Where a config leaves a part out, it is not there.
  *
@@ -21,6 +22,7 @@
 #include "model/image.h"
 #include "model/step_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
@@ -193,6 +195,66 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
+/* The row of PART, the whole sequence, that stands for all of it: of a picture that of [CLS], of a
+ * text the end. Without such a token it is the first, as in transformers; of embeddings the
+ * last. */
+static size_t find_projected(const struct attn_config *config, const struct attn_feed_part *part)
+{
+    size_t row = 0;
+
+    if (config->image.patch_height > 0)
+        return 0;
+    if (!part->ids)
+        return part->n_row - 1;
+    for (size_t i = 0; i < part->n_row; i++) {
+        if (config->projected_id != ATTN_LARGEST_ID && part->ids[i] == config->projected_id)
+            return i;
+        if (config->projected_id == ATTN_LARGEST_ID && part->ids[i] > part->ids[row])
+            row = i;
+    }
+    return row;
+}
+
+/* text_embed or image_embed of each sequence, of its rows of X [n_row, D]. */
+static void run_projection(struct attn_forward *f, const float *x)
+{
+    const struct attn_config *config = &f->model->config;
+    const size_t n = f->feed.n_part, d = f->dims.d_model;
+    float *projected = f->projected + n * d;
+    const struct attn_linear_args map = {.linear = &f->model->weights.projection,
+                                         .engine = &f->engine,
+                                         .scratch = f->heads.scratch,
+                                         .x = f->projected,
+                                         .ldx = d,
+                                         .n_row = n,
+                                         .compute = f->compute,
+                                         .rounded = f->rounded,
+                                         .y = projected,
+                                         .ldy = f->dims.d_projected,
+                                         .last_col = f->dims.d_projected};
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+        const size_t row = part->left + find_projected(config, part);
+
+        memcpy(f->projected + i * d, x + row * d, d * sizeof *x);
+    }
+    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_visit(f, config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED : ATTN_SITE_TEXT_EMBED,
+               projected);
+}
+
+/* Y = X / its length, [n]; a zero stays zero. */
+static void divide_by_length(const float *x, size_t n, float *y)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    for (size_t i = 0; i < n; i++)
+        y[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
+}
+
 /* What a classifier reads of the rows X [n_row, D] of each sequence, one row for all positions. */
 static void pool_rows(struct attn_forward *f, const float *x)
 {
@@ -204,6 +266,11 @@ static void pool_rows(struct attn_forward *f, const float *x)
         const float *rows = x + part->left * d;
         float *y = f->final + i * f->model->weights.unembed.weight.n_row;
 
+        if (image->pooling == ATTN_POOLING_PROJECTED) {
+            divide_by_length(f->projected + f->feed.n_part * d + i * f->dims.d_projected,
+                             f->dims.d_projected, y);
+            continue;
+        }
         memcpy(y, rows, d * sizeof *y);
         for (size_t k = 0; k < d && image->pooling == ATTN_POOLING_FIRST_AND_MEAN; k++) {
             double sum = 0;
@@ -236,6 +303,8 @@ static void run_output(struct attn_forward *f)
         attn_visit(f, ATTN_SITE_MLM_HEAD, f->out);
         x = f->out;
     }
+    if (f->is_projected && !attn_forward_is_over(f))
+        run_projection(f, x);
     if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)) &&
         !attn_forward_is_over(f)) {
         pool_rows(f, x);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TYPES_SIZE = 600 };
+enum { TYPES_SIZE = 700 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
@@ -84,13 +84,12 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err)
 {
-    static const char *const names[] = {"architectures",       "attention_layers",
-                                        "attention_types",     "blocks",
-                                        "eos_token_id",        "id2label",
-                                        "image_size",          "layer_types",
-                                        "patch_size",          "pruned_heads",
-                                        "quantization_config", "rope_parameters",
-                                        "rope_scaling",        NULL};
+    static const char *const names[] = {"architectures", "attention_layers",    "attention_types",
+                                        "blocks",        "eos_token_id",        "id2label",
+                                        "image_size",    "layer_types",         "patch_size",
+                                        "pruned_heads",  "quantization_config", "rope_parameters",
+                                        "rope_scaling",  "text_config",         "text_config_dict",
+                                        "vision_config", "vision_config_dict",  NULL};
 
     return attn_json_parse_named(file, names, json, err);
 }
@@ -131,8 +130,6 @@ static const char *missing_part(const char *type)
         {"esm", "its blocks are not read"},
         {"squeezebert", "its blocks are not read"},
         {"layoutlm", "it has positions on a page"},
-        {"clip", "two towers are not read yet"},
-        {"clip_text_model", "two towers are not read yet"},
         {"deit", "it has a token of distillation beside [CLS]"},
         {"vit_mae", "it reads a part of the patches"},
         {"siglip", "its picture has no [CLS]"},
@@ -150,23 +147,24 @@ static const char *missing_part(const char *type)
     return NULL;
 }
 
-enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
-                                         struct attn_config_layers *layers, struct attn_error *err)
+static enum attn_status refuse_type(const struct attn_json *json, const char *type,
+                                    struct attn_error *err)
 {
-    const struct attn_family *family;
-    const char *type = NULL, *missing;
+    const char *missing = missing_part(type);
     char types[TYPES_SIZE];
 
-    ATTN_TRY(find_type(json, &type, err));
-    family = attn_family_find(type);
-    if (!family) {
-        missing = missing_part(type);
-        list_types(" and ", types);
-        return attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s'%s%s%s %s",
-                              attn_quote_string(attn_json_name(json)).text,
-                              attn_quote_string(type).text, missing ? ": " : ", this version reads",
-                              missing ? missing : "", missing ? "; this version reads" : "", types);
-    }
+    list_types(" and ", types);
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s'%s%s%s %s",
+                          attn_quote_string(attn_json_name(json)).text,
+                          attn_quote_string(type).text, missing ? ": " : ", this version reads",
+                          missing ? missing : "", missing ? "; this version reads" : "", types);
+}
+
+/* Reads a config of FAMILY, which is one tower. */
+static enum attn_status read_tower(const struct attn_json *json, const struct attn_family *family,
+                                   struct attn_config *config, struct attn_config_layers *layers,
+                                   struct attn_error *err)
+{
     *config = family->form.defaults;
     config->model_type = family->model_type;
     ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
@@ -177,4 +175,69 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     if (config->d_embed == 0)
         config->d_embed = config->d_model;
     return attn_config_check(json, config, err);
+}
+
+/* The object of a config of two towers that TOWER is read from: that of old files counts where it
+ * is filled (configuration_clip.py). NULL: all is as by default. */
+static enum attn_status find_section(const struct attn_json *json, enum attn_tower tower,
+                                     const struct attn_node **section, struct attn_error *err)
+{
+    static const char *const keys[2][2] = {
+        [ATTN_TOWER_TEXT] = {"text_config_dict", "text_config"},
+        [ATTN_TOWER_IMAGE] = {"vision_config_dict", "vision_config"}};
+    const struct attn_node *root = attn_json_root(json);
+
+    for (int i = 0; i < 2; i++) {
+        const struct attn_node *node = attn_node_find(root, keys[tower][i]);
+
+        if (!node || attn_node_is_null(node))
+            continue;
+        *section = node;
+        if (!attn_node_is_object(node))
+            return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", keys[tower][i],
+                                  attn_quote_string(attn_json_name(json)).text);
+        return ATTN_OK;
+    }
+    return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", keys[tower][1],
+                          attn_quote_string(attn_json_name(json)).text);
+}
+
+/* Reads the config of TOWER, whose keys stand in an object of their own; but the width of what both
+ * are projected to is that of the model. */
+static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
+                                    enum attn_tower tower, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json), *section;
+    const struct attn_family *its = attn_family_find(family->towers[tower]);
+    size_t d_projected = 512;
+    enum attn_status status;
+
+    if (!its)
+        return refuse_type(json, family->towers[tower], err);
+    ATTN_TRY(attn_config_refuse_extras(json, err));
+    ATTN_TRY(
+        attn_json_get_size(json, root, "projection_dim", 1, ATTN_MAX_WIDTH, &d_projected, err));
+    ATTN_TRY(find_section(json, tower, &section, err));
+    attn_json_enter(json, section);
+    status = read_tower(json, its, config, layers, err);
+    attn_json_enter(json, NULL);
+    config->d_projected = d_projected;
+    config->has_two_towers = true;
+    return status;
+}
+
+enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,
+                                         struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_family *family;
+    const char *type = NULL;
+
+    ATTN_TRY(find_type(json, &type, err));
+    family = attn_family_find(type);
+    if (!family)
+        return refuse_type(json, type, err);
+    return family->towers[0] ? read_of_two(json, family, tower, config, layers, err)
+                             : read_tower(json, family, config, layers, err);
 }

@@ -42,7 +42,7 @@
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
     X(MLP_PLAIN, MLP, PART, has_plain) /* where a gated MLP has other names */                     \
-    X(MLP_PLAIN_BIAS, MLP, BIAS, has_plain && config->has_mlp_bias)                                \
+    X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
     X(MID_NORM, NONE, PART, is_sum) /* after the sums */                                           \
@@ -54,6 +54,8 @@
     X(OUTPUT, UNEMBED, PART, has_own)         /* an output matrix of its own */                    \
     X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, also where the config says tied */      \
     X(OUTPUT_BIAS, UNEMBED, BIAS, has_output && config->has_output_bias)                           \
+    X(PROJECTION, UNEMBED, PART, config->d_projected > 0) /* files of a tower may lack it */       \
+    X(LOGIT_SCALE, NONE, PART, config->has_two_towers)                                             \
     X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, has_own)                                                  \
     X(NORM_BIAS, NONE, BIAS,                                                                       \
       is_pre && !is_bare && is_layer_norm) /* of norms, where files have names for all */          \
@@ -90,8 +92,8 @@ enum attn_weight_kind {
 
 /*
  * One tensor of a family. In a name # stands for the layer's number; /name never has the
- * prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, P n_ctx
- * and the positions before the first, U d_value, S d_model or
+ * prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, M
+ * d_projected, P n_ctx and the positions before the first, U d_value, S d_model or
  * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. Of pictures:
  * C n_channel, h patch_height, w patch_width, R n_register, I one and the patches of a picture, L
  * what a classifier reads. 1 is 1.
@@ -123,6 +125,10 @@ struct attn_family {
                      and v may be one tensor or three */
     bool has_interleaved_heads; /* rows of q and k: the halves of a head take turns */
     const char *vocabulary_key; /* of the config: "vocab_size" */
+    const char
+        *towers[2]; /* the model_type of each (enum attn_tower), of a family of two; the other
+                              fields but the first two mean nothing then */
+    const char *other_tower; /* the model_type of what may be in the same files; or NULL */
 };
 
 /* All families, in the order in which messages name them. X(name): the row is attn_family_NAME. */
@@ -148,6 +154,8 @@ struct attn_family {
     X(vit)                                                                                         \
     X(dinov2_with_registers)                                                                       \
     X(dinov2)                                                                                      \
+    X(clip)                                                                                        \
+    X(clip_text_model)                                                                             \
     X(clip_vision_model)                                                                           \
     X(attn)
 
@@ -165,8 +173,10 @@ const struct attn_family *attn_family_at(size_t i);
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err);
 
-/* Reads a CONFIG of any family and checks that it can be run. Release it also after a failure. */
-enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
+/* Reads a CONFIG of any family, of a family of two towers that of TOWER, and checks that it can be
+ * run. Release it also after a failure. */
+enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,
+                                         struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
 /* Reads which tokens end a text, from config.json or generation_config.json; where JSON does not

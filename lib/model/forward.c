@@ -42,6 +42,8 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     }
     if (is_of_source(f, site))
         part.n_row = f->parts[0].row0 == 0 ? f->n_source : 0;
+    if (attn_site_is_pooled(site, &f->dims))
+        part.n_row = f->feed.n_part;
     return part;
 }
 
@@ -60,6 +62,8 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
     if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
+    if (attn_site_is_pooled(site, &f->dims))
+        return (struct attn_site_rows){sequence, 0, 1};
     if (site == ATTN_SITE_EMBED) /* where all positions are left */
         return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
                                        part->n_row - f->dims.n_front};
@@ -134,7 +138,7 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
     const int n_layer = (int)f->dims.n_layer;
     const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
 
-    if (f->feed.layer != last_layer)
+    if (f->feed.layer != last_layer || f->is_projected)
         return true;
     if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)))
         return true;

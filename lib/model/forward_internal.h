@@ -91,8 +91,9 @@ struct attn_forward {
     bool is_trace_over;             /* it sees nothing any more */
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
-    bool keeps_layer; /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
+    bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
                          own place, for a way back (backward.h) */
+    bool is_projected; /* text_embed or image_embed is watched or asked for, of all rows */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
     const volatile sig_atomic_t *cancel; /* NULL: never */
@@ -139,7 +140,8 @@ struct attn_forward {
                              of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
-    float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */
+    float *projected; /* [n_sequence, D + d_projected], where is_projected: rows, then their maps */
+    float *logits;    /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
     float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads; of a
                      classifier one row for each sequence */

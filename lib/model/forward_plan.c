@@ -18,6 +18,8 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f)
 
     if (f->has_logits)
         return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    if (f->is_projected)
+        end = attn_forward_place(f, ATTN_SITE_IMAGE_EMBED, ATTN_NO_LAYER);
     if (!f->trace)
         return end;
     for (int site = 0; site < ATTN_N_SITE; site++) {
@@ -204,6 +206,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));
     plan_rotary(f, arena);
+    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_model + c->d_projected);
     f->n_logit_row = 0;
     if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
         f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;

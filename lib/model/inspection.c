@@ -134,6 +134,7 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
         const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
         if ((field->is_of_source && !has_cross) || (field->is_of_encoder && !config->is_encoder) ||
+            (field->is_of_tower && config->d_projected == 0 && !config->has_two_towers) ||
             (field->is_of_image && config->image.patch_height == 0) ||
             (is_n_source && config->n_source == 0) ||
             (is_d_out && config->d_out == config->d_model))
@@ -181,6 +182,47 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         };
 
         ATTN_TRY(attn_table_append(*table, row, N(row), err));
+    }
+    return ATTN_OK;
+}
+
+static const struct attn_column towers_columns[] = {
+    {TEXT("tower")},    {TEXT("model_type")}, {COUNT("n_layer")},   {COUNT("n_head")},
+    {COUNT("d_model")}, {COUNT("n_ctx")},     {COUNT("parameters")}};
+
+static enum attn_status append_tower(struct attn_table *table, const struct attn_model *model,
+                                     struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_parameters found = attn_model_parameters(model);
+    const struct attn_cell row[] = {word_cell(config->image.patch_height > 0 ? "image" : "text"),
+                                    word_cell(config->model_type),
+                                    count_cell(config->n_layer),
+                                    count_cell(config->n_head),
+                                    count_cell(config->d_model),
+                                    count_cell(config->n_ctx),
+                                    count_cell(found.embedding + found.positions + found.attention +
+                                               found.mlp + found.norms + found.output)};
+
+    return attn_table_append(table, row, N(row), err);
+}
+
+static enum attn_status find_towers(const struct attn_inspection *inspection,
+                                    struct attn_table **table, struct attn_error *err)
+{
+    if (!attn_model_config(inspection->model)->has_two_towers || !inspection->source)
+        return ATTN_OK;
+    for (int tower = ATTN_TOWER_TEXT; tower <= ATTN_TOWER_IMAGE; tower++) {
+        struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+        struct attn_model *model = NULL;
+        enum attn_status status;
+
+        options.tower = (enum attn_tower)tower;
+        status = attn_model_open(inspection->source, &options, &model, err);
+        if (status == ATTN_OK)
+            status = append_tower(*table, model, err);
+        attn_model_free(model);
+        ATTN_TRY(status);
     }
     return ATTN_OK;
 }

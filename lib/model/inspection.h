@@ -26,7 +26,8 @@
  * X(ID, name of the table, what has to be given). What there is one of is a table of one row; units
  * are in the columns.
  *
- * config: n_ctx is missing where nothing limits it. attention: a row per layer, kind, is_cross,
+ * config: n_ctx is missing where nothing limits it. towers: of a directory with two, a row each:
+ * tower, model_type, n_layer, n_head, d_model, n_ctx, parameters; of another none. attention: a row per layer, kind, is_cross,
  * mask, is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type,
  * rope_theta, rope_factor, d_rotary. differences: from GPT-2, in words: part, difference.
  * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.
@@ -44,6 +45,7 @@
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \
+    X(TOWERS, towers, MODEL)                                                                       \
     X(ATTENTION, attention, MODEL)                                                                 \
     X(DIFFERENCES, differences, MODEL)                                                             \
     X(PARAMETERS, parameters, MODEL)                                                               \

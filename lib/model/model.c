@@ -33,8 +33,9 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
 }
 
 /* Reads the config of MODEL by way of READINGS. */
-static enum attn_status read_files(const struct attn_source *source, struct attn_model *model,
-                                   struct config_reading readings[2], struct attn_error *err)
+static enum attn_status read_files(const struct attn_source *source, enum attn_tower tower,
+                                   struct attn_model *model, struct config_reading readings[2],
+                                   struct attn_error *err)
 {
     static const char name[] = "config.json", generation[] = "generation_config.json";
     const bool is_absent = !attn_source_has_part(source, name);
@@ -48,7 +49,7 @@ static enum attn_status read_files(const struct attn_source *source, struct attn
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
-    ATTN_TRY(attn_family_read_config(readings[0].json, &model->config, &model->layers, err));
+    ATTN_TRY(attn_family_read_config(readings[0].json, tower, &model->config, &model->layers, err));
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* The tokens that end a text are those of generation_config.json, where there is one: Hugging
@@ -58,11 +59,11 @@ static enum attn_status read_files(const struct attn_source *source, struct attn
     return ATTN_OK;
 }
 
-static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
-                                    struct attn_error *err)
+static enum attn_status read_config(const struct attn_source *source, enum attn_tower tower,
+                                    struct attn_model *model, struct attn_error *err)
 {
     struct config_reading readings[2] = {{.json = NULL}};
-    const enum attn_status status = read_files(source, model, readings, err);
+    const enum attn_status status = read_files(source, tower, model, readings, err);
 
     for (int i = 0; i < 2; i++) {
         attn_json_free(readings[i].json);
@@ -88,7 +89,7 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     if (status == ATTN_OK)
         status = attn_family_parse_config(&text, &parsed, err);
     if (status == ATTN_OK)
-        status = attn_family_read_config(parsed, &m->config, &m->layers, err);
+        status = attn_family_read_config(parsed, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
     if (status == ATTN_OK)
         status = attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
     attn_json_free(parsed);
@@ -165,7 +166,7 @@ static enum attn_status open_files(const struct attn_source *source,
             attn_error_hint(err, "%s", source->fetch);
         ATTN_TRY(status);
     } else {
-        ATTN_TRY(read_config(source, m, err));
+        ATTN_TRY(read_config(source, options->tower, m, err));
         ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
         m->st = m->files;
         m->naming = attn_family_find(m->config.model_type);
@@ -192,7 +193,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
-        !attn_is_choice(options.load, ATTN_READ + 1, "load", err))
+        !attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
+        !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
         return ATTN_INVALID;
     m = attn_alloc(1, sizeof *m, err);
     if (!m)
@@ -219,6 +221,11 @@ void attn_model_free(struct attn_model *model)
 {
     if (!model)
         return;
+    if (model->label_rows) {
+        attn_free(model->label_rows);
+        attn_free(model);
+        return;
+    }
     attn_weights_release(&model->weights);
     attn_tensor_files_free(model->files);
     attn_gguf_free(model->gguf);

@@ -35,6 +35,7 @@ struct attn_model_options {
     struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
     attn_note_fn on_note;   /* or NULL */
     void *user;             /* for on_note */
+    enum attn_tower tower;  /* the one that is opened, of a directory that has two */
 };
 
 #define ATTN_MODEL_OPTIONS_DEFAULT                                                                 \

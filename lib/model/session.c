@@ -113,15 +113,29 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
         wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
         wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
-        wanted->is_pooled != dims->is_pooled || wanted->n_front != dims->n_front ||
-        wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
-        (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        wanted->d_projected != dims->d_projected || wanted->is_pooled != dims->is_pooled ||
+        wanted->n_front != dims->n_front || wanted->n_rank < dims->n_rank ||
+        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for another model than '%s'",
                               attn_quote_string(model->name).text);
     if ((sites & attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "derived sites are selected, and only a run has them, not a session");
+    return ATTN_OK;
+}
+
+/* Whether there is what is asked for after a feed. */
+static enum attn_status check_results(const struct attn_config *config, const char *name,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
+                              attn_quote_string(name).text);
+    if (options->has_projections && config->d_projected == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no projection",
+                              attn_quote_string(name).text);
     return ATTN_OK;
 }
 
@@ -148,9 +162,7 @@ static enum attn_status check_options(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "a session that is fed several sequences at once keeps the keys of "
                               "one layer");
-    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
-                              attn_quote_string(model->name).text);
+    ATTN_TRY(check_results(config, model->name, options, err));
     if (!attn_is_choice(options->cache, ATTN_CACHE_ONE_LAYER + 1, "cache", err) ||
         !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
@@ -164,6 +176,19 @@ static enum attn_status check_options(const struct attn_model *model,
 }
 
 /* --- creating --------------------------------------------------------------------------------- */
+
+/* Whether a projection is watched, or is what watched or later logits are made of. */
+static bool needs_projection(const struct attn_forward *f)
+{
+    const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;
+    attn_site_set sites = f->trace ? attn_selection_sites(f->trace->selection) : 0;
+
+    if (f->has_logits)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    return (sites & (ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED))) !=
+               0 ||
+           (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
+}
 
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
@@ -211,7 +236,9 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                        .n_max = n_key > f.dims.n_rank ? n_key : f.dims.n_rank,
                                        .ldq = config->n_head * config->d_head,
                                        .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
+    f.is_projected = options->has_projections;
     f.end = attn_plan_end(&f);
+    f.is_projected = f.is_projected || needs_projection(&f);
     return f;
 }
 
@@ -403,12 +430,18 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const size_t n_position = session->n_position, n_max = attn_session_max_positions(f);
-    bool is_whole = !f->is_rewindable;
+    bool is_whole = !f->is_rewindable || f->is_projected;
 
     if (session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
+    if (config->is_encoder && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' takes its whole sequence in one feed: every %s sees those "
+                              "after it, and %zu were fed without these; reset the session first",
+                              attn_quote_string(f->model->name).text,
+                              config->image.patch_height > 0 ? "patch" : "token", n_position);
     if (n > n_max - n_position)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
@@ -429,11 +462,6 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
-    if (config->is_encoder && n_position > 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' takes its whole sequence in one feed: every token sees those "
-                              "after it, and %zu were fed without these; reset the session first",
-                              attn_quote_string(f->model->name).text, n_position);
     if (is_whole && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");
@@ -665,7 +693,23 @@ void attn_session_reset(struct attn_session *session)
         truncate_to(session, 0);
 }
 
-/* --- logits ----------------------------------------------------------------------------------- */
+/* --- projections and logits ------------------------------------------------------------------- */
+
+enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
+                                          struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(rows, "rows", err))
+        return ATTN_INVALID;
+    const struct attn_forward *f = &session->forward;
+    const size_t n = f->feed.n_part;
+
+    if (!f->is_projected || session->n_position == 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "there are no projections: %s",
+                              f->is_projected ? "nothing was fed"
+                                              : "the session was created without them");
+    memcpy(rows, f->projected + n * f->dims.d_model, n * f->dims.d_projected * sizeof *rows);
+    return ATTN_OK;
+}
 
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err)

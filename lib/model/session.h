@@ -58,6 +58,7 @@ struct attn_session_options {
     const char *source_name;     /* name when numbers are not finite or too large; or NULL */
     size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
     size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
+    bool has_projections; /* attn_session_projections will be called: sequences are fed whole */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
@@ -112,6 +113,13 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
  */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
+                                                   struct attn_error *err);
+
+/*
+ * text_embed or image_embed of the sequences of the last feed: ROWS [sequences, d_projected].
+ * ATTN_INVALID without has_projections or before any feed.
+ */
+ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                                    struct attn_error *err);
 
 /*

@@ -90,6 +90,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'B', config->d_embed},
         {'T', config->n_type},
         {'J', 2 * config->d_mlp},
+        {'M', config->d_projected},
         {'H', config->n_head},
         {'G', config->n_kv_head},
         {'E', config->d_head},
@@ -556,6 +557,11 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
             config->has_output_bias = false;
         }
     }
+    /* Nor has a tower by itself a projection whose file lacks it. */
+    for (size_t i = 0; i < family->n_rule; i++)
+        if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
+            !has_tensor(family, &family->rules[i], "", st))
+            config->d_projected = 0;
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (!weights->blocks)
         return ATTN_NO_MEMORY;
@@ -722,9 +728,11 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
 
 bool attn_weights_know(const struct attn_family *naming, const char *name)
 {
+    const struct attn_family *other =
+        naming->other_tower ? attn_family_find(naming->other_tower) : NULL;
     int layer;
 
-    return find_rule(naming, name, &layer);
+    return find_rule(naming, name, &layer) || (other && find_rule(other, name, &layer));
 }
 
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,

@@ -22,7 +22,7 @@ struct attn_norm_weights {
 
 enum { ATTN_BLOCK_N_NORM = 10, ATTN_BLOCK_N_LINEAR = 7 };
 
-enum { ATTN_MODEL_N_LINEAR = 4 };
+enum { ATTN_MODEL_N_LINEAR = 5 };
 
 /* Linear maps that a config lacks have no data. Both lists are for what is done to each alike. */
 struct attn_block_weights {
@@ -70,14 +70,16 @@ struct attn_weights {
     struct attn_vector cls, registers;   /* [De], [n_register * De] of pictures */
     struct attn_tensor types;            /* [n_type, De]; data NULL: none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data NULL: none */
+    struct attn_tensor logit_scale;      /* [], where there are two towers */
     struct attn_block_weights *blocks;   /* owns; [n_layer] */
     struct attn_norm_weights ln_embed, ln_final, ln_head;
     union {
         struct {
-            struct attn_linear unembed;   /* [De, V]; of a classifier may be [2 De, V] */
-            struct attn_linear embed_map; /* [De, D] */
-            struct attn_linear head;      /* [D, De]: of an MLM head */
-            struct attn_linear patches;   /* [channels * pixels of a patch, De] */
+            struct attn_linear unembed;    /* [De, V]; of a classifier may be [2 De, V] */
+            struct attn_linear embed_map;  /* [De, D] */
+            struct attn_linear head;       /* [D, De]: of an MLM head */
+            struct attn_linear projection; /* [D, d_projected] */
+            struct attn_linear patches;    /* [channels * pixels of a patch, De] */
         };
         struct attn_linear linears[ATTN_MODEL_N_LINEAR]; /* of no block; the largest first */
     };

@@ -138,7 +138,8 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
 
-    append_label(text, w, is_key, event->layer, event->row0 + r);
+    if (!attn_site_is_pooled(event->site, attn_selection_dims(writer->labels.selection)))
+        append_label(text, w, is_key, event->layer, event->row0 + r);
     attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision, "");
     attn_buffer_append_char(text, '\n');

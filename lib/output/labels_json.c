@@ -123,8 +123,12 @@ void attn_json_append_predictions(struct attn_buffer *out,
         begin_prediction(&json, predictions, top->position, has_lines);
         attn_json_key(&json, "id");
         attn_json_integer(&json, top->id);
-        attn_json_key(&json, "token");
+        attn_json_key(&json, predictions->has_labels ? "label" : "token");
         attn_json_string(&json, top->token, top->token_size);
+        if (predictions->has_labels) {
+            attn_json_key(&json, "score");
+            attn_json_float(&json, (float)top->score, precision);
+        }
         attn_json_key(&json, "probability");
         attn_json_float(&json, (float)top->probability, precision);
         attn_json_end(&json);

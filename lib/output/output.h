@@ -55,6 +55,7 @@ struct attn_candidate {
     const char *token; /* its bytes, or NULL */
     size_t token_size;
     double probability; /* 0..1 */
+    double score;       /* the logit */
 };
 
 struct attn_continuation {
@@ -73,6 +74,7 @@ struct attn_predicted_metric {
 struct attn_predictions {
     struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
+    bool has_labels;                /* `top` are texts that a picture was compared with */
     bool has_positions;             /* positions were chosen; else there is the last one alone */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;

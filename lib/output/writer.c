@@ -63,7 +63,8 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
 {
     size_t shape[3];
 
-    attn_selection_shape(writer->labels.selection, site, layer, shape);
+    if (attn_selection_shape(writer->labels.selection, site, layer, shape) == 1)
+        return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
     case ATTN_LAYOUT_PAIRS:

@@ -23,6 +23,13 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
                                        struct attn_error *err)
 {
     const size_t n_row = attn_model_config(host->model)->n_vocab;
+
+    if (attn_model_config(host->model)->image.patch_height > 0) {
+        attn_error_set(&host->tokenizer_failure, ATTN_INVALID,
+                       "'%s' reads pictures, and has no tokens",
+                       attn_quote_string(attn_model_name(host->model)).text);
+        return ATTN_OK;
+    }
     const enum attn_status status =
         attn_tokenizer_open_lazily(source, host->options.on_note, host->options.user,
                                    &host->tokenizer, &host->tokenizer_failure);
@@ -109,14 +116,12 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 
 /* --- Opening and closing --------------------------------------------------------------------- */
 
-static enum attn_status open_all(struct attn_host *host, const struct attn_source *source,
-                                 struct attn_error *err)
+enum attn_status attn_host_open_source(struct attn_host *host, const struct attn_source *source,
+                                       struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
 
-    ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
-    if (!source)
-        return ATTN_OK;
+    options.tower = host->options.tower;
     options.load = host->options.load;
     options.reuse = host->options.reuse;
     options.compute = host->options.compute;
@@ -126,9 +131,17 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
+    ATTN_TRY(attn_host_keep_source(host, source, err));
     if (attn_model_config(host->model)->image.patch_height > 0)
         ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pixel_steps, err));
     return keep_files(host, source, err);
+}
+
+static enum attn_status open_all(struct attn_host *host, const struct attn_source *source,
+                                 struct attn_error *err)
+{
+    ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
+    return source ? attn_host_open_source(host, source, err) : ATTN_OK;
 }
 
 enum attn_status attn_host_create(const struct attn_source *source,
@@ -145,7 +158,8 @@ enum attn_status attn_host_create(const struct attn_source *source,
     if (!attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
         !attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
-        !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err))
+        !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err) ||
+        !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
@@ -179,10 +193,13 @@ void attn_host_free(struct attn_host *host)
 {
     if (!host)
         return;
+    attn_host_release_tower(host);
     attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
-    attn_free(host->pixel_steps);
-    attn_pool_free(host->pool);
+    if (!host->is_labelled)
+        attn_free(host->pixel_steps);
+    if (!host->is_later)
+        attn_pool_free(host->pool);
     attn_free(host->files);
     attn_free(host);
 }
@@ -195,6 +212,28 @@ int attn_host_n_thread(const struct attn_host *host)
 const struct attn_model *attn_host_model(const struct attn_host *host)
 {
     return host ? host->model : NULL;
+}
+
+enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
+                                 struct attn_host **found, struct attn_error *err)
+{
+    if (!attn_is_given(host, "host", err) || !attn_is_given(found, "found", err) ||
+        !attn_is_choice(tower, ATTN_TOWER_IMAGE + 1, "tower", err))
+        return ATTN_INVALID;
+    enum attn_status status = ATTN_OK;
+
+    *found = host;
+    if (!host->model || !attn_model_config(host->model)->has_two_towers ||
+        host->options.tower == tower)
+        return ATTN_OK;
+    if (!host->is_later) {
+        attn_monitor_enter(host->lock);
+        status = host->other ? ATTN_OK : attn_host_open_other(host, err);
+        attn_monitor_leave(host->lock);
+    }
+    if (status == ATTN_OK)
+        *found = host->other;
+    return status;
 }
 
 enum attn_status attn_host_tokenizer(const struct attn_host *host,

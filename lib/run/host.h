@@ -36,6 +36,8 @@ struct attn_host_options {
     void *user;                          /* for on_note */
     const struct attn_catalog *catalog;  /* borrowed until the host is open: where attn_host_open
                                             looks for names; NULL: built-in models only */
+    enum attn_tower tower; /* the one that is opened, of a directory that has two; the other when a
+                              request needs it */
 };
 
 #define ATTN_HOST_OPTIONS_DEFAULT                                                                  \
@@ -59,6 +61,14 @@ ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_hos
 ATTN_API void attn_host_free(struct attn_host *host);
 
 ATTN_API const struct attn_model *attn_host_model(const struct attn_host *host); /* or NULL */
+
+/*
+ * The host of TOWER, borrowed from HOST, of a directory that has two (config.h): HOST, or another,
+ * whose model is opened when it is first asked for. Of any other directory *FOUND is HOST. Requests
+ * do this by themselves: with a picture they run the one tower, without the other.
+ */
+ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
+                                          struct attn_host **found, struct attn_error *err);
 
 /*
  * The tokenizer, borrowed from the host. Where there is none *tokenizer is NULL, and the failure to

@@ -15,16 +15,45 @@ struct attn_file_identity {
     ino_t inode;
 };
 
+/* A copy of a source: of its texts, not of its blobs. */
+struct attn_kept_source {
+    struct attn_source source;       /* borrows from here */
+    struct attn_override *overrides; /* owns */
+    char **texts;                    /* owns; [n_text], each owned */
+    size_t n_text;
+};
+
 struct attn_host {
     struct attn_host_options options;
     struct attn_model *model;             /* owns; NULL: arrays only */
     struct attn_tokenizer *tokenizer;     /* owns; NULL: see no_tokenizer */
     struct attn_error tokenizer_failure;  /* why there is no tokenizer */
-    struct attn_pixel_steps *pixel_steps; /* owns; of a model that reads pictures, or NULL */
-    struct attn_pool *pool;               /* owns */
+    struct attn_pixel_steps *pixel_steps; /* owns, unless is_labelled; of a model that reads
+                                             pictures, or NULL */
+    struct attn_pool *pool;               /* owns, unless is_later */
     struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
     size_t n_file, file_capacity;
+
+    /* Of a directory with two towers. */
+    struct attn_kept_source kept;
+    struct attn_monitor *lock; /* owns; of `other` */
+    struct attn_host *other;   /* owns, unless is_later; NULL: it was not asked for */
+    bool is_later;             /* it was made from another host, whose threads it has */
+    bool is_labelled;          /* likewise, and reads pictures as that one does (label.h) */
 };
+
+/* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */
+enum attn_status attn_host_open_source(struct attn_host *host, const struct attn_source *source,
+                                       struct attn_error *err);
+
+/* host_tower.c: keeps what it takes to open the other tower of HOST, whose model is open; and the
+ * release of that. */
+enum attn_status attn_host_keep_source(struct attn_host *host, const struct attn_source *source,
+                                       struct attn_error *err);
+void attn_host_release_tower(struct attn_host *host);
+
+/* Opens the other tower of HOST, with the same threads. */
+enum attn_status attn_host_open_other(struct attn_host *host, struct attn_error *err);
 
 /* Threads for about so many MULTIPLY_ADDS: the pool, or NULL where starting one costs more than it
  * saves. */

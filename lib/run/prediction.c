@@ -146,6 +146,7 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
         top->position = position;
         top->id = ranked[i].id;
         top->probability = exp(ranked[i].logit - ranked[0].logit) / sum;
+        top->score = ranked[i].logit;
         if (is_classifier)
             top->token = attn_class_label(args->model, (size_t)top->id);
         if (is_classifier)
@@ -200,6 +201,7 @@ static enum attn_status find_top(struct attn_session *session,
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     enum attn_status status = ATTN_NO_MEMORY;
 
+    found->has_labels = args->question->n_label > 0;
     found->has_positions = args->positions;
     found->n_top = n_position * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);
@@ -400,6 +402,12 @@ static const struct attn_column top_columns[] = {
     {.name = "token", .type = ATTN_VALUE_TEXT},
 };
 
+static const struct attn_column label_columns[] = {
+    {.name = "probability", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
+    {.name = "score", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
+    {.name = "label", .type = ATTN_VALUE_TEXT},
+};
+
 static const struct attn_column next_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},
     {.name = "logprob",
@@ -416,6 +424,21 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
+static enum attn_status make_labels(const struct attn_predictions *found, struct attn_table **table,
+                                    struct attn_error *err)
+{
+    ATTN_TRY(attn_table_create("top", label_columns, 3, table, err));
+    for (size_t i = 0; i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+        const struct attn_cell row[] = {attn_cell_real(top->probability),
+                                        attn_cell_real(top->score),
+                                        attn_cell_text(top->token, top->token_size)};
+
+        ATTN_TRY(attn_table_append(*table, row, 3, err));
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
                                  struct attn_error *err)
 {
@@ -423,6 +446,8 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
 
     if (found->n_top == 0)
         return ATTN_OK;
+    if (found->has_labels)
+        return make_labels(found, table, err);
     ATTN_TRY(attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err));
     for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];

@@ -19,6 +19,7 @@
 #include "run/gradient.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
+#include "run/label.h"
 #include "run/mask.h"
 #include "run/position.h"
 #include "run/request_internal.h"
@@ -382,7 +383,10 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                    attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
-                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next", err)
+                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next",
+                                 err) &&
+                   attn_is_given(request->predict.n_label == 0 || request->predict.labels, "labels",
+                                 err)
                ? ATTN_OK
                : ATTN_INVALID;
 }
@@ -396,7 +400,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
                    attn_rest_is_known(request->edits.later, 2, "edits", err) &&
-                   attn_rest_is_known(request->predict.later, 3, "predict", err) &&
+                   attn_rest_is_known(request->predict.later, 1, "predict", err) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
                    (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
                ? ATTN_OK
@@ -410,6 +414,9 @@ static enum attn_status check_items(const struct attn_request *request, struct a
 
     for (size_t i = 0; i < request->predict.n_next; i++)
         if (!attn_is_given(request->predict.next[i], "next", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < request->predict.n_label; i++)
+        if (!attn_is_given(request->predict.labels[i], "labels", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_knockout; i++)
         if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
@@ -442,6 +449,18 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* The host whose model the input goes through: of a directory with two towers that of the input,
+ * with labels a classifier. */
+static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request_predict *predict = &run->request.predict;
+
+    ATTN_TRY(attn_label_choose_host(&run->host, &run->request, &run->labelled, err));
+    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
+        predict->top = predict->n_label;
+    return ATTN_OK;
+}
+
 /* A sequence, or arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
@@ -454,8 +473,9 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
-    run->model = run->host->model;
     ATTN_TRY(attn_host_check_model(run->host, err));
+    ATTN_TRY(find_host(run, err));
+    run->model = run->host->model;
     return prepare_sequence(run, err);
 }
 
@@ -503,6 +523,7 @@ void attn_run_free(struct attn_run *run)
     attn_continuations_release(&run->continuations);
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
+    attn_host_free(run->labelled);
     attn_free(run);
 }
 
@@ -632,6 +653,24 @@ static void note_edits(const struct attn_run *run, size_t n_row)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
+/* Says where text_embed is not that of a whole text. */
+static void note_end(const struct attn_run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    const int32_t end = config->projected_id;
+    size_t i = 0;
+
+    if (!attn_selection_wants(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
+        end == ATTN_LARGEST_ID || !run->text.ids)
+        return;
+    while (i < run->text.n && run->text.ids[i] != end)
+        i++;
+    if (i == run->text.n)
+        attn_request_note(
+            &run->request,
+            "the text has no token %d, its end: text_embed is made of its first token", (int)end);
+}
+
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
                                 struct attn_result *result, struct attn_error *err)
 {
@@ -689,6 +728,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);
+    note_end(run);
     return go_back(feeding, err);
 }
 

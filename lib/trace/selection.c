@@ -557,6 +557,10 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     width = attn_site_width(site, dims);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
+        if (attn_site_shape_text(site)[1] == '\0') {
+            shape[0] = width;
+            return 1;
+        }
         shape[0] = attn_selection_n_row(selection, site);
         shape[1] = width;
         return 2;

@@ -148,9 +148,12 @@ attn_site_set attn_sites_gradients_of(attn_site_set of)
 
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
 {
-    const char *last = strrchr(sites[site].shape, ' ') + 1;
+    const char *space = strrchr(sites[site].shape, ' ');
+    const char *last = space ? space + 1 : sites[site].shape;
 
     switch (last[0]) {
+    case 'M':
+        return dims->d_projected;
     case 'S':
         return dims->n_position;
     case 'R':
@@ -177,7 +180,8 @@ size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims)
 
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
 {
-    return site == ATTN_SITE_LOGITS && dims->is_pooled;
+    return site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
+           (site == ATTN_SITE_LOGITS && dims->is_pooled);
 }
 
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout)

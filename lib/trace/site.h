@@ -6,6 +6,7 @@
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  *             Do  d_out, the width of attn_out, which is d_model but in a model of one map
  *             De  d_embed, the width of the embedding, which is d_model but where it is narrow
+ *             M  d_projected, the width of what texts and pictures are compared by
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
@@ -46,7 +47,8 @@ enum attn_site_layout {
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
- * what the output matrix of an encoder reads.
+ * what the output matrix of an encoder reads. text_embed and image_embed are a vector of a whole
+ * text or picture, projected and not normalized.
  *
  * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
  * session has none of them, and nothing can be edited there. So are gradients, which come when all
@@ -85,6 +87,8 @@ enum attn_site_layout {
     X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
     X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
     X(MLM_HEAD, 49, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")                 \
+    X(TEXT_EMBED, 50, "text_embed", "text_embed", MODEL, VECTOR, "M")                              \
+    X(IMAGE_EMBED, 51, "image_embed", "image_embed", MODEL, VECTOR, "M")                           \
     X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
     ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
@@ -109,14 +113,15 @@ typedef uint64_t attn_site_set;
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
-    size_t d_out;      /* width of attn_out; 0: d_model */
-    size_t d_embed;    /* width of the embedding, and of what the output matrix reads; 0: d_model */
-    size_t n_position; /* positions of the run, T = S in layers that attend to themselves */
-    size_t n_rank;     /* R, projected keys of low-rank attention; 0: there is none */
-    size_t n_source;   /* rows of the source, S in layers that attend to it; 0: there is none */
-    size_t n_front;    /* positions of a picture that are no patches, which come first and of which
-                          `embed` has no rows; 0 in models of tokens */
-    bool is_pooled;    /* there is one row of logits for all positions, number 0 */
+    size_t d_out;   /* width of attn_out; 0: d_model */
+    size_t d_embed; /* width of the embedding, and of what the output matrix reads; 0: d_model */
+    size_t d_projected; /* width of text_embed and image_embed; 0: there is none */
+    size_t n_position;  /* positions of the run, T = S in layers that attend to themselves */
+    size_t n_rank;      /* R, projected keys of low-rank attention; 0: there is none */
+    size_t n_source;    /* rows of the source, S in layers that attend to it; 0: there is none */
+    size_t n_front;     /* positions of a picture that are no patches, which come first and of which
+                           `embed` has no rows; 0 in models of tokens */
+    bool is_pooled;     /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };

@@ -33,7 +33,7 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
 
 /* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
- * of an image classifier. */
+ * of an image classifier, text_embed, image_embed. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
 /* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where

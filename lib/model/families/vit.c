@@ -125,6 +125,8 @@ static const struct attn_weight_rule clip_rules[] = {
     LINEAR("encoder.layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
     LINEAR("encoder.layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
     FINAL_LAYER_NORM("post_layernorm"),
+    {"/visual_projection.weight", "MD", ATTN_PART_PROJECTION, ATTN_WEIGHT_OUT_IN,
+     MODEL(projection.weight)},
     IGNORED("embeddings.position_ids"),
 };
 
@@ -358,6 +360,8 @@ static enum attn_status read_clip(const struct attn_json *json, const struct att
 {
     ATTN_TRY(read_image(json, &config->image, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "projection_dim", 1, ATTN_MAX_WIDTH,
+                                &config->d_projected, err));
     config->output = ATTN_OUTPUT_NONE;
     config->n_ctx = 1 + attn_image_n_patch(&config->image);
     return ATTN_OK;
@@ -365,7 +369,8 @@ static enum attn_status read_clip(const struct attn_json *json, const struct att
 
 const struct attn_family attn_family_clip_vision_model = {
     FAMILY("clip_vision_model", "CLIPVision", "vision_model.", clip_rules),
-    .read_config = read_clip,
+    .read_config = read_clip, .other_tower = "clip_text_model",
     .form = {KEYS, .names = &vit_names,
-             .defaults = {BLOCK_OF_VIT, BASE, .has_embed_norm = true, .d_mlp = 3072,
-                          .act_fn = "quick_gelu", .norm_eps = 1e-5F, .image = {IMAGE_OF(32)}}}};
+             .defaults = {BLOCK_OF_VIT, BASE, .has_embed_norm = true, .d_projected = 512,
+                          .d_mlp = 3072, .act_fn = "quick_gelu", .norm_eps = 1e-5F,
+                          .image = {IMAGE_OF(32)}}}};
