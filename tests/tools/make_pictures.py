@@ -2,7 +2,7 @@
 
     python tests/tools/make_pictures.py
 
-Members: pictures of every kind, PNG and JPEG; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
+Members: pictures of every kind, PNG and JPEG, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
 Image.convert("RGB") gives them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
 pattern() makes; `steps.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH HASH CONFIG`, of the values that the image
 processors make of such a picture with CONFIG as their preprocessor_config.json. HASH is FNV-1a of 64 bits.
@@ -143,9 +143,14 @@ def make_steps():
 
 def main():
     files = make_files()
+    arrays = {"rgb.npy": pattern(11, 13), "values.npy": np.linspace(-1, 1, 3 * 13 * 9, dtype=np.float32).reshape(3, 13, 9)}
+    for name, array in arrays.items():
+        out = io.BytesIO()
+        np.save(out, array)
+        arrays[name] = out.getvalue()
     texts = {"pictures.txt": describe(files), "resize.txt": make_resized(), "steps.txt": make_steps()}
     with tarfile.open(ARCHIVE, "w", format=tarfile.USTAR_FORMAT) as archive:
-        for name, data in (files | {name: "\n".join(lines).encode() + b"\n" for name, lines in texts.items()}).items():
+        for name, data in (files | arrays | {name: "\n".join(lines).encode() + b"\n" for name, lines in texts.items()}).items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
