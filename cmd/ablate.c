@@ -169,23 +169,6 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
     return ATTN_OK;
 }
 
-/* What was done to each part, as a picture says it. */
-static const char *asked(const struct attn_ablate_args *how)
-{
-    static const char *const zeros[] = {"without each head", "without the attention of each layer",
-                                        "without the MLP of each layer", "without each layer"};
-    static const char *const others[] = {
-        [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
-        [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
-        [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
-
-    if (how->is_cumulative)
-        return "without this part and all before it";
-    if (how->with != ATTN_ABLATE_WITH_ZERO)
-        return others[how->with];
-    return how->parts == ATTN_ABLATE_NEURONS ? "without each neuron" : zeros[how->parts];
-}
-
 /* What the work owns. */
 struct taken {
     struct references references;
@@ -263,16 +246,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(read_sets(&args->sets, taken, err));
     how.sets = taken->sets;
     how.n_set = taken->named.n;
-    if (how.parts != ATTN_ABLATE_NEURONS && how.n_set == 0)
-        question->grid = (struct attn_table_grid){
-            .rows = "layer",
-            .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
-            .values = "change",
-            .figure = how.is_cumulative                ? ATTN_FIGURE_CURVE
-                      : how.parts == ATTN_ABLATE_HEADS ? ATTN_FIGURE_DEFAULT
-                                                       : ATTN_FIGURE_BARS, /* one number a layer */
-            .is_sequence = how.is_cumulative,
-            .asked = asked(&how)};
+    attn_ablate_grid(&how, NULL, question->words, &question->grid);
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
     ATTN_TRY(list_files(args, taken, err));

@@ -125,31 +125,14 @@ static enum attn_status split_logit(struct question *question, struct attn_error
     const struct tables_args *tables = &args->question.tables;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
-    char asked[96];
 
     ATTN_TRY(check_parts(args, err));
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.n_most = (size_t)tables->n_most;
+    attn_attribute_grid(&how, NULL, question->words, &question->grid);
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .columns = "head",
-                                              .values = "logit",
-                                              .quantity = "part of @",
-                                              .parts = "part",
-                                              .asked = "written by each part of the model"};
-    if (how.by_token) {
-        snprintf(asked, sizeof asked, "written by heads, by the key they read from: the %d largest",
-                 tables->n_most > 0 ? (int)tables->n_most : 20);
-        question->grid = (struct attn_table_grid){.rows = "layer",
-                                                  .detail = "head",
-                                                  .columns = "key",
-                                                  .texts = "token",
-                                                  .values = "logit",
-                                                  .quantity = "part of @",
-                                                  .asked = asked};
-    }
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
@@ -230,20 +213,7 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
         ATTN_TRY(ids_parse(args->baseline_ids, &baseline_ids, &how.given.n_id, err));
         how.given.ids = baseline_ids;
     }
-    question->grid =
-        (struct attn_table_grid){.rows = "position",
-                                 .columns = "position",
-                                 .texts = "token",
-                                 .values = "attribution",
-                                 .quantity = "share of @",
-                                 .asked = args->merges_words ? "of each word" : "of each token",
-                                 .figure = ATTN_FIGURE_TOKENS};
-    if (how.method == ATTN_TOKEN_METHOD_SALIENCY)
-        question->grid.quantity = "length of the gradient of @";
-    if (how.method == ATTN_TOKEN_METHOD_RELEVANCE)
-        question->grid.quantity = "relevance for @";
-    if (args->items.path) /* they may have other tokens each */
-        question->grid.figure = ATTN_FIGURE_BARS;
+    attn_attribute_tokens_grid(&how, NULL, question->words, &question->grid);
     status = question_begin_items(question, &args->items, &args->texts, &how.study, err);
     if (status == ATTN_OK && !how.study)
         status = question_begin(question, &args->texts, NULL, NULL, err);
@@ -252,6 +222,7 @@ static enum attn_status attribute_tokens(struct question *question, struct attn_
             attn_attribute_tokens(question->host, &question->request, &how, &question->table, err);
     free(baseline_ids);
     ATTN_TRY(status);
+    attn_attribute_tokens_grid(&how, question->table, question->words, &question->grid);
     return question_write(question, err);
 }
 
@@ -270,13 +241,7 @@ static enum attn_status attribute_cells(struct question *question, struct attn_e
                       "text");
     how.answer = answer_of(&args->answer, &ids);
     how.n_most = (size_t)args->question.tables.n_most;
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .detail = "head",
-                                              .columns = "key",
-                                              .texts = "token",
-                                              .values = "attn_x_grad",
-                                              .quantity = "weight times the gradient of @",
-                                              .asked = "of the largest cells"};
+    attn_attribute_cells_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(question_begin(question, &args->texts, NULL, NULL, err));
     ATTN_TRY(attn_attribute_cells(question->host, &question->request, &how, &question->table, err));
     return question_write(question, err);

@@ -260,10 +260,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "one argument ends in .npz and is a dump, the other does not: "
                       "expected two texts or two dumps");
     ATTN_TRY(check(args, err));
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .columns = "head",
-                                              .values = "tv_mean",
-                                              .asked = "between the patterns of each head"};
+    attn_diff_grid(&ATTN_DIFF_ARGS_DEFAULT, NULL, question->words, &question->grid);
     if (args->tolerance >= 0)
         return refuse(err, NULL, "--tolerance is for two dumps, A.npz and B.npz");
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &study, err));

@@ -208,36 +208,10 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     return question_write(question, err);
 }
 
-enum { COLUMN_SIZE = 64 };
-
-/* What pictures draw: what rows are sorted by, put into SORTED, what was asked for beside the
- * measures, or the first of those that were chosen. */
-static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how,
-                                char sorted[COLUMN_SIZE])
-{
-    const char *sort = args->question.tables.sort;
-
-    if (sort) {
-        snprintf(sorted, COLUMN_SIZE, "%.*s", (int)strcspn(sort, ":"), sort);
-        return sorted;
-    }
-    if (args->has_effect)
-        return "change";
-    if (args->from)
-        return "weight";
-    if (args->pattern)
-        return "mul";
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (how->measures & ATTN_MEASURE_BIT(m))
-            return attn_measure_name((enum attn_measure)m);
-    return how->has_probe ? "induction" : "entropy_norm";
-}
-
 static enum attn_status survey(struct question *question, struct attn_error *err)
 {
     const struct heads_args *args = question->call->args;
-    struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
-    char sorted[COLUMN_SIZE];
+    struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT, drawn;
     struct answer_ids ids;
 
     ATTN_TRY(check(args, &how, err));
@@ -247,13 +221,9 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.to = args->to;
     how.has_effect = args->has_effect;
     how.answer = answer_of(&args->answer, &ids);
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .columns = "head",
-                                              .values = drawn_column(args, &how, sorted),
-                                              .asked = "in each head"};
-    if (args->has_effect && strcmp(question->grid.values, "change") == 0) {
-        question->grid.asked = "without each head";
-    }
+    drawn = how;
+    drawn.sort = args->question.tables.sort;
+    attn_survey_grid(&drawn, NULL, question->words, &question->grid);
     question->unit = how.has_probe ? "probes" : NULL;
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (how.has_probe)

@@ -75,40 +75,6 @@ const struct command command_lens = {
     .work = lens,
 };
 
-/* What pictures draw. Means over texts and items have no positions. */
-static struct attn_table_grid grid_of(const struct lens_args *args)
-{
-    const bool is_of_texts = args->texts.path || args->items.path;
-    const bool has_target = args->answer.target || args->answer.target_id >= 0 || args->items.path;
-    struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
-
-    if (args->reads_heads) {
-        grid.detail = is_of_texts ? NULL : "position";
-        grid.columns = "head";
-        grid.values = "logit";
-        grid.cells = has_target || is_of_texts ? NULL : "token";
-        grid.quantity = args->items.path ? "logit of the target"
-                        : has_target     ? "@"
-                                         : "logit of the most probable token";
-        grid.asked = "by what each head adds alone";
-        return grid;
-    }
-    grid.detail = "site";
-    grid.columns = is_of_texts ? "place" : "position";
-    grid.values = "prob";
-    grid.cells = has_target || is_of_texts ? NULL : "token";
-    grid.quantity = args->items.path ? "probability of the target" /* items have their own */
-                    : has_target     ? "@"
-                                     : "probability of the most probable token";
-    grid.asked = "read after each layer";
-    if (is_of_texts && has_target) {
-        grid.detail = NULL;
-        grid.columns = "site";
-        grid.figure = ATTN_FIGURE_CURVE; /* one number a layer */
-    }
-    return grid;
-}
-
 /* Writes the table; the tokens of a run label its pictures. */
 static enum attn_status write_drawn(struct question *question, struct attn_error *err)
 {
@@ -133,13 +99,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
-    question->grid = grid_of(args);
+    attn_lens_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+    attn_lens_grid(&how, question->table, question->words, &question->grid);
     if (!args->texts.path && !args->items.path && tables_have_pictures(&args->question.tables))
         return write_drawn(question, err);
     return question_write(question, err);

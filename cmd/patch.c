@@ -231,22 +231,6 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
 
-/* Lets a picture have a column for each position, place, head, kv_head or neuron of TABLE; of heads
- * by position a row for each head. */
-static void find_columns(const struct attn_table *table, struct attn_table_grid *grid)
-{
-    for (size_t i = 0; i < attn_table_n_column(table); i++) {
-        const struct attn_column *column = attn_table_column(table, i);
-
-        if (word_find("position|head|kv_head|neuron", column->name) < 0)
-            continue;
-        grid->detail = grid->columns; /* of a head and a position */
-        grid->columns = column->name;
-        if (column->type == ATTN_VALUE_TEXT) /* places have names */
-            grid->texts = NULL;
-    }
-}
-
 /* --- runs ------------------------------------------------------------------------------------- */
 
 static enum attn_status patch_each(struct question *question, struct attn_error *err)
@@ -256,7 +240,6 @@ static enum attn_status patch_each(struct question *question, struct attn_error 
     struct taken *taken = question->own;
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
-    char asked[64];
 
     if (args->verify || args->by != BY_PART)
         return refuse(err, "--estimate atp", "--%s needs --estimate",
@@ -265,23 +248,14 @@ static enum attn_status patch_each(struct question *question, struct attn_error 
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
     how.n_place = taken->named.n;
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .values = "effect",
-                                              .positions = "position",
-                                              .text_name = "clean",
-                                              .other_name = "corrupted"};
+    attn_patch_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(read_pair(question, &how, err));
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    find_columns(question->table, &question->grid);
-    snprintf(asked, sizeof asked, "by %s of each %s", how.site ? how.site : "resid_pre",
-             question->grid.columns ? question->grid.columns : "place");
-    question->grid.asked = asked;
-    question->grid.quantity = how.is_to_noise ? "share of the clean answer lost" : NULL;
-    question->grid.texts = how.study && how.n_place == 0 ? "token" : NULL;
+    attn_patch_grid(&how, question->table, question->words, &question->grid);
     if (!how.study && tables_have_pictures(&args->question.tables))
         ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
     else
@@ -357,27 +331,6 @@ static enum attn_status check_estimate(const struct patch_args *args, size_t n_v
     return ATTN_OK;
 }
 
-/* Writes the table of HOW. */
-static enum attn_status write_estimates(struct question *question,
-                                        const struct attn_patch_estimate_args *how,
-                                        struct attn_error *err)
-{
-    struct attn_table_grid *grid = &question->grid;
-    char asked[64];
-
-    find_columns(question->table, grid);
-    snprintf(asked, sizeof asked, "of patching %s of each %s%s",
-             how->site ? how->site : "resid_pre", grid->detail ? "head and " : "",
-             grid->columns ? grid->columns : "place");
-    grid->asked = asked;
-    grid->quantity =
-        how->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
-    grid->texts = how->study && how->n_place == 0 ? "token" : NULL;
-    return tables_have_pictures(&question->args->tables) && !how->study
-               ? write_drawn(question, &how->corrupted, how->n_place > 0, err)
-               : question_write(question, err);
-}
-
 static enum attn_status estimate(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
@@ -393,11 +346,7 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     ATTN_TRY(read_places(&args->places, taken, err));
     how.places = taken->places;
     how.n_place = taken->named.n;
-    question->grid = (struct attn_table_grid){.rows = "layer",
-                                              .values = "estimate",
-                                              .positions = "position",
-                                              .text_name = "clean",
-                                              .other_name = "corrupted"};
+    attn_patch_estimate_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(read_pair(question, &pair, err));
     question->request.selection.queries = args->queries;
     how.corrupted = pair.corrupted;
@@ -409,7 +358,11 @@ static enum attn_status estimate(struct question *question, struct attn_error *e
     how.n_most = (size_t)args->question.tables.n_most;
     ATTN_TRY(
         attn_patch_estimate(question->host, &question->request, &how, &question->table, &sum, err));
-    ATTN_TRY(write_estimates(question, &how, err));
+    attn_patch_estimate_grid(&how, question->table, question->words, &question->grid);
+    if (!how.study && tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
+    else
+        ATTN_TRY(question_write(question, err));
     if (args->question.running.is_verbose && !how.study)
         note("%zu runs for %zu parts", sum.n_feed, sum.n_part);
     return ATTN_OK;

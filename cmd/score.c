@@ -109,22 +109,6 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
     return ATTN_OK;
 }
 
-/* What pictures draw. Of many texts there are no tokens. */
-static struct attn_table_grid grid_of(const struct score_args *args)
-{
-    if (args->texts.path)
-        return (struct attn_table_grid){.rows = NULL};
-    if (args->items.path)
-        return (struct attn_table_grid){
-            .rows = "n", .columns = "n", .values = "right", .figure = ATTN_FIGURE_BARS};
-    return (struct attn_table_grid){.rows = "position",
-                                    .columns = "position",
-                                    .texts = "token",
-                                    .values = "bits",
-                                    .figure = ATTN_FIGURE_TOKENS,
-                                    .asked = args->merges_words ? "of each word" : "of each token"};
-}
-
 /* Writes the table; its pictures show tokens that are pieces of one character as the run does. */
 static enum attn_status write_drawn(struct question *question, struct attn_error *err)
 {
@@ -155,13 +139,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.merges_words = args->merges_words;
     how.per = (enum attn_score_per)args->per;
     how.answer = answer_of(&args->answer, &ids);
-    question->grid = grid_of(args);
+    how.n_text = args->texts.path != NULL; /* there will be some */
+    attn_score_grid(&how, NULL, question->words, &question->grid);
+    how.n_text = 0;
     ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
-    if (how.study && question->items.sum.n_label > 0) /* a bar for each group */
-        question->grid.rows = question->grid.columns = attn_table_column(question->table, 0)->name;
+    attn_score_grid(&how, question->table, question->words, &question->grid);
     if (!how.study && !how.texts && !how.merges_words && how.stride == 0 &&
         tables_have_pictures(&args->question.tables))
         ATTN_TRY(write_drawn(question, err));

@@ -41,6 +41,7 @@
 #include "experiment/comparison.h"
 #include "experiment/head_measures.h"
 #include "experiment/similarity.h"
+#include "experiment/grids.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
 #include "model/session_pack.h"

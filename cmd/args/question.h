@@ -66,7 +66,8 @@ struct question {
     const char *example;              /* a whole command, for hints */
     void *own;                        /* what the command's work needs beside its arguments */
     struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
-    const char **files;          /* [n_file] borrowed; that the options name and that shape rows;
+    char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
+    const char **files; /* [n_file] borrowed; that the options name and that shape rows;
                                     NULL: that of --mask alone */
     size_t n_file;
     const char *mask_file; /* that, or NULL */

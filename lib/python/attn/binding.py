@@ -406,6 +406,7 @@ ATTN_MOST_RECALLED = 64
 ATTN_COMPARISON_HEADS = 0
 ATTN_COMPARISON_COSTS = 1
 ATTN_COMPARISON_LOGITS = 2
+ATTN_GRID_WORDS_SIZE = 96
 
 
 class attn_error(Structure):
@@ -2365,6 +2366,16 @@ FUNCTIONS = {
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_survey_grid": (None, [POINTER(attn_survey_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_ablate_grid": (None, [POINTER(attn_ablate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_patch_estimate_grid": (None, [POINTER(attn_patch_estimate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_lens_grid": (None, [POINTER(attn_lens_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_attribute_tokens_grid": (None, [POINTER(attn_token_attribution_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_attribute_cells_grid": (None, [POINTER(attn_cell_attribution_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_score_grid": (None, [POINTER(attn_score_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_diff_grid": (None, [POINTER(attn_diff_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
-from ctypes import POINTER, byref, c_uint64, c_void_p, string_at
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_uint64, c_void_p, create_string_buffer, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -77,14 +77,16 @@ class _Question:
         self.keep = self.request.keep
 
     def answer(self, name: str, args, *sums, **drawn) -> Table:
-        """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows."""
-        table, study = c_void_p(), self.study
+        """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows beside
+        what the library says."""
+        table, study, grid = c_void_p(), self.study, {}
         if study:
             study.ask(name, self.given)
             args.study = POINTER(c.attn_study_args)(study.args)
 
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
+            grid.update(_grid_of(name, args, table))
             result = table_of(table)
             result.notes = take_notes() + self.request.notes
             return result
@@ -106,7 +108,7 @@ class _Question:
             if study and study.sum.metric:
                 metric = study.sum.metric.decode()  # that of the items
             drawn["answer"] = _answer_name(target, foil, metric)
-        result._drawn = _drawn_of(self.model, about, drawn)
+        result._drawn = _drawn_of(self.model, about, {**grid, **drawn})
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
             study.warn(result.notes)
@@ -116,6 +118,14 @@ class _Question:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
+
+
+def _grid_of(name: str, args, table) -> dict:
+    """What the library draws of the table of an experiment: fields of struct attn_table_grid."""
+    grid, words = c.attn_table_grid(), create_string_buffer(c.ATTN_GRID_WORDS_SIZE)
+    getattr(lib, f"{name}_grid")(byref(args), table, words, byref(grid))
+    found = ((field, getattr(grid, field)) for field, kind in grid._fields_ if kind in (c_char_p, c_bool, c_int))
+    return {field: value.decode() if isinstance(value, bytes) else value for field, value in found if value}
 
 
 def _drawn_of(model: Model, text, drawn: dict) -> dict:
@@ -173,22 +183,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
     args.sort, args.n_most = sort and terminated(sort, "sort"), limit
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    drawn = (sort.partition(":")[0] if sort else "change" if effect else "weight" if from_ is not None
-             else "mul" if pattern is not None else _first(measures))
-    drawn = drawn or ("induction" if probe is not False else "entropy_norm")
-    return question.answer("attn_survey", args, rows="layer", columns="head", values=drawn,
-                           asked="without each head" if effect and drawn == "change" else "in each head",
-                           answer=(target, foil, metric) if effect else None)
-
-
-def _first(measures) -> str | None:
-    """The first of some measures, in the order that tables have."""
-    if measures is None:
-        return None
-    found = c_uint64()
-    call("attn_measures_parse", spec(measures, "measures"), byref(found))
-    first = next(measure for measure in range(c.ATTN_N_MEASURE) if found.value >> measure & 1)
-    return lib.attn_measure_name(first).decode()
+    return question.answer("attn_survey", args, answer=(target, foil, metric) if effect else None)
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
@@ -231,22 +226,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
         args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
         question.keep.append(args.sets)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    return question.answer("attn_ablate", args, c.attn_ablate_sum(), rows="layer",
-                           columns="head" if parts == "heads" else "part", values="change",
-                           figure=c.ATTN_FIGURE_CURVE if cumulative else
-                           c.ATTN_FIGURE_DEFAULT if parts == "heads" else c.ATTN_FIGURE_BARS,
-                           asked=_asked_of_ablate(name if layer else parts, with_, cumulative), is_sequence=cumulative,
-                           answer=(target, foil, metric))
-
-
-def _asked_of_ablate(parts: str, with_: str, cumulative: bool) -> str:
-    if cumulative:
-        return "without this part and all before it"
-    if with_ != "zero":
-        return {"mean": "with the mean of each part in its place", "uniform": "with a uniform pattern in each head",
-                "resample": "with rows of another text in each part"}[with_]
-    return {"heads": "without each head", "attn": "without the attention of each layer",
-            "mlp": "without the MLP of each layer", "layers": "without each layer"}.get(parts, "without each neuron")
+    return question.answer("attn_ablate", args, c.attn_ablate_sum(), answer=(target, foil, metric))
 
 
 def _fill_places(args, positions) -> None:
@@ -273,16 +253,10 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
     args.n_verified, args.seed, args.n_most = verify, seed, limit
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, **answer)
-    table = question.answer("attn_patch_estimate", args, found, rows="layer", values="estimate", positions="position",
-                            text_name="clean", other=_only_text(texts[1]), other_name="corrupted",
-                            answer=(answer["target"], answer["foil"], answer["metric"]),
-                            quantity="estimated share of the clean answer lost" if args.is_to_noise else "estimated effect")
+    table = question.answer("attn_patch_estimate", args, found, other=_only_text(texts[1]),
+                            answer=(answer["target"], answer["foil"], answer["metric"]))
     for name in () if question.study else ("top", "random"):
         table.info[name] = {field: getattr(getattr(found, name), field) for field, _ in c.attn_estimate_check._fields_}
-    units = [name for name in table.columns if name in ("head", "kv_head", "neuron", "position")]
-    detail = units[0] if len(units) > 1 else None
-    table._drawn.update(columns=units[-1], detail=detail,
-                        asked=f"of patching {site} of each {'head and ' if detail else ''}{units[-1]}")
     if not question.study and positions is None:
         table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
     return table
@@ -327,13 +301,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     args.n_control, args.seed = control, seed
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_patch", args, c.attn_patch_sum(), rows="layer", values="effect", positions="position",
-                            texts="token" if question.study and positions is None else None, text_name="clean",
-                            other=_only_text(corrupted), other_name="corrupted",
-                            answer=(target, foil, metric),
-                            quantity="share of the clean answer lost" if args.is_to_noise else None)
-    columns = next((name for name in table.columns if name in ("position", "head", "kv_head")), "place")
-    table._drawn.update(columns=columns, asked=f"by {site} of each {columns}")
+    table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
+                            answer=(target, foil, metric))
     if not question.study and positions is None:
         table._use_labels = functools.partial(_with_labels, self, [clean, corrupted], {**options, "queries": None})
     return table
@@ -353,22 +322,9 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     _texts(question, args, texts)
     args.top, args.reads_heads = top, heads_out
     fill_answer(args.answer, question.keep, target, foil)
-    is_of_one = texts is None and not question.study
-    detail: str | None = "site"
-    columns, figure = "position" if is_of_one else "place", c.ATTN_FIGURE_DEFAULT
-    if not is_of_one and (target is not None or question.study):
-        detail, columns, figure = None, "site", c.ATTN_FIGURE_CURVE
-    if heads_out:
-        detail, columns, figure = "position" if is_of_one else None, "head", c.ATTN_FIGURE_DEFAULT
-    values, quantity = ("logit", "logit") if heads_out else ("prob", "probability")
-    quantity += " of the target" if question.study else " of the most probable token"
-    has_target = target is not None or question.study is not None
-    table = question.answer("attn_lens", args, rows="layer", detail=detail, columns=columns, positions="position",
-                            values=values, figure=figure, cells="token" if is_of_one and not has_target else None,
-                            quantity="@" if target is not None and not question.study else quantity,
-                            asked="by what each head adds alone" if heads_out else "read after each layer",
-                            answer=None if target is None else (target, None, values))
-    if is_of_one:
+    table = question.answer("attn_lens", args,
+                            answer=None if target is None else (target, None, "logit" if heads_out else "prob"))
+    if texts is None and not question.study:
         table._use_labels = functools.partial(_with_labels, self, [text], {**options, "sites": None})
     return table
 
@@ -392,9 +348,7 @@ def _attribute_cells(question, answer, drawn_answer, limit) -> Table:
     args = c.ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT()
     args.n_most = limit
     fill_answer(args.answer, question.keep, **answer)
-    return question.answer("attn_attribute_cells", args, rows="layer", detail="head", columns="key", texts="token",
-                           values="attn_x_grad", asked="of the largest cells", answer=drawn_answer,
-                           quantity="weight times the gradient of @")
+    return question.answer("attn_attribute_cells", args, answer=drawn_answer)
 
 
 def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline_text, merge_words) -> Table:
@@ -408,11 +362,7 @@ def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline
         args.baseline = c.ATTN_BASELINE_GIVEN
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
     fill_answer(args.answer, question.keep, **answer)
-    quantity = {"saliency": "length of the gradient of @", "relevance": "relevance for @"}.get(name, "share of @")
-    figure = c.ATTN_FIGURE_BARS if question.study else c.ATTN_FIGURE_TOKENS
-    return question.answer("attn_attribute_tokens", args, rows="position", columns="position", texts="token",
-                           values="attribution", figure=figure, answer=drawn_answer, quantity=quantity,
-                           asked="of each word" if merge_words else "of each token")
+    return question.answer("attn_attribute_tokens", args, answer=drawn_answer)
 
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
@@ -442,14 +392,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, limit
     fill_answer(args.answer, question.keep, target, foil, at)
-    answer = target, foil, "logit" if foil is None else "logit_diff"
-    if by_token:
-        return question.answer("attn_attribute", args, rows="layer", detail="head", columns="key", texts="token",
-                               values="logit", answer=answer,
-                               asked=f"written by heads, by the key they read from: the {limit or 20} largest",
-                               quantity="part of @")
-    return question.answer("attn_attribute", args, rows="layer", columns="head", values="logit", parts="part",
-                           asked="written by each part of the model", answer=answer, quantity="part of @")
+    return question.answer("attn_attribute", args, answer=(target, foil, "logit" if foil is None else "logit_diff"))
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
@@ -470,15 +413,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
     args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    drawn = dict(rows="position", columns="position", texts="token", values="bits", figure=c.ATTN_FIGURE_TOKENS,
-                 asked="of each word" if merge_words else "of each token")
-    if question.study:
-        drawn = dict(rows="n", columns="n", values="right", figure=c.ATTN_FIGURE_BARS)
-    elif texts is not None:
-        drawn = {}
-    table = question.answer("attn_score", args, found, answer=(target, foil, metric), **drawn)
-    if question.study and table._n_group:  # a bar for each group
-        table._drawn.update(rows=table.columns[0], columns=table.columns[0])
+    table = question.answer("attn_score", args, found, answer=(target, foil, metric))
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table
@@ -499,8 +434,7 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     if not question.study or with_attention:
         args.request = POINTER(c.attn_request)(other.struct)
     names = {} if b is None else dict(text_name="A", other_name="B", other=_only_text(b))
-    table = question.answer("attn_diff", args, c.attn_diff_sum(), rows="layer", columns="head", values="tv_mean",
-                            asked="between the patterns of each head", **names)
+    table = question.answer("attn_diff", args, c.attn_diff_sum(), **names)
     del host
     return table
 

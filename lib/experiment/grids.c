@@ -1,0 +1,237 @@
+/* grids.c - see grids.h. */
+#include "experiment/grids.h"
+#include "experiment/study.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is sorted by, what was asked for beside the measures, or the first of those chosen. */
+static const char *survey_values(const struct attn_survey_args *args, char *words)
+{
+    if (args->sort) {
+        snprintf(words, ATTN_GRID_WORDS_SIZE, "%.*s", (int)strcspn(args->sort, ":"), args->sort);
+        return words;
+    }
+    if (args->has_effect)
+        return "change";
+    if (args->from)
+        return "weight";
+    if (args->pattern)
+        return "mul";
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (args->measures & ATTN_MEASURE_BIT(m))
+            return attn_measure_name((enum attn_measure)m);
+    return args->has_probe ? "induction" : "entropy_norm";
+}
+
+void attn_survey_grid(const struct attn_survey_args *args, const struct attn_table *table,
+                      char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    (void)table;
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .columns = "head",
+                                     .values = survey_values(args, words),
+                                     .asked = "in each head"};
+    if (args->has_effect && strcmp(grid->values, "change") == 0)
+        grid->asked = "without each head";
+}
+
+/* What was done to each part. */
+static const char *ablate_asked(const struct attn_ablate_args *args)
+{
+    static const char *const zeros[] = {"without each head", "without the attention of each layer",
+                                        "without the MLP of each layer", "without each layer"};
+    static const char *const others[] = {
+        [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
+        [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
+        [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
+
+    if (args->is_cumulative)
+        return "without this part and all before it";
+    return args->with == ATTN_ABLATE_WITH_ZERO ? zeros[args->parts] : others[args->with];
+}
+
+void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_table *table,
+                      char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    const bool is_of_heads = args->parts == ATTN_ABLATE_HEADS;
+
+    (void)table;
+    (void)words;
+    *grid = (struct attn_table_grid){.rows = NULL};
+    if (args->parts == ATTN_ABLATE_NEURONS || args->n_set > 0)
+        return;
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .columns = is_of_heads ? "head" : "part",
+                                     .values = "change",
+                                     .figure = args->is_cumulative ? ATTN_FIGURE_CURVE
+                                               : is_of_heads       ? ATTN_FIGURE_DEFAULT
+                                                             : ATTN_FIGURE_BARS, /* one a layer */
+                                     .is_sequence = args->is_cumulative,
+                                     .asked = ablate_asked(args)};
+}
+
+/* Gives a grid of two texts a column for each position, place, head, kv_head or neuron of TABLE; of
+ * heads by position a row for each head. Its words are BEFORE SITE of each .... */
+static void fill_patched(const struct attn_table *table, const char *before, const char *site,
+                         char *words, struct attn_table_grid *grid)
+{
+    for (size_t i = 0; table && i < attn_table_n_column(table); i++) {
+        const char *name = attn_table_column(table, i)->name;
+
+        if (strcmp(name, "position") != 0 && strcmp(name, "head") != 0 &&
+            strcmp(name, "kv_head") != 0 && strcmp(name, "neuron") != 0)
+            continue;
+        grid->detail = grid->columns; /* of a head and a position */
+        grid->columns = name;
+    }
+    grid->positions = "position";
+    grid->text_name = "clean";
+    grid->other_name = "corrupted";
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "%s %s of each %s%s", before, site ? site : "resid_pre",
+             grid->detail ? "head and " : "", grid->columns ? grid->columns : "place");
+    grid->asked = words;
+}
+
+void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
+                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    *grid = (struct attn_table_grid){.rows = "layer", .values = "effect"};
+    fill_patched(table, "by", args->site, words, grid);
+    grid->quantity = args->is_to_noise ? "share of the clean answer lost" : NULL;
+    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+}
+
+void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
+                              const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
+                              struct attn_table_grid *grid)
+{
+    *grid = (struct attn_table_grid){.rows = "layer", .values = "estimate"};
+    fill_patched(table, "of patching", args->site, words, grid);
+    grid->quantity =
+        args->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
+    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+}
+
+/* Means over texts and items have no positions, and items have targets of their own. */
+void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
+                    char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    const bool is_of_many = args->n_text > 0 || args->study;
+    const bool has_target = args->answer.target || args->answer.target_id || args->study;
+
+    (void)table;
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .positions = "position",
+                                     .cells = has_target || is_of_many ? NULL : "token"};
+    if (args->reads_heads) {
+        grid->detail = is_of_many ? NULL : "position";
+        grid->columns = "head";
+        grid->values = "logit";
+        grid->asked = "by what each head adds alone";
+    } else {
+        grid->detail = "site";
+        grid->columns = is_of_many ? "place" : "position";
+        grid->values = "prob";
+        grid->asked = "read after each layer";
+    }
+    if (!args->reads_heads && is_of_many && has_target) {
+        grid->detail = NULL;
+        grid->columns = "site";
+        grid->figure = ATTN_FIGURE_CURVE; /* one number a layer */
+    }
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "%s of the %s",
+             args->reads_heads ? "logit" : "probability",
+             args->study ? "target" : "most probable token");
+    grid->quantity = has_target && !args->study ? "@" : words;
+}
+
+void attn_attribute_grid(const struct attn_attribute_args *args, const struct attn_table *table,
+                         char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    (void)table;
+    *grid = (struct attn_table_grid){
+        .rows = "layer", .columns = "head", .values = "logit", .quantity = "part of @"};
+    if (!args->by_token) {
+        grid->parts = "part";
+        grid->asked = "written by each part of the model";
+        return;
+    }
+    snprintf(words, ATTN_GRID_WORDS_SIZE,
+             "written by heads, by the key they read from: the %zu largest",
+             args->n_most > 0 ? args->n_most : 20);
+    grid->detail = "head";
+    grid->columns = "key";
+    grid->texts = "token";
+    grid->asked = words;
+}
+
+void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
+                                const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
+                                struct attn_table_grid *grid)
+{
+    (void)table;
+    (void)words;
+    *grid = (struct attn_table_grid){
+        .rows = "position",
+        .columns = "position",
+        .texts = "token",
+        .values = "attribution",
+        .quantity = args->method == ATTN_TOKEN_METHOD_SALIENCY    ? "length of the gradient of @"
+                    : args->method == ATTN_TOKEN_METHOD_RELEVANCE ? "relevance for @"
+                                                                  : "share of @",
+        .asked = args->merges_words ? "of each word" : "of each token",
+        .figure = args->study ? ATTN_FIGURE_BARS /* they may have other tokens each */
+                              : ATTN_FIGURE_TOKENS};
+}
+
+void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
+                               const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
+                               struct attn_table_grid *grid)
+{
+    (void)args;
+    (void)table;
+    (void)words;
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .detail = "head",
+                                     .columns = "key",
+                                     .texts = "token",
+                                     .values = "attn_x_grad",
+                                     .quantity = "weight times the gradient of @",
+                                     .asked = "of the largest cells"};
+}
+
+/* Of many texts there are no tokens; of items there is a bar for each group. */
+void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
+                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    (void)words;
+    *grid = (struct attn_table_grid){.rows = NULL};
+    if (args->study) {
+        grid->rows = grid->columns = table && args->study->sum && args->study->sum->n_label > 0
+                                         ? attn_table_column(table, 0)->name
+                                         : "n";
+        grid->values = "right";
+        grid->figure = ATTN_FIGURE_BARS;
+    } else if (args->n_text == 0) {
+        *grid = (struct attn_table_grid){.rows = "position",
+                                         .columns = "position",
+                                         .texts = "token",
+                                         .values = "bits",
+                                         .figure = ATTN_FIGURE_TOKENS,
+                                         .asked =
+                                             args->merges_words ? "of each word" : "of each token"};
+    }
+}
+
+void attn_diff_grid(const struct attn_diff_args *args, const struct attn_table *table,
+                    char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    (void)args;
+    (void)table;
+    (void)words;
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .columns = "head",
+                                     .values = "tv_mean",
+                                     .asked = "between the patterns of each head"};
+}

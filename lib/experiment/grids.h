@@ -1,0 +1,70 @@
+/*
+ * grids.h - what a picture of an experiment's table draws, unless something else is chosen: its
+ * columns, its figure, and what it says of them.
+ *
+ *     char words[ATTN_GRID_WORDS_SIZE];
+ *     struct attn_table_grid grid;
+ *     attn_ablate_grid(&args, table, words, &grid);
+ *     grid.model = "fable", grid.text = ..., grid.answer = ...; // what this does not know
+ *     attn_table_picture_write(table, &grid, &picture, &output, &err);
+ *
+ * ARGS are those of the experiment. TABLE is what it made of them, or NULL before: what its columns
+ * decide is left out then. The grid borrows from both, and from WORDS. Without `rows` there is no
+ * picture of such a table.
+ */
+#ifndef ATTN_EXPERIMENT_GRIDS_H
+#define ATTN_EXPERIMENT_GRIDS_H
+
+#include "experiment/ablate.h"
+#include "experiment/attribute.h"
+#include "experiment/cell_attribution.h"
+#include "experiment/diff.h"
+#include "experiment/lens.h"
+#include "experiment/patch.h"
+#include "experiment/patch_estimate.h"
+#include "experiment/score.h"
+#include "experiment/survey.h"
+#include "experiment/token_attribution.h"
+#include "figures/table_picture.h"
+
+enum { ATTN_GRID_WORDS_SIZE = 96 };
+
+/* Where `sort` names a column, that is drawn. */
+ATTN_API void attn_survey_grid(const struct attn_survey_args *args, const struct attn_table *table,
+                               char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+ATTN_API void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_table *table,
+                               char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+ATTN_API void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
+                              char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+ATTN_API void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
+                                       const struct attn_table *table,
+                                       char words[ATTN_GRID_WORDS_SIZE],
+                                       struct attn_table_grid *grid);
+
+ATTN_API void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
+                             char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+ATTN_API void attn_attribute_grid(const struct attn_attribute_args *args,
+                                  const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
+                                  struct attn_table_grid *grid);
+
+ATTN_API void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
+                                         const struct attn_table *table,
+                                         char words[ATTN_GRID_WORDS_SIZE],
+                                         struct attn_table_grid *grid);
+
+ATTN_API void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
+                                        const struct attn_table *table,
+                                        char words[ATTN_GRID_WORDS_SIZE],
+                                        struct attn_table_grid *grid);
+
+ATTN_API void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
+                              char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+ATTN_API void attn_diff_grid(const struct attn_diff_args *args, const struct attn_table *table,
+                             char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+#endif
