@@ -196,11 +196,20 @@ static void push_tokens(struct run_json *to)
 }
 
 /* Whether something stands between each token and the one before it, 0 or 1, or null where that is
- * not known; and the positions of the rows, or null: all. */
+ * not known; of a pair, whether a token is of the second text; and the positions of the rows, or
+ * null: all. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
     const size_t *begin = writer->labels.begin, *end = writer->labels.end;
+    const uint8_t *texts = writer->labels.texts;
+
+    if (texts) {
+        attn_json_begin(push_key(to, "second"), '[');
+        for (size_t i = 0; i < writer->n_position; i++)
+            attn_json_integer(&to->json, texts[i] == 2);
+        attn_json_end(&to->json);
+    }
 
     if (attn_json_begin_list(push_key(to, "gaps"), begin)) {
         for (size_t i = 0; i < writer->n_position; i++)

@@ -88,7 +88,8 @@ function wordsOf(isSource) {
   const tokens = tokensOf(isSource), found = [];
   if (!tokens) return null;
   tokens.forEach((token, p) => {
-    if (p === 0 || /^\s/.test(token) || isGap(p, isSource)) found.push([p, p]);
+    if (p === 0 || /^\s/.test(token) || isGap(p, isSource) || isSecond(p, isSource) !== isSecond(p - 1, isSource))
+      found.push([p, p]);
     else found.at(-1)[1] = p;
   });
   return found;
@@ -104,11 +105,11 @@ function findWords() {
   const joined = (list, of) => list && of && list.map(([from, to]) => of.slice(from, to + 1).join(''));
   const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
-    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps,
+    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps, second: run.second,
       source_tokens: run.source_tokens, source_texts: run.source_texts, source_labels: run.source_labels,
       predictions: run.predictions },
     words: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
-      gaps: run.gaps && own.map(([from]) => run.gaps[from]),
+      gaps: run.gaps && own.map(([from]) => run.gaps[from]), second: run.second && own.map(([from]) => run.second[from]),
       source_tokens: joined(source, run.source_tokens), source_texts: joined(source, run.source_texts),
       source_labels: joined(source, run.source_labels),
       predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
@@ -1101,6 +1102,9 @@ function isGap(p, isSource) {
   return run.gaps ? run.gaps[p] === 1 : isSpaced(run.tokens) && !run.ids;
 }
 
+// Whether a token is of the second of two texts.
+const isSecond = (p, isSource) => !isSource && run.second?.[p] === 1;
+
 // Whether a line may end between two tokens: a word and the blank before it stay together, and so do
 // the pieces of a word, but for scripts that have no blanks.
 const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
@@ -1118,7 +1122,9 @@ function makeText(n, isSource, role) {
     span.addEventListener('pointerleave', () => { hover = null; draw(); });
     span.addEventListener('click', () => pin(p, isSource));
     made.push(span);
-    if (p > 0 && isGap(p, isSource)) box.append(' ');
+    if (isSecond(p, isSource)) span.title = 'second text';
+    if (isSecond(p, isSource) && !isSecond(p - 1, isSource)) box.append(el('br'));
+    else if (p > 0 && isGap(p, isSource)) box.append(' ');
     else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
     box.append(span);
     if (tokensOf(isSource)?.[p].endsWith('\n')) box.append(el('br'));

@@ -109,6 +109,27 @@ START_TEST(takes_all_keys)
 }
 END_TEST
 
+/* Both texts of a pair have what goes with a text. */
+START_TEST(shares_what_goes_with_a_text)
+{
+    open_data("a.csv", "clean,corrupted,pair,key_mask\nThe keys,The key,On it,1 0 1\n");
+    ck_assert(has_next());
+    ck_assert_str_eq(item->record.err.message, "");
+    ck_assert_uint_eq(item->n_label, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct attn_input *input = i == 0 ? &item->record.input : &item->other;
+
+        expect_text(input, i == 0 ? "The keys" : "The key");
+        ck_assert_uint_eq(input->n_pair, 5);
+        ck_assert_mem_eq(input->pair, "On it", 5);
+        ck_assert_uint_eq(input->n_key_mask, 3);
+        ck_assert_int_eq(input->key_mask[1], 0);
+        ck_assert_ptr_null(input->types);
+    }
+    release();
+}
+END_TEST
+
 /* Two files of the same items. */
 static void expect_same(const char *name, const char *csv, const char *lines)
 {
@@ -509,7 +530,7 @@ START_TEST(refuses_a_file_that_grows)
 }
 END_TEST
 
-ATTN_SUITE("items", takes_all_keys, csv_is_what_json_lines_are,
+ATTN_SUITE("items", takes_all_keys, shares_what_goes_with_a_text, csv_is_what_json_lines_are,
            chooses_the_input_that_is_asked_about, names_what_an_item_fails_by,
            keeps_what_it_can_of_an_item_that_fails, goes_on_after_a_record_that_cannot_be_read,
            passes_over_a_line_that_is_too_long, refuses_a_header_that_is_none,

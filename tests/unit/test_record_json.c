@@ -103,6 +103,33 @@ START_TEST(takes_ids)
 }
 END_TEST
 
+START_TEST(takes_what_goes_with_a_text)
+{
+    const struct attn_input *input = &record.input;
+
+    read_line("{\"key_mask\":[1,0],\"pair\":\"b\\u0000c\",\"text\":\"a\",\"types\":[0,1,1]}");
+    ck_assert_str_eq(record.err.message, "");
+    expect_text("a", 1);
+    ck_assert_uint_eq(input->n_pair, 3);
+    ck_assert_mem_eq(input->pair, "b\0c", 3);
+    ck_assert_uint_eq(input->n_type, 3);
+    ck_assert_int_eq(input->types[2], 1);
+    ck_assert_uint_eq(input->n_key_mask, 2);
+    ck_assert_int_eq(input->key_mask[1], 0);
+    ck_assert_ptr_null(record.source.key_mask);
+    read_line("{\"ids\":[1],\"key_mask\":[0,1,1],\"source\":[[1],[2],[3]]}");
+    ck_assert_ptr_null(input->key_mask);
+    ck_assert_uint_eq(record.source.n_key_mask, 3);
+    ck_assert_int_eq(record.source.key_mask[0], 0);
+    read_line("{\"ids\":[1],\"key_mask\":null,\"pair\":null,\"types\":null}");
+    ck_assert_str_eq(record.err.message, "");
+    ck_assert(!input->pair && !input->types && !input->key_mask);
+    read_line("{\"text\":\"a\",\"pair\":\"\"}");
+    ck_assert(input->pair && input->n_pair == 0);
+    attn_record_store_release(&store);
+}
+END_TEST
+
 START_TEST(keeps_the_id_as_it_is)
 {
     static const struct {
@@ -199,6 +226,11 @@ START_TEST(says_what_is_wrong)
         {"{\"text\":\"a\",\"source\":[[1,{\"b\":[2]}],[3]]}", "bad_source", NULL},
         {"{\"text\":\"a\",\"source\":[[1,1e39]]}", "bad_source", NULL},
         {"{\"text\":\"a\",\"source\":[[1],2]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"pair\":[\"b\"]}", "bad_text",
+         "'pair' has '[' at byte 19, expected a string"},
+        {"{\"text\":\"a\",\"types\":\"0 1\"}", "bad_value", NULL},
+        {"{\"text\":\"a\",\"types\":[0,-1]}", "bad_value", NULL},
+        {"{\"text\":\"a\",\"key_mask\":[true]}", "bad_value", NULL},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -276,6 +308,6 @@ START_TEST(takes_or_refuses_any_bytes)
 END_TEST
 
 ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_continuations, takes_ids,
-           keeps_the_id_as_it_is, takes_keys_of_other_names, takes_a_source, says_what_is_wrong,
-           goes_on_behind_a_value_that_was_wrong, refuses_depth_without_bound, takes_a_million_ids,
-           takes_or_refuses_any_bytes)
+           takes_what_goes_with_a_text, keeps_the_id_as_it_is, takes_keys_of_other_names,
+           takes_a_source, says_what_is_wrong, goes_on_behind_a_value_that_was_wrong,
+           refuses_depth_without_bound, takes_a_million_ids, takes_or_refuses_any_bytes)
