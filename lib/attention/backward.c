@@ -180,6 +180,7 @@ struct tile_work {
     struct attn_tile_cells cells;
     struct tile_scratch scratch;
     float *watched[N_WATCHED_SITE]; /* [n_row, n_key] each, or NULL */
+    bool is_blank[N_WATCHED_SITE];  /* 0 after the keys that are computed */
     size_t ld;                      /* of rows of keys */
     size_t first, last;             /* keys that are computed: panels, of the last maybe half */
     const float *z, *dz;            /* [n_row, Ev], stride ldz */
@@ -474,10 +475,12 @@ static void add_swapped(const struct tile_work *work)
 static void keep(const struct tile_work *work, enum attn_site site)
 {
     const size_t n = work->tile.n_key, last = work->last < n ? work->last : n;
-    float *rows = NULL;
+    size_t at = 0;
+    float *rows;
 
-    for (size_t i = 0; i < N_WATCHED_SITE; i++)
-        rows = watched_sites[i] == site ? work->watched[i] : rows;
+    while (watched_sites[at] != site)
+        at++;
+    rows = work->watched[at];
     for (size_t i = 0; rows && i < work->tile.n_row; i++) {
         const float *d = work->scratch.d + i * work->ld, *p = work->scratch.p + i * work->ld;
         float *row = rows + i * n;
@@ -489,7 +492,8 @@ static void keep(const struct tile_work *work, enum attn_site site)
         else
             memcpy(row + work->first, (site == ATTN_SITE_PATTERN ? p : d) + work->first,
                    (last - work->first) * sizeof *row);
-        memset(row + last, 0, (n - last) * sizeof *row);
+        if (!work->is_blank[at])
+            memset(row + last, 0, (n - last) * sizeof *row);
     }
 }
 
@@ -584,6 +588,15 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
     return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n;
 }
 
+/* Whether each tile of a matrix leaves the same cells to be 0. */
+static bool is_causal(const struct wave *wave)
+{
+    const struct attn_attention *attention = wave->heads->attention;
+
+    return wave->n_row == wave->heads->n && attention->mask == ATTN_MASK_CAUSAL &&
+           !attn_attention_is_listed(attention);
+}
+
 static void run_tile(const struct wave *wave, size_t index, size_t offset, int worker)
 {
     const struct attn_heads_back *heads = wave->heads;
@@ -607,9 +620,12 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
                              .g = g};
 
     for (size_t i = 0; i < N_WATCHED_SITE; i++) {
-        float *matrix = find_matrix(wave, i, index);
+        float *matrix = find_matrix(wave, i, index), *watched = heads->memory->watched;
 
-        work.watched[i] = matrix ? matrix + offset * heads->n : NULL;
+        if (!matrix)
+            continue;
+        work.watched[i] = matrix + offset * heads->n;
+        work.is_blank[i] = matrix < watched + heads->memory->n_blank * wave->n_row * heads->n;
     }
     divide_scratch(shape, heads->swap, heads->memory->scratch[worker], &work.scratch);
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
@@ -659,12 +675,19 @@ static void emit_wave(const struct wave *wave)
 static void run_wave(struct wave *wave)
 {
     const struct attn_heads_back *heads = wave->heads;
+    const size_t n_matrix = wave->n_head * (size_t)__builtin_popcountll(heads->watched);
+    size_t *n_blank = &heads->memory->n_blank;
 
     if (wave->n_head == 0 || heads->is_stopped(heads->context))
         return;
+    if (wave->is_watched && !is_causal(wave))
+        *n_blank = 0;
     attn_pool_run(heads->pool, wave->n_head, run_head, wave);
-    if (wave->is_watched)
-        emit_wave(wave);
+    if (!wave->is_watched)
+        return;
+    if (is_causal(wave) && n_matrix > *n_blank)
+        *n_blank = n_matrix;
+    emit_wave(wave);
 }
 
 /* All heads: those that are watched as many at a time as there is room for, then the others. */

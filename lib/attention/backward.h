@@ -61,6 +61,8 @@ struct attn_heads_back_memory {
     float *swap_keys;       /* [2][n_kv_head] panels: other keys, and those that P is made of */
     int *list;              /* [n_head] */
     size_t n_watched;
+    size_t n_blank; /* the first matrices there that have 0 already in all cells after a causal
+                       tile's */
 };
 
 /* What decides the memory. */
