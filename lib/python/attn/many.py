@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import PARTS, Request, choice, fill_input, fill_pair
+from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
@@ -79,9 +79,13 @@ class _Many:
         """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
         parts = {name: item.get(name) for name in PARTS} if isinstance(item, dict) else {}
-        failure = _failure_of(text)
+        image = item.get("image") if isinstance(item, dict) and text is None else None
+        failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None else _failure_of(text)
         try:
-            fill_input(record.input, text, "text", keep)
+            if image is not None:
+                fill_image(record.input, image, "image", keep)
+            else:
+                fill_input(record.input, text, "text", keep)
             if source is not None:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
@@ -247,8 +251,10 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
 def _draw(draw, given: dict, item, *how) -> bytes | None:
     """Runs the text ITEM once more and writes."""
     if isinstance(item, dict):
+        text = item.get("text", item.get("ids"))
+        image = item.get("image") if text is None else None
         parts = {name: item[name] for name in ("source", *PARTS) if item.get(name) is not None}
-        return draw({**given, "text": item.get("text", item.get("ids")), **parts}, *how)
+        return draw({**given, "text": text, "image": image, **parts}, *how)
     return draw({**given, "text": item}, *how)
 
 
