@@ -119,8 +119,8 @@ static enum attn_status decode(const struct jpeg_library *jpeg, tjhandle handle,
                                const struct attn_file *file, struct attn_image *image,
                                struct attn_error *err)
 {
-    /* A block of 64 pixels is a bit at least, but for arithmetic codes. */
-    const uint64_t most_a_byte = 1 << 16;
+    /* 64 pixels are a bit at least, which gives 512 in a byte; this leaves room for codes of less. */
+    const uint64_t most_a_byte = 1 << 13;
     int width = 0, height = 0, sampling, colors = 0;
 
     if (jpeg->tjDecompressHeader3(handle, file->data, file->size, &width, &height, &sampling,

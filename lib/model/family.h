@@ -42,7 +42,7 @@
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
     X(MLP_PLAIN, MLP, PART, has_plain) /* where a gated MLP has other names */                     \
-    X(MLP_PLAIN_BIAS, MLP, BIAS, has_plain && config->has_mlp_bias)                                \
+    X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
     X(MID_NORM, NONE, PART, is_sum) /* after the sums */                                           \

@@ -436,6 +436,12 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
+    if (config->is_encoder && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' takes its whole sequence in one feed: every %s sees those "
+                              "after it, and %zu were fed without these; reset the session first",
+                              attn_quote_string(f->model->name).text,
+                              config->image.patch_height > 0 ? "patch" : "token", n_position);
     if (n > n_max - n_position)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
@@ -456,11 +462,6 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
-    if (config->is_encoder && n_position > 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' takes its whole sequence in one feed: every token sees those "
-                              "after it, and %zu were fed without these; reset the session first",
-                              attn_quote_string(f->model->name).text, n_position);
     if (is_whole && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");

@@ -44,7 +44,7 @@ static void check_sizes(const struct attn_config *config)
     FUZZ_CHECK(config->n_head >= 1 && config->n_kv_head >= 1);
     FUZZ_CHECK(config->n_head % config->n_kv_head == 0);
     FUZZ_CHECK(config->d_model >= 1 && config->d_head >= 1 && config->d_value >= 1);
-    FUZZ_CHECK(config->n_vocab >= 1 && config->n_ctx >= 1);
+    FUZZ_CHECK((config->n_vocab >= 1 || config->image.patch_height > 0) && config->n_ctx >= 1);
     FUZZ_CHECK(config->norm_eps >= 0 && config->norm_eps <= 1);
     FUZZ_CHECK(config->attention != NULL && config->is_cross != NULL);
     for (size_t i = 0; i < config->n_layer && config->positions == ATTN_POSITIONS_ROTARY; i++)

@@ -54,7 +54,7 @@ def compare(found, expected, off, largest, times, share):
     """The worst share of its bound that a tensor comes to, and its name; those of EXPECTED must all be there."""
     worst = (0.0, "")
     names = set(expected) - {"logits"} if "logits" not in found else set(expected)
-    assert set(found) - {"ids", "types"} == names, set(found) ^ set(expected)
+    assert set(found) - {"ids", "types", "tokens"} == names, set(found) ^ set(expected)
     for name in names:
         a, b = found[name].astype(np.float64), expected[name].astype(np.float64)
         assert a.shape == b.shape, (name, a.shape, b.shape)
@@ -82,13 +82,13 @@ def stack(sites):
     made = {"attn": np.stack([sites[f"blocks.{i}.attn.hook_pattern"] for i in range(n)]),
             "hidden": np.stack([sites[f"blocks.{i}.hook_resid_pre"] for i in range(n)] + [end])}
     made |= {"final": sites["ln_final.hook_normalized"]} if "ln_final.hook_normalized" in sites else {}
-    return made | ({"logits": sites["logits"]} if "logits" in sites else {})
+    return made | {name: sites[name] for name in ("logits", "text_embed", "image_embed") if name in sites}
 
 
 def check_models(folder, tool, scratch):
     for directory in sorted(pathlib.Path(folder).iterdir()):
         config = directory / "config.json"
-        if not config.exists() or json.loads(config.read_text())["model_type"] not in FAMILIES + PICTURES:
+        if not config.exists() or json.loads(config.read_text())["model_type"] not in (*FAMILIES, *PICTURES, "clip"):
             continue
         for k, prompt in enumerate(json.loads((directory / "info.json").read_text())["prompts"]):
             types, more = prompt.get("types"), []

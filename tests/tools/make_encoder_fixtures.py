@@ -48,7 +48,7 @@ IMAGES = {
                True, [(3, 13, 13), (3, 21, 10), (3, 4, 36)]),
     "dinov2_with_registers": (transformers.Dinov2WithRegistersConfig(**IMAGE_SIZES | {
         "image_size": 15, "patch_size": 3, "mlp_ratio": 2, "use_swiglu_ffn": True, "num_register_tokens": 2,
-        "num_channels": 1, "qkv_bias": False}), False, [(1, 15, 15), (1, 7, 19)]),
+        "num_channels": 1, "qkv_bias": False}), True, [(1, 15, 15), (1, 7, 19)]),
     "clip_vision_model": (transformers.CLIPVisionConfig(**IMAGE_SIZES | {"intermediate_size": 17, "image_size": 12,
                                                                          "patch_size": 4}), False, [(3, 12, 12)]),
 }
