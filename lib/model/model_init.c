@@ -144,7 +144,8 @@ static enum attn_status read_config(const struct attn_init *init,
     ATTN_TRY(attn_buffer_check(name, err));
     file.path = name->data;
     ATTN_TRY(attn_family_parse_config(&file, &written->json, err));
-    ATTN_TRY(attn_family_read_config(written->json, ATTN_TOWER_TEXT, &written->config, &written->layers, err));
+    ATTN_TRY(attn_family_read_config(written->json, ATTN_TOWER_TEXT, &written->config,
+                                     &written->layers, err));
     return attn_json_get_bool(written->json, attn_json_root(written->json), "bias",
                               &written->has_biases, err);
 }
