@@ -160,8 +160,7 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
     const size_t pitch = pitch_of(map, is_share), position = map->writer->queries[row];
 
     attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
-    attn_buffer_append_string(
-        &map->label, position < map->writer->labels.backdrop->n_front ? " of " : " of patch ");
+    attn_buffer_append_string(&map->label, ", query ");
     attn_figure_append_position(map->writer->labels.backdrop, &map->tokens[0], position,
                                 &map->label);
     attn_buffer_append_string(&map->label, is_share && pitch > SHADE ? ", in percent" : "");
