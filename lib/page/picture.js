@@ -8,6 +8,7 @@ const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // of weights that are kept of all heads together
 const { heads } = run;
+const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol)); // of colours: ten times an even weight
 const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
 const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
@@ -34,6 +35,20 @@ function ground() {
   }
   context.putImageData(pixels, 0, 0);
   return grounds[from] = canvas;
+}
+
+// The same with other sides, of which the last few are kept.
+const sized = new Map();
+function groundOf(w, h) {
+  const key = [greys()[0], w, h].join();
+  if (!sized.has(key)) {
+    const canvas = el('canvas', { width: w, height: h }), context = canvas.getContext('2d');
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(ground(), 0, 0, w, h);
+    sized.set(key, canvas);
+    if (sized.size > 8) sized.delete(sized.keys().next().value);
+  }
+  return sized.get(key);
 }
 
 // --- Colours ------------------------------------------------------------------------------------
@@ -80,7 +95,7 @@ const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.g
 const cellImage = cellContext.createImageData(nCol, nRow);
 
 // The picture and WEIGHTS, by position, on it.
-function paintMap(context, x, y, w, h, weights, stepOf, isSigned) {
+function paintMap(context, w, h, weights, stepOf, isSigned) {
   const veil = veils(isSigned), { data } = cellImage;
   for (let i = 0; i < nCell; i++) {
     const weight = weights[nFront + i];
@@ -95,11 +110,9 @@ function paintMap(context, x, y, w, h, weights, stepOf, isSigned) {
     }
   }
   cellContext.putImageData(cellImage, 0, 0);
-  context.imageSmoothingEnabled = true;
-  context.imageSmoothingQuality = 'high';
-  context.drawImage(ground(), x, y, w, h);
+  context.drawImage(groundOf(w, h), 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(cells, x, y, w, h);
+  context.drawImage(cells, 0, 0, w, h);
 }
 
 // A frame around patch P.
@@ -180,12 +193,15 @@ function linesOf(set) {
 
 const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'difference' : 0;
 
+// The largest weight on a patch of all heads, or before they are read of this map.
+const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : largestOf(weights);
+
 // The numbers of the first and the last colour of a map.
 function rangeOf(weights, set) {
   const isSigned = set === 'difference';
   if (state.e === 'fixed') return [run.low, run.high];
-  const largest = state.e === 'unit' ? 1
-    : state.e === 'patches' && isFollowing ? Math.max(linesOf(set).largest, 1e-6) : largestOf(weights) || 1;
+  const largest = state.e === 'unit' ? 1 : state.e === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
+    : largestOf(weights) || 1;
   return [isSigned ? -largest : 0, largest];
 }
 
@@ -201,7 +217,7 @@ function drawThumb(h, size, canvas) {
   canvas.height = Math.round(tall * ratio);
   canvas.style.width = w + 'px';
   canvas.style.height = tall + 'px';
-  paintMap(context, 0, 0, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
+  paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
   if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
   return true;
 }
@@ -293,13 +309,13 @@ function draw(list) {
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = set === 'difference';
   fit();
   const context = canvas.getContext('2d');
-  paintMap(context, 0, 0, canvas.width, canvas.height, weights, stepOf, isSigned);
+  paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
   for (const p of from) paintMark(context, canvas.width, canvas.height, p, true);
   drawChips(weights, stepOf, isSigned, from);
   viewer.sayToken(m, sums);
   if ($('turn')) $('turn').textContent = state.dir === 'from' ? 'Weights from a patch' : 'Weights to a patch';
   active.textContent = $('readout').textContent;
-  painted = { range, weights, isSigned };
+  painted = { range, isSigned, isEven: largestNow(weights, set) < LEAST_END };
   return m;
 }
 
@@ -335,7 +351,7 @@ function ramp() {
 // What the scale goes up to, in words, where it is not what the viewer says.
 function span() {
   if (!isShown()) return state.e === 'patches' ? ', to the largest of this matrix' : undefined;
-  return { patches: ', to the largest weight on a patch', matrix: ', to the largest of this map',
+  return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[state.e];
 }
 
