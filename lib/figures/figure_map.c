@@ -29,6 +29,7 @@ enum {
     ENTRY = 15,   /* columns of "[REG3] 12.3 %" and what keeps it from the next, */
     SHORT = 12,   /* of "[CLS] 12.3 %" */
     SHORTEST = 7, /* and of "12.3 %" */
+    SHARES = 10,  /* of a position if all had the same weight: colours do not end below */
 };
 
 /* Maps are numbered as matrices are, or as the queries of one matrix. */
@@ -102,6 +103,13 @@ static double largest_of(const struct attn_backdrop *backdrop,
     return largest;
 }
 
+double attn_figure_least_end(const struct attn_backdrop *backdrop)
+{
+    const size_t n = backdrop->n_front + backdrop->n_row * backdrop->n_col;
+
+    return fmin(1, SHARES / (double)n);
+}
+
 void attn_figure_fit_scale(struct attn_figure_pen *pen)
 {
     const struct attn_backdrop *backdrop = backdrop_of(pen);
@@ -120,6 +128,8 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
     pen->is_fitted = true;
     if (largest == 0) /* nothing has come yet */
         return;
+    pen->is_even = largest < attn_figure_least_end(backdrop);
+    largest = fmax(largest, attn_figure_least_end(backdrop));
     pen->scale.span = ATTN_SPAN_FIXED;
     pen->scale.low = pen->scale.is_signed ? -largest : 0;
     pen->scale.high = largest;
@@ -537,7 +547,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
     attn_error_set(err, ATTN_INVALID,
                    "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
                    pen->content->n, count_queries(pen));
-    attn_error_hint(err, "choose one, as with `heads 0.0` or `queries 0`");
+    attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
     return ATTN_INVALID;
 }
 
@@ -550,7 +560,9 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     maps.n_query = count_queries(pen);
     maps.n = pen->content->n > 1 ? pen->content->n : maps.n_query;
     if (pen->is_fitted)
-        attn_buffer_append_string(&pen->subtitle, "colours up to the largest weight on a patch; ");
+        attn_buffer_append_string(&pen->subtitle,
+                                  pen->is_even ? "colours up to ten times an even weight; "
+                                               : "colours up to the largest weight on a patch; ");
     pen->has_text = false;
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {

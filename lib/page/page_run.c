@@ -125,6 +125,8 @@ static void push_look(struct run_json *to)
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT; /* below an experiment */
     const struct attn_picture_options *picture = to->page->has_experiment ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
+    const bool is_open =
+        picture->figure == ATTN_FIGURE_DEFAULT || picture->figure == ATTN_FIGURE_PATCHES;
 
     patterns.theme = given->theme;
     patterns.figure = ATTN_FIGURE_MATRIX;
@@ -141,9 +143,10 @@ static void push_look(struct run_json *to)
     }
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
-    attn_json_text(push_key(to, "figure"), picture->figure == ATTN_FIGURE_DEFAULT
-                                               ? NULL
-                                               : attn_figure_name(picture->figure));
+    attn_json_text(push_key(to, "figure"),
+                   to->page->has_picture && to->page->heads.n == 1 && is_open ? "tokens"
+                   : is_open                                                  ? NULL
+                             : attn_figure_name(picture->figure));
     attn_json_bool(push_key(to, "hides_first"), picture->hides_first);
     attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
     attn_json_bool(push_key(to, "merges_words"), picture->merges_words);

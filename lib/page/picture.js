@@ -3,19 +3,22 @@
 // and registers, are buttons beside it. It is a part of the viewer, which gives it what it needs.
 'use strict';
 globalThis.attnPicture = viewer => {
-const { $, el, svgEl, state, run } = viewer;
+const { el, svgEl, state, run } = viewer;
+const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // of weights that are kept of all heads together
-const heads = viewer.heads();
+const { heads } = run;
+const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol)); // of colours: ten times an even weight
 const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
+
+const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
+const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+const rowOfQuery = new Map(Array.from({ length: heads[0].rows }, (_, row) => [viewer.queryAt(row), row]));
+const isShown = () => state.v === 'grid' || state.v === 'tokens';
 
 // --- The picture --------------------------------------------------------------------------------
 
 const image = new Image(), grounds = {};
-const isRead = new Promise(resolve => {
-  image.addEventListener('load', resolve);
-  image.src = 'data:image/png;base64,' + $('picture-data').textContent.trim();
-});
 
 // The darkest and the lightest grey that it has: it is pale, or dim on dark ground.
 const greys = () => viewer.isDark() ? [8, 130] : [120, 255];
@@ -32,6 +35,20 @@ function ground() {
   }
   context.putImageData(pixels, 0, 0);
   return grounds[from] = canvas;
+}
+
+// The same with other sides, of which the last few are kept.
+const sized = new Map();
+function groundOf(w, h) {
+  const key = [greys()[0], w, h].join();
+  if (!sized.has(key)) {
+    const canvas = el('canvas', { width: w, height: h }), context = canvas.getContext('2d');
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(ground(), 0, 0, w, h);
+    sized.set(key, canvas);
+    if (sized.size > 8) sized.delete(sized.keys().next().value);
+  }
+  return sized.get(key);
 }
 
 // --- Colours ------------------------------------------------------------------------------------
@@ -62,17 +79,23 @@ const kindOf = w => w === Infinity ? 'not_finite' : 'masked';
 
 // Which colour a weight has on a picture whose ground has this grey; as "#rrggbb".
 function colourOn(grey, w, stepOf, isSigned) {
-  if (!isFinite(w)) return viewer.nothingOf(kindOf(w))[0];
+  if (!isFinite(w)) return nothingOf(kindOf(w));
   const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
   return '#' + [0, 1, 2].map(c => Math.round(veil[at + c] * share + grey * (1 - share))
     .toString(16).padStart(2, '0')).join('');
+}
+
+// Black or white, whichever can be read better.
+function inkOn(colour) {
+  const [r, g, b] = rgbOf(colour).map(c => c <= 10 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
 const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.getContext('2d');
 const cellImage = cellContext.createImageData(nCol, nRow);
 
 // The picture and WEIGHTS, by position, on it.
-function paintMap(context, x, y, w, h, weights, stepOf, isSigned) {
+function paintMap(context, w, h, weights, stepOf, isSigned) {
   const veil = veils(isSigned), { data } = cellImage;
   for (let i = 0; i < nCell; i++) {
     const weight = weights[nFront + i];
@@ -83,15 +106,13 @@ function paintMap(context, x, y, w, h, weights, stepOf, isSigned) {
       data[4 * i + 2] = veil[at + 2];
       data[4 * i + 3] = veil[at + 3];
     } else {
-      data.set([...viewer.rgbOf(viewer.nothingOf(kindOf(weight))[0]), 150], 4 * i);
+      data.set([...rgbOf(nothingOf(kindOf(weight))), 150], 4 * i);
     }
   }
   cellContext.putImageData(cellImage, 0, 0);
-  context.imageSmoothingEnabled = true;
-  context.imageSmoothingQuality = 'high';
-  context.drawImage(ground(), x, y, w, h);
+  context.drawImage(groundOf(w, h), 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(cells, x, y, w, h);
+  context.drawImage(cells, 0, 0, w, h);
 }
 
 // A frame around patch P.
@@ -112,7 +133,7 @@ let isFollowing = false;
 
 async function readLevels() {
   await Promise.all(run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
-    levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
+    levels[set][h] = await viewer.inflate($(head.id + name).textContent);
   }))));
   isFollowing = true;
 }
@@ -143,7 +164,7 @@ function lineOf(h, set) {
     out[p] = (out[p] === out[p] ? out[p] : 0) + w;
   };
   for (const from of viewer.lookedFrom()) {
-    const row = viewer.rowOf(from);
+    const row = rowOfQuery.get(from);
     if (isFrom && row !== undefined) for (let j = 0; j < cols; j++) add(j, row, j);
     if (!isFrom && from < cols) for (let i = 0; i < rows; i++) add(viewer.queryAt(i), i, from);
   }
@@ -170,21 +191,25 @@ function linesOf(set) {
   return lines;
 }
 
-const setNow = () => state.w === 'both' ? 0 : viewer.setOf(state.w);
+const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'difference' : 0;
+
+// The largest weight on a patch of all heads, or before they are read of this map.
+const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : largestOf(weights);
 
 // The numbers of the first and the last colour of a map.
 function rangeOf(weights, set) {
   const isSigned = set === 'difference';
   if (state.e === 'fixed') return [run.low, run.high];
-  const largest = state.e === 'unit' ? 1
-    : state.e === 'patches' && isFollowing ? Math.max(linesOf(set).largest, 1e-6) : largestOf(weights) || 1;
+  const largest = state.e === 'unit' ? 1 : state.e === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
+    : largestOf(weights) || 1;
   return [isSigned ? -largest : 0, largest];
 }
 
 // --- All heads ----------------------------------------------------------------------------------
 
 function drawThumb(h, size, canvas) {
-  const set = state.w === 'both' ? 'difference' : viewer.setOf(state.w);
+  if (!canFollow) return false;
+  const set = state.w === 'both' ? 'difference' : setOf(state.w);
   const ratio = devicePixelRatio || 1, longest = Math.max(width, height);
   const w = Math.max(3, Math.round(size * width / longest)), tall = Math.max(3, Math.round(size * height / longest));
   const context = canvas.getContext('2d'), weights = isFollowing ? linesOf(set).of[h] : new Float32Array(nFront + nCell);
@@ -192,8 +217,9 @@ function drawThumb(h, size, canvas) {
   canvas.height = Math.round(tall * ratio);
   canvas.style.width = w + 'px';
   canvas.style.height = tall + 'px';
-  paintMap(context, 0, 0, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
+  paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
   if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
+  return true;
 }
 
 // What the maps of all heads depend on, beside what those of matrices do.
@@ -203,16 +229,18 @@ const key = () => [isFollowing, state.dir, viewer.lookedFrom()].join();
 
 let canvas, place, active, chips = [], painted = null;
 
+let pointed = null; // the patch under the pointer
+
 const point = p => {
+  pointed = p;
   viewer.hover(p === null ? null : state.dir === 'from' ? { token: p, q: p, k: -1 } : { token: p, q: state.q, k: p });
-  viewer.draw();
 };
 const choose = p => {
-  viewer.hover(null);
-  viewer.set(state.dir === 'from' ? viewer.rowOf(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
+  point(null);
+  viewer.set(state.dir === 'from' ? rowOfQuery.get(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
 };
 const pinOne = p => {
-  viewer.hover(null);
+  point(null);
   viewer.set({ p: state.p.includes(p) ? state.p.filter(x => x !== p) : [...state.p, p] });
 };
 
@@ -223,7 +251,6 @@ function patchAt(event) {
 }
 
 function make() {
-  let last = null;
   canvas = el('canvas', { 'aria-hidden': 'true' });
   active = el('div', { class: 'unseen', role: 'gridcell', id: 'active-patch' });
   place = el('div', { class: 'picture', role: 'grid', tabindex: '0', 'aria-activedescendant': 'active-patch',
@@ -231,11 +258,9 @@ function make() {
   canvas, el('div', { role: 'row' }, active));
   canvas.addEventListener('pointermove', event => {
     const p = patchAt(event);
-    if (p === last && viewer.isHovered()) return;
-    last = p;
-    point(p);
+    if (p !== pointed) point(p);
   });
-  canvas.addEventListener('pointerleave', () => { last = null; point(null); });
+  canvas.addEventListener('pointerleave', () => point(null));
   canvas.addEventListener('click', event => {
     const p = patchAt(event);
     if (p === null) return;
@@ -269,14 +294,14 @@ function drawChips(weights, stepOf, isSigned, from) {
     const colour = colourOn(paper, weights[p], stepOf, isSigned);
     chip.textContent = viewer.shortText(p) + ' ' + viewer.number(weights[p]);
     chip.style.background = colour;
-    chip.style.color = viewer.inkOn(colour);
+    chip.style.color = inkOn(colour);
     chip.classList.toggle('from', from.includes(p));
   });
 }
 
 // The heads of LIST over the picture; null while they are read.
 function draw(list) {
-  const set = setNow(), m = viewer.matrixOf(list, set);
+  const set = setOf(state.w), m = viewer.matrixOf(list, set);
   if (!m) return null;
   if ($('stage').dataset.made !== 'picture') make();
   const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nFront + nCell).fill(NaN);
@@ -284,28 +309,50 @@ function draw(list) {
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = set === 'difference';
   fit();
   const context = canvas.getContext('2d');
-  paintMap(context, 0, 0, canvas.width, canvas.height, weights, stepOf, isSigned);
+  paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
   for (const p of from) paintMark(context, canvas.width, canvas.height, p, true);
   drawChips(weights, stepOf, isSigned, from);
   viewer.sayToken(m, sums);
+  if ($('turn')) $('turn').textContent = state.dir === 'from' ? 'Weights from a patch' : 'Weights to a patch';
   active.textContent = $('readout').textContent;
-  painted = { range, weights, isSigned };
+  painted = { range, isSigned, isEven: largestNow(weights, set) < LEAST_END };
   return m;
 }
 
 // --- Legend, keys, files ------------------------------------------------------------------------
 
-// The colours on the lightest and on the darkest part of the picture.
-function paintRamp(canvas) {
-  const context = canvas.getContext('2d'), veil = veils(painted.isSigned), [from, to] = greys();
-  canvas.height = 2;
-  const image = context.createImageData(256, 2);
+const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1], SIGNED_TICKS = [-1, -0.25, -0.04, 0, 0.04, 0.25, 1];
+const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
+
+// The colours on the lightest and on the darkest part of the picture, and what they stand for.
+function ramp() {
+  const { range: [low, high], isSigned } = painted, stepOf = viewer.stepper([low, high]);
+  const canvas = el('canvas', { width: 256, height: 2, 'aria-hidden': 'true' }), context = canvas.getContext('2d');
+  const image = context.createImageData(256, 2), veil = veils(isSigned), [from, to] = greys();
   for (let i = 0; i < 512; i++) {
     const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
     image.data.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
     image.data[4 * i + 3] = 255;
   }
   context.putImageData(image, 0, 0);
+  const box = el('div', { class: 'ramp' }, canvas);
+  let last = -1;
+  for (const share of isSigned ? SIGNED_TICKS : TICKS) {
+    const w = isSigned ? share * high : low + share * (high - low), at = stepOf(w) / 255;
+    if (last >= 0 && at - last < 0.13) continue;
+    last = at;
+    const tick = el('span', { class: 'tick' }, tickText(w));
+    tick.style.left = 100 * at + '%';
+    box.append(tick);
+  }
+  return box;
+}
+
+// What the scale goes up to, in words, where it is not what the viewer says.
+function span() {
+  if (!isShown()) return state.e === 'patches' ? ', to the largest of this matrix' : undefined;
+  return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',
+    row: ', to the largest of this map' }[state.e];
 }
 
 // Moves the patch that is looked from, or at; above the first row are [CLS] and registers.
@@ -319,26 +366,57 @@ function move(down, across) {
   choose(next);
 }
 
+const svgText = (x, y, text, more) => svgEl('text', { x, y, 'font-size': 12, 'font-family': 'monospace',
+  fill: viewer.isDark() ? '#e5e8eb' : '#1c2126', 'xml:space': 'preserve', ...more }, text);
+
 // The picture as it is seen, and of all heads each.
 function kept() {
   if (state.v !== 'grid') {
     const w = parseInt(canvas.style.width, 10), h = parseInt(canvas.style.height, 10);
     const front = chips.map(chip => chip.textContent).join('   ');
-    return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle(viewer.shownName() + ', ' + $('readout').textContent),
-      svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), viewer.svgText(10, h + 72, front));
+    return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
+      svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
   }
   const groups = [...new Set(heads.map(h => h.group))], columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   const size = 112, w = size * Math.min(1, width / height), tall = size * Math.min(1, height / width), parts = [];
-  viewer.thumbCanvases().forEach((one, h) => parts.push(svgEl('image', { width: w, height: tall, href: one.toDataURL(),
+  heads.forEach((_, h) => parts.push(svgEl('image', { width: w, height: tall, href: document.querySelector('#thumb-' + h + ' canvas').toDataURL(),
     x: 60 + columns.indexOf(heads[h].head) * (w + 8), y: 76 + groups.indexOf(heads[h].group) * (tall + 8) })));
-  columns.forEach((c, i) => parts.push(viewer.svgText(60 + i * (w + 8) + w / 2, 68, String(c), { 'text-anchor': 'middle' })));
-  groups.forEach((g, i) => parts.push(viewer.svgText(50, 80 + i * (tall + 8) + tall / 2, 'layer ' + g, { 'text-anchor': 'end', 'font-size': 11 })));
+  columns.forEach((c, i) => parts.push(svgText(60 + i * (w + 8) + w / 2, 68, String(c), { 'text-anchor': 'middle' })));
+  groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (tall + 8) + tall / 2, 'layer ' + g, { 'text-anchor': 'end', 'font-size': 11 })));
   return viewer.keptSvg(68 + columns.length * (w + 8), 84 + groups.length * (tall + 8),
     ...viewer.keptTitle('all heads, ' + viewer.shortText(viewer.lookedFrom()[0])), ...parts);
 }
 
-const isShown = () => state.v === 'grid' || state.v === 'tokens';
+// --- Start --------------------------------------------------------------------------------------
 
-return { isRead: isRead.then(() => { if (canFollow) readLevels().then(viewer.draw); }),
-  isShown, canFollow, drawThumb, key, draw, paintRamp, move, kept, range: () => painted.range };
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+// Arrows move the patch where the picture is, and the head where all heads are.
+function onKey(event) {
+  const isIn = selector => event.target.closest && event.target.closest(selector);
+  if (!Object.hasOwn(ARROWS, event.key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (!isShown() || isIn('select, input, textarea, #thumbs') || $('dialog').open) return;
+  if (state.v === 'grid' && !isIn('#stage')) return;
+  move(...ARROWS[event.key]);
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+// Waits for the picture, and says what is another word here.
+async function open() {
+  await new Promise(resolve => {
+    image.addEventListener('load', resolve);
+    image.src = 'data:image/png;base64,' + $('picture-data').textContent.trim();
+  });
+  if (run.span === 'patches') $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
+  $('view-tokens').textContent = 'Picture';
+  $('view-matrix').before($('view-tokens'));
+  $('view-lines').hidden = heads[0].rows > 128;
+  $('first').nextSibling.data = ' [CLS]';
+  $('panes').classList.add('over-picture');
+  addEventListener('keydown', onKey, true);
+  if (canFollow) readLevels().then(viewer.draw);
+}
+
+return { open, drawThumb, key, draw, ramp, span, kept };
 };

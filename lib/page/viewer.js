@@ -155,7 +155,7 @@ function weightsOfWords(weights, h) {
 const setWords = isOn => {
   mergeWords(isOn);
   hover = null;
-  set({ words: areMerged ? 1 : 0, q: lastQuery, k: -1, p: [] });
+  set({ words: areMerged ? 1 : 0, q: usualQuery, k: -1, p: [] });
 };
 
 // --- Weights ------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ function rampOf(isDifference) {
 function rangeOf(m, row) {
   const signed = Boolean(m.isDifference);
   if (state.e === 'fixed') return [run.low, run.high];
-  if (state.e === 'unit' || state.e === 'patches') return [signed ? -1 : 0, 1];
+  if (state.e === 'unit') return [signed ? -1 : 0, 1];
   const key = state.e === 'row' ? row : -1;
   m.ranges ??= new Map();
   if (!m.ranges.has(key)) m.ranges.set(key, largestOf(m, key));
@@ -451,40 +451,36 @@ function percent(w) {
 
 // --- State --------------------------------------------------------------------------------------
 
-const FIGURES = { grid: 'grid', matrix: 'matrix', lines: 'lines', tokens: 'tokens' };
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
-const SPANS = [...(run.picture ? ['patches'] : []), 'unit', 'matrix', 'row', ...(run.span === 'fixed' ? ['fixed'] : [])];
-let lastQuery, maxKey, maxPosition; // positions
-let usualQuery; // the last one; of a picture the first, [CLS]
+let usualQuery, maxKey, maxPosition; // positions; the last query, of a picture the first
 
 function measureRun() {
-  lastQuery = queryAt(heads[0].rows - 1);
-  usualQuery = run.picture ? queryAt(0) : lastQuery;
+  usualQuery = queryAt(run.picture ? 0 : heads[0].rows - 1);
   maxKey = Math.max(...heads.map(h => h.cols)) - 1;
-  maxPosition = Math.max(maxKey, lastQuery);
+  maxPosition = Math.max(maxKey, usualQuery);
 }
 
 measureRun();
 const defaults = {
-  v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : run.picture ? 'tokens' : 'matrix'), // the view
-  h: run.start,                           // the head
-  q: usualQuery, k: -1,                   // the cell, by positions; -1: none
-  s: run.scale, e: run.span,              // scale, and of what it is: all, a matrix, a row
-  map: run.colormap || '',                // colours; '' follows the theme
-  first: run.hides_first ? 0 : 1,         // whether the first key is shown
-  r: run.renormalizes ? 1 : 0,            // whether rows are divided by what is left
-  min: 0,                                 // smaller weights look like 0
-  d: run.theme || '',                     // dark, light, or as the system says
-  c: '',                                  // how ticked heads are combined
-  t: [],                                  // ticked heads
-  p: [],                                  // pinned tokens
-  dir: 'from',                            // tokens: from a query, or to a key
-  n: 3,                                   // lines: the strongest of each query
-  w: 'chosen',                            // comparison: what is shown
-  z: clamp(run.cell, 0, 64),              // pixels of a cell; 0: as fits
-  m: '', o: 0,                            // measure, and whether it orders the heads
-  a: 0,                                   // whether the matrix is shown as a table
-  words: 0,                               // whether the tokens of a word are one row and column
+  v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
+  h: run.start, // the head
+  q: usualQuery, k: -1, // the cell, by positions; -1: none
+  s: run.scale, e: run.span, // scale, and of what it is: all, a matrix, a row
+  map: run.colormap || '', // colours; '' follows the theme
+  first: run.hides_first ? 0 : 1, // whether the first key is shown
+  r: run.renormalizes ? 1 : 0, // whether rows are divided by what is left
+  min: 0, // smaller weights look like 0
+  d: run.theme || '', // dark, light, or as the system says
+  c: '', // how ticked heads are combined
+  t: [], // ticked heads
+  p: [], // pinned tokens
+  dir: 'from', // tokens: from a query, or to a key
+  n: 3, // lines: the strongest of each query
+  w: 'chosen', // comparison: what is shown
+  z: clamp(run.cell, 0, 64), // pixels of a cell; 0: as fits
+  m: '', o: 0, // measure, and whether it orders the heads
+  a: 0, // whether the matrix is shown as a table
+  words: 0, // whether the tokens of a word are one row and column
 };
 const state = structuredClone(defaults);
 let hover = null; // what the pointer is on: {q, k} by positions, or {h}
@@ -505,7 +501,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   s: readWord(['sqrt', 'linear', 'log']), map: readWord(rampNames),
-  e: text => readWord(SPANS)(text),
+  e: readWord(['unit', 'matrix', 'row', run.span]),
   first: readNumber(0, 1), r: readNumber(0, 1),
   min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
@@ -529,7 +525,7 @@ function readHash(hash) {
   if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // it is not in the file
   if (!isComparison) state.w = 'chosen';
-  if (heads.length === 1 && state.v === 'grid') state.v = run.picture ? 'tokens' : 'matrix';
+  if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
 }
 
 let moreOfHash = () => []; // parts that others add
@@ -607,8 +603,7 @@ function strongest(m, n) {
 
 const named = (role, position, isSource) => {
   const text = shortText(position, isSource);
-  if (run.picture) return [role + ' ', el('bdi', {}, text)];
-  return [role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
+  return [run.picture ? role : role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
 };
 
 function say(...parts) {
@@ -673,11 +668,9 @@ function thumbSize() {
 // What is drawn of a head whichever is looked at.
 function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
-  const shrink = Math.max(head.rows, head.cols);
-  if (over?.canFollow) {
-    over.drawThumb(h, size, canvas);
-  } else {
+  if (!over?.drawThumb(h, size, canvas)) {
     paintCells(m, 0, m.rows, 0, m.cols, canvas);
+    const shrink = Math.max(head.rows, head.cols);
     canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
     canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
   }
@@ -750,7 +743,7 @@ function drawThumbs() {
   const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
     : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
-    : k > 1 && !over?.canFollow ? `a cell is the mean row maximum of ${k} x ${k}` : '';
+    : k > 1 && !over ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
 function tick(h) {
@@ -1217,7 +1210,7 @@ function drawTokens(list) {
   const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
   if (!m) return null;
   if ($('stage').dataset.made !== 'tokens' + m.isSource) {
-    const nOwn = Math.max(lastQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
+    const nOwn = Math.max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
     const own = makeText(nOwn, false, m.isSource ? 'Queries' : 'Text');
     const source = m.isSource ? makeText(m.cols, true, 'Keys') : { box: '', spans: [] };
     spans = [own.spans, source.spans];
@@ -1387,21 +1380,20 @@ function swatch(kind) {
 const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
 
 function drawRamp(m) {
-  const isOver = over?.isShown(), range = isOver ? over.range() : rangeOf(m, 0);
-  const ramp = rampOf(m.isDifference), stepOf = stepper(range);
+  if (isOver()) return over.ramp();
+  const ramp = rampOf(m.isDifference), range = rangeOf(m, 0), stepOf = stepper(range);
   const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d'), image = context.createImageData(256, 1);
   for (let i = 0; i < 256; i++)
     image.data.set([ramp[3 * i], ramp[3 * i + 1], ramp[3 * i + 2], 255], 4 * i);
   context.putImageData(image, 0, 0);
-  if (isOver) over.paintRamp(canvas);
   const box = el('div', { class: 'ramp' }, canvas);
-  if (state.e === 'row' && !isOver) return box;
+  if (state.e === 'row') return box;
   let last = -1;
   for (const share of m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
     const w = m.isDifference ? share * range[1] : range[0] + share * (range[1] - range[0]);
     const at = stepOf(w) / 255;
-    if (last >= 0 && at - last < (isOver ? 0.13 : 0.07)) continue;
+    if (last >= 0 && at - last < 0.07) continue;
     last = at;
     const tick = el('span', { class: 'tick' }, tickText(w));
     tick.style.left = 100 * at + '%';
@@ -1412,13 +1404,12 @@ function drawRamp(m) {
 
 function drawLegend(m) {
   const names = { sqrt: 'square root', linear: 'linear', log: 'logarithm, four decades' };
-  const spans = over?.isShown() ? { unit: '', matrix: ', to the largest of this map', row: ', to the largest of this map',
-    fixed: '', patches: ', to the largest weight on a patch' }
-    : { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row', fixed: '', patches: '' };
+  const spans = { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row',
+    fixed: '' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((one.isDifference ? setNames().join(' minus ') + ': signed ' : 'weight: ') + names[state.s] + spans[state.e])]);
+    kind((one.isDifference ? setNames().join(' minus ') + ': signed ' : 'weight: ') + names[state.s] + (over?.span() ?? spans[state.e]))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
@@ -1521,18 +1512,19 @@ function seekNext() {
 
 let shown = null; // the matrix that is on the page
 
+function button(id, text, action) {
+  const node = el('button', { id }, text);
+  node.addEventListener('click', action);
+  return node;
+}
+
 function tools() {
-  const button = (id, text, action) => {
-    const node = el('button', { id }, text);
-    node.addEventListener('click', action);
-    return node;
-  };
   if (state.v === 'matrix')
     return [button('smaller', '\u2212', () => zoom(-1)), button('fit', 'Fit', () => set({ z: 0 })),
       button('larger', '+', () => zoom(1)),
       button('as-table', state.a ? 'As picture' : 'As table', () => set({ a: state.a ? 0 : 1 }))];
   if (state.v === 'tokens')
-    return [button('turn', (state.dir === 'from' ? 'Weights from a ' : 'Weights to a ') + (over ? 'patch' : 'token'), turn),
+    return [button('turn', state.dir === 'from' ? 'Weights from a token' : 'Weights to a token', turn),
       ...(state.p.length ? [button('unpin', 'Unpin', () => set({ p: [] }))] : [])];
   if (state.v === 'lines') {
     const select = el('select', { id: 'n-lines' }, ...[1, 2, 3, 5, 8, 16].map(n =>
@@ -1556,14 +1548,15 @@ function zoom(by) {
 // The head's part of the page.
 function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
-  const isOver = over?.isShown();
-  if (isOver || (state.v !== 'grid' && state.v !== 'matrix')) matrices = [];
+  const view = isOver() ? '' : state.v;
+  if (view !== 'grid' && view !== 'matrix') matrices = [];
   $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
     ? list.length + ' compared heads' : shownName(list);
-  shown = isOver ? over.draw(list) : state.v === 'tokens' ? drawTokens(list) : state.v === 'lines' ? drawLines() : drawMatrix(list);
+  shown = !view ? over.draw(list) : view === 'tokens' ? drawTokens(list)
+    : view === 'lines' ? drawLines() : drawMatrix(list);
   if (!shown && waited.size > 0) return;
-  if (!isOver && (state.v === 'grid' || state.v === 'matrix')) $('stage').dataset.made = 'matrix';
-  if (shown && !isOver && (state.v === 'matrix' || state.v === 'grid')) {
+  if (view === 'grid' || view === 'matrix') $('stage').dataset.made = 'matrix';
+  if (shown && (view === 'matrix' || view === 'grid')) {
     if (hover && hover.h !== undefined) sayHead(hover.h);
     else if (state.v === 'grid' && state.k < 0 && !hover) sayHead(state.h);
     else sayCell(shown);
@@ -1717,7 +1710,7 @@ function keptTokens() {
 }
 
 function kept() {
-  if (over?.isShown()) return over.kept();
+  if (isOver()) return over.kept();
   if (state.v === 'grid') return keptGrid();
   if (state.v === 'tokens') return keptTokens();
   if (state.v === 'lines') return document.querySelector('.lines svg');
@@ -1790,11 +1783,6 @@ function openDialog(title, ...parts) {
 }
 
 function openKeep() {
-  const button = (id, text, action) => {
-    const node = el('button', { id }, text);
-    node.addEventListener('click', action);
-    return node;
-  };
   const link = el('input', { type: 'text', readonly: '', id: 'link', 'aria-label': 'Link to this view' });
   link.value = location.href;
   const copy = button('copy', 'Copy the link', () => {
@@ -1864,7 +1852,7 @@ const actions = {
   f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
   r: () => run.renormalizes || set({ r: state.r ? 0 : 1 }),
   s: () => set({ s: next(['sqrt', 'linear', 'log'], state.s) }),
-  e: () => set({ e: next(SPANS.filter(name => name !== 'fixed'), state.e) }),
+  e: () => set({ e: next(['unit', 'matrix', 'row'], state.e) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
@@ -1897,8 +1885,7 @@ function onKey(event) {
   const arrow = ARROWS[event.key];
   hover = null;
   if (arrow) {
-    if (over && !event.shiftKey && (isIn('#stage') || state.v === 'tokens')) over.move(...arrow);
-    else if (event.shiftKey || isIn('#thumbs') || state.v === 'grid') moveHead(...arrow);
+    if (event.shiftKey || isIn('#thumbs') || state.v === 'grid') moveHead(...arrow);
     else moveCell(...arrow);
   } else if (Object.hasOwn(actions, event.key)) {
     actions[event.key]();
@@ -1908,31 +1895,18 @@ function onKey(event) {
   event.preventDefault();
 }
 
-// --- A picture ----------------------------------------------------------------------------------
-
-// Heads over the picture that was run (picture.js), where there is one; else null.
-const over = run.picture && globalThis.attnPicture ? globalThis.attnPicture({
-  $, el, svgEl, state, run, set, draw, inflate, isDark, rampName, rampOf, rgbOf, nothingOf, stepper, inkOn, number,
-  shortText, queryAt, setOf, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle, svgText,
-  heads: () => heads, blockOf: id => blockOf(id), rowOf: q => rowOfQuery.get(q), hover: at => { hover = at; },
-  isHovered: () => hover !== null, shownName: () => shownName(shownHeads()),
-  thumbCanvases: () => thumbNodes.map(node => node.firstChild),
-}) : null;
-
 // --- Start --------------------------------------------------------------------------------------
+
+// Heads over a picture (picture.js), where one was run; and whether they are shown.
+const over = globalThis.attnPicture?.({ el, svgEl, state, run, set, draw, inflate, isDark, rampName, rampOf, stepper,
+  number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
+  hover: at => { hover = at; draw(); } });
+const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 function fillControls() {
   fillHeads();
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
-  if (run.picture) {
-    $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
-    $('view-tokens').textContent = 'Picture';
-    $('view-matrix').before($('view-tokens'));
-    $('view-lines').hidden = heads[0].rows > MAX_LINES;
-    $('first').nextSibling.data = ' [CLS]';
-    $('panes').classList.add('over-picture');
-  }
   if (run.span === 'fixed')
     $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
 }
@@ -2062,7 +2036,7 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
-  if (over) await over.isRead;
+  await over?.open();
   if (isComparison) openComparison();
   words = findWords();
   fillControls();

@@ -52,17 +52,23 @@ static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
     for (size_t c = map->writer->labels.backdrop->n_front; c < matrix->n_cell_column; c++)
         if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
             largest = fmax(largest, fabs((double)value));
+    largest = fmax(largest, attn_figure_least_end(map->writer->labels.backdrop));
     if (largest > 0)
         colors.range = (struct attn_color_range){colors.scale.is_signed ? -largest : 0, largest};
     return colors;
 }
 
-/* "12.3", "4", "." for what rounds to 0; "!!" for what is not finite. */
+/* "12.3", or where that IS_NARROW "12" and ".4"; "." for what rounds to 0; "!!" for what is not
+ * finite. */
 static void append_number(struct attn_buffer *out, enum attn_cell_kind kind, float value,
-                          int precision)
+                          bool is_narrow)
 {
-    char text[ATTN_FIXED_TEXT_SIZE];
-    const size_t n = attn_float_text_fixed(100 * value, precision, text);
+    char number[ATTN_FIXED_TEXT_SIZE], *text = number;
+    const bool is_small = is_narrow && 100 * value < 0.95F;
+    size_t n = attn_float_text_fixed(100 * value, is_small || !is_narrow, number);
+
+    if (is_small && n > 2 && number[0] == '0')
+        text++, n--;
 
     if (kind == ATTN_CELL_NOT_FINITE)
         attn_buffer_append_string(out, "!!");
@@ -83,7 +89,7 @@ static void put_cell(struct attn_heatmap *map, const struct attn_heatmap_colors 
         attn_color_line_paint(&map->line,
                               attn_heatmap_paint(colors, (double)value, map->line.depth));
     if (pitch > SHADE) {
-        append_number(&map->label, kind, value, pitch == WIDE);
+        append_number(&map->label, kind, value, pitch == NARROW);
         n = map->label.size;
         attn_color_line_blanks(&map->line, n < pitch - gap ? pitch - gap - n : 0);
         attn_heatmap_put_label(map);
@@ -160,8 +166,7 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
     const size_t pitch = pitch_of(map, is_share), position = map->writer->queries[row];
 
     attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
-    attn_buffer_append_string(
-        &map->label, position < map->writer->labels.backdrop->n_front ? " of " : " of patch ");
+    attn_buffer_append_string(&map->label, ", query ");
     attn_figure_append_position(map->writer->labels.backdrop, &map->tokens[0], position,
                                 &map->label);
     attn_buffer_append_string(&map->label, is_share && pitch > SHADE ? ", in percent" : "");

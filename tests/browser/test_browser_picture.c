@@ -179,10 +179,11 @@ START_TEST(a_patch_has_the_colour_of_its_weight_on_the_picture)
 
     enter();
     load("h=1.1");
-    attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('patch')");
+    attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('even')");
     for (int i = 0; i < N_LAYER * N_HEAD; i++)
         for (size_t key = N_FRONT; key < N; key++)
             most = fmax(most, (double)weight_of(i / N_HEAD, i % N_HEAD, 0, key));
+    most = fmax(most, 10.0 / N); /* colours do not end below ten times an even weight */
     for (size_t key = N_FRONT; key < N; key++) {
         const uint32_t expected = seen_of((double)weight_of(1, 1, 0, key), most);
         char expression[400];
