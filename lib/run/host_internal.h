@@ -20,7 +20,7 @@ struct attn_host {
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
     struct attn_pool *pool;              /* owns */
     struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
-    size_t n_file, file_capacity;
+    size_t n_file;
 };
 
 /* Threads for about so many MULTIPLY_ADDS: the pool, or NULL where starting one costs more than it
