@@ -564,7 +564,7 @@ $(BUILD)/attn-cli.1: $(BUILD)/attn-cli
 $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
 	$(call say,GEN)$< completion $* >$@
 
-install: all man $(COMPLETIONS) ## install tool, library, manual, completions, models and, if made, attn.wasm below PREFIX
+install: all man $(COMPLETIONS) ## install tool, library, manual, completions, models and, if new, attn.wasm below PREFIX
 	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
 	@$(copy) $(BUILD)/libattn.a $(lib_place)/libattn.a
 	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
@@ -581,7 +581,8 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
 	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
 	@set -e; for file in $(MODEL_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
-	@[ ! -e $(WASM_MODULE) ] || $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm
+	@set -e; case "$$(tests/tools/wasm_age.sh)" in new) $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm ;; \
+	    old) echo '$(WASM_MODULE) is older than the sources, and left out: make wasm' >&2 ;; esac
 	@echo 'attn-cli $(VERSION) is in $(place)'
 
 uninstall: ## remove what install has put there

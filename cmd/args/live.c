@@ -10,9 +10,10 @@
 enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* MiB */
 
 static const struct option rows[] = {
-    OPTION_FLAG("live", struct live_args, is_live,
-                "put this program and the model into the page of --html: whoever opens it can type "
-                "another text, switch heads off and knock keys out, without a network"),
+    OPTION_FLAG(
+        "live", struct live_args, is_live,
+        "put this program and the model into the page of --html, where they run: type another "
+        "text, switch heads off, knock keys out"),
     OPTION_NUMBER("live-limit", "MIB", struct live_args, limit, 1, MOST_LIMIT,
                   "the largest model that --live puts into a page, default: 64 MiB; a page "
                   "without one asks for the model's files"),

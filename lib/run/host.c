@@ -10,11 +10,10 @@
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/catalog.h"
+#include "run/model_parts.h"
 #include "run/pixel_steps.h"
 #include "text/tokenizer_internal.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -54,41 +53,23 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
 
 /* --- The model's files ----------------------------------------------------------------------- */
 
-/* Keeps which file PATH is, if there is one. */
-static enum attn_status keep_file(struct attn_host *host, const char *path, struct attn_error *err)
-{
-    void *files = host->files;
-    struct stat info;
-
-    if (stat(path, &info) != 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err));
-    host->files = files;
-    host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
-    return ATTN_OK;
-}
-
+/* Keeps which files they are. */
 static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
                                    struct attn_error *err)
 {
-    static const char *const texts[] = {
-#define PART_NAME(part, max) part,
-        ATTN_TEXT_BOUND_MAP(PART_NAME)
-#undef PART_NAME
-    };
-    const struct attn_tensor_files *weights = attn_model_files(host->model);
-    char path[PATH_MAX];
+    struct attn_model_parts parts = {0};
+    enum attn_status status = attn_model_parts_find(source, host->model, &parts, err);
 
-    for (size_t i = 0; i < source->n_override; i++)
-        ATTN_TRY(keep_file(host, source->overrides[i].path, err));
-    for (size_t i = 0; source->directory && i < sizeof texts / sizeof *texts; i++)
-        if (snprintf(path, sizeof path, "%s/%s", source->directory, texts[i]) < PATH_MAX)
-            ATTN_TRY(keep_file(host, path, err));
-    if (source->n_blob > 0) /* its weights are in memory, or were overridden */
-        return ATTN_OK;
-    for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
-        ATTN_TRY(keep_file(host, attn_tensor_files_path(weights, i), err));
-    return ATTN_OK;
+    if (status == ATTN_OK) {
+        host->files = attn_alloc(parts.n, sizeof *host->files, err);
+        status = host->files ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; status == ATTN_OK && i < parts.n; i++)
+        if (parts.items[i].is_there)
+            host->files[host->n_file++] =
+                (struct attn_file_identity){parts.items[i].device, parts.items[i].inode};
+    attn_model_parts_release(&parts);
+    return status;
 }
 
 static bool has_file(const struct attn_host *host, const struct stat *info)

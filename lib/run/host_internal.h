@@ -32,7 +32,7 @@ struct attn_host {
                                              pictures, or NULL */
     struct attn_pool *pool;               /* owns, unless is_later */
     struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
-    size_t n_file, file_capacity;
+    size_t n_file;
 
     /* Of a directory with two towers. */
     struct attn_kept_source kept;

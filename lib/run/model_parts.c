@@ -9,19 +9,28 @@
 #include "model/model_internal.h"
 
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define WEIGHTS "model.safetensors"
 
-/* Adds a file; PATH NULL: the bytes of BLOB. */
+/* Adds a file; PATH NULL: the bytes of BLOB. One that may be absent is left out then. */
 static enum attn_status add(struct attn_model_parts *parts, const char *name, const char *path,
-                            const struct attn_blob *blob, struct attn_error *err)
+                            const struct attn_blob *blob, bool may_be_absent,
+                            struct attn_error *err)
 {
     struct attn_model_part *part;
+    struct stat info = {0};
+    const bool is_there = path && stat(path, &info) == 0;
 
+    if (!is_there && may_be_absent)
+        return ATTN_OK;
     ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + 1, sizeof *parts->items, err));
     part = &parts->items[parts->n++];
-    *part = (struct attn_model_part){.name = attn_strndup(name, strlen(name), err), .blob = blob};
+    *part = (struct attn_model_part){.name = attn_strndup(name, strlen(name), err),
+                                     .blob = blob,
+                                     .is_there = is_there,
+                                     .device = info.st_dev,
+                                     .inode = info.st_ino};
     if (path)
         part->path = attn_strndup(path, strlen(path), err);
     return part->name && (!path || part->path) ? ATTN_OK : ATTN_NO_MEMORY;
@@ -33,18 +42,17 @@ static enum attn_status add_part(struct attn_model_parts *parts, const struct at
 {
     const char *path = attn_source_override(source, name);
     const struct attn_blob *blob = path ? NULL : attn_source_blob(source, name);
+    const bool is_beside = !path && !blob && source->directory;
     struct attn_buffer joined = {0};
     enum attn_status status = ATTN_OK;
 
-    if (!path && !blob && source->directory) {
+    if (is_beside) {
         attn_buffer_append_format(&joined, "%s/%s", source->directory, name);
         path = attn_buffer_string(&joined);
         status = attn_buffer_check(&joined, err);
-        if (path && access(path, R_OK) != 0)
-            path = NULL;
     }
     if (status == ATTN_OK && (path || blob))
-        status = add(parts, name, path, blob, err);
+        status = add(parts, name, path, blob, is_beside, err);
     attn_buffer_release(&joined);
     return status;
 }
@@ -60,7 +68,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     };
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
-    const bool is_gguf = attn_gguf_is_source(source);
+    const bool is_gguf = attn_model_gguf(model) != NULL;
     const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
 
     /* Of the texts beside a GGUF file those are read that were asked for. */
@@ -72,7 +80,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     for (int i = 0; i < n; i++) {
         const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
 
-        ATTN_TRY(add(parts, n == 1 ? single : (slash ? slash + 1 : path), path, NULL, err));
+        ATTN_TRY(add(parts, n == 1 ? single : (slash ? slash + 1 : path), path, NULL, false, err));
     }
     return ATTN_OK;
 }

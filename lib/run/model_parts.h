@@ -12,10 +12,15 @@
 
 #include "model/model.h"
 
+#include <sys/types.h>
+
 struct attn_model_part {
     char *name;                   /* owns; "config.json" */
     char *path;                   /* owns; NULL: it is in memory */
     const struct attn_blob *blob; /* of one in memory; borrowed from the source */
+    bool is_there;                /* a file has this path; it is this one, whatever its names: */
+    dev_t device;
+    ino_t inode;
 };
 
 /* Initialize with = {0}; end with attn_model_parts_release, after a failed _find too. */

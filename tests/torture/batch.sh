@@ -236,7 +236,7 @@ shard_all() { # FILE N
     cat "$seen"/s-*.jsonl | cmp - "$scratch/whole.jsonl" &&
         { head -n 1 "$scratch/whole.csv" && tail -qn +2 "$seen"/s-*.csv; } | cmp - "$scratch/whole.csv"
 }
-counts=(1 3)
+counts=(3)
 is_full && counts=({1..17})
 for n_line in 0 1 2 1000; do
     [ $n_line -lt 1000 ] || is_full || n_line=100

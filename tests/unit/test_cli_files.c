@@ -193,7 +193,7 @@ START_TEST(takes_memory_for_a_large_header_in_proportion)
         struct attn_ran ran;
 
         attn_buffer_append_string(&text, rows[i].head);
-        for (unsigned n = 0; text.size < 16000000; n++)
+        for (unsigned n = 0; text.size < 8000000; n++)
             attn_buffer_append_format(&text, ",\"%x%s", n, rows[i].after);
         attn_buffer_append_string(&text, rows[i].tail);
         image = attn_image_make(text.data, text.size, 0);
