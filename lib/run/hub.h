@@ -34,9 +34,9 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 /* Whether the cache HUB has anything of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 
-/* Gives NAME, which has no owner, the one that its repository has in the cache HUB: published
- * models have owners since they were named (bert-base-uncased is google-bert's). NAME stays as it is
- * where there is none. ATTN_INVALID when there are several. */
+/* Gives NAME, which has no owner, the one that its repository has in the cache HUB: models got
+ * owners long after their names (bert-base-uncased is google-bert's). NAME stays as it is where
+ * there is none. ATTN_INVALID when there are several. */
 enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
                                      struct attn_error *err);
 

@@ -72,8 +72,9 @@ START_TEST(measures_every_part_that_is_asked_for)
     struct attn_error err = {0};
 
     ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_str_eq(seen.parts,
-                     "limit;product;pack;softmax;attention;prefill;feed;gradients;decode;batch;load;");
+    ck_assert_str_eq(
+        seen.parts,
+        "limit;product;pack;softmax;attention;prefill;feed;gradients;decode;batch;load;");
     seen = (struct seen){.parts = ""};
     ck_assert(run("decode,softmax", &seen, &err) == ATTN_OK);
     ck_assert_str_eq(seen.parts, "softmax;decode;");
