@@ -168,7 +168,8 @@ static enum attn_status read_pairs(struct question *question, struct other *othe
 {
     struct attn_input *b = &other->request.input;
 
-    ATTN_TRY(pair_read(&question->args->prompt, &question->input, &question->request, err));
+    ATTN_TRY(
+        pair_read(&question->args->prompt, &question->input.key_mask, &question->request, err));
     b->pair = question->request.input.pair;
     b->n_pair = question->request.input.n_pair;
     b->key_mask = question->request.input.key_mask;

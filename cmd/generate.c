@@ -258,6 +258,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
+    ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, &served->request, err));
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, &served->request, err));

@@ -223,7 +223,7 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
-    ATTN_TRY(pair_read(&args->question.prompt, &question->input, &question->request, err));
+    ATTN_TRY(pair_read(&args->question.prompt, &question->input.key_mask, &question->request, err));
     how->corrupted = question->request.input; /* both have the same pair and the same mask */
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;

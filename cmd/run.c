@@ -231,6 +231,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_open_model(served, &args->model, false, err));
     ATTN_TRY(live_open(&args->live, &args->model, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
+    ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, request, err));
     request->reading.example = EXAMPLE;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
                                                      .next = args->prediction.next.items,

@@ -267,7 +267,7 @@ const char *pair_find_given(const struct prompt_args *args)
     return args->pair ? "pair" : args->key_mask ? "key-mask" : NULL;
 }
 
-enum attn_status pair_read(const struct prompt_args *prompt, struct input *input,
+enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err)
 {
     static const struct list_form form = {"0 or 1",
@@ -279,10 +279,10 @@ enum attn_status pair_read(const struct prompt_args *prompt, struct input *input
         request->input.pair = prompt->pair;
         request->input.n_pair = strlen(prompt->pair);
     }
-    if (prompt->key_mask)
-        ATTN_TRY(parse_list(prompt->key_mask, &form, &input->key_mask, &masked->n_key_mask, err));
-    if (prompt->key_mask)
-        masked->key_mask = input->key_mask;
+    if (!prompt->key_mask)
+        return ATTN_OK;
+    ATTN_TRY(parse_list(prompt->key_mask, &form, owned, &masked->n_key_mask, err));
+    masked->key_mask = *owned;
     return ATTN_OK;
 }
 
@@ -329,8 +329,7 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    ATTN_TRY(source_read(source, &input->source, &request->source, err));
-    return pair_read(prompt, input, request, err);
+    return source_read(source, &input->source, &request->source, err);
 }
 
 void input_release(struct input *input)

@@ -86,9 +86,9 @@ struct input {
 enum attn_status source_read(const char *source, struct attn_ndarray *rows,
                              struct attn_input *input, struct attn_error *err);
 
-/* Puts --pair and --key-mask of PROMPT into REQUEST, which has its text and its source. The mask is
- * that of the source, where there is one. */
-enum attn_status pair_read(const struct prompt_args *prompt, struct input *input,
+/* Puts --pair and --key-mask of PROMPT into REQUEST, which has its text and its source. The mask,
+ * *owned, is that of the source, where there is one. */
+enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err);
 
 /* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows

@@ -138,7 +138,8 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 {
     const struct question_args *args = question->args;
 
-    return input_read(&args->prompt, NULL, &question->input, &question->request, err);
+    ATTN_TRY(input_read(&args->prompt, NULL, &question->input, &question->request, err));
+    return pair_read(&args->prompt, &question->input.key_mask, &question->request, err);
 }
 
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,

@@ -256,7 +256,7 @@ static bool compute_scores(struct dense_work *work)
             work->dense->engine->kernels->soft_cap(row, work->last - work->first, cap);
         if (is_masked && (is_seen || work->cells.keys))
             fill_masked(work, i, -INFINITY);
-        if (last > work->first)
+        if (tile->feed->key_mask && last > work->first)
             attn_tile_hide(tile, NULL, work->first, last - work->first, row);
     }
     if (is_seen)

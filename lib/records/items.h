@@ -24,6 +24,7 @@
  *     at, from, to, queries     positions, numbers or words (run/position.h)
  *     source                    the second sequence, of models with cross-attention
  *     corrupted_source          that of `corrupted`, where it is another one
+ *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name
  *

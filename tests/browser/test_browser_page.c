@@ -623,6 +623,29 @@ START_TEST(no_token_is_on_two_lines)
 }
 END_TEST
 
+/* Tokens, and words: <s> Life is <s> short */
+START_TEST(the_second_text_begins_a_line)
+{
+    static const char tops[] = "[...document.querySelectorAll('#stage .token')].map(t => "
+                               "t.getBoundingClientRect().top).map((top, i, all) => "
+                               "top > all[0] ? 2 : 1).join('').replace(/(.)\\1*/g, '$1')";
+    static const char second[] = "[...document.querySelectorAll('#stage .token')].filter(t => "
+                                 "t.title == 'second text').map(t => t.textContent).join('')";
+
+    enter();
+    run_without_json((const char *[]){"run", "-m", "@tests/fixtures/family-whole-tinyllama",
+                                      "Life is", "--pair", "short", NULL});
+    attn_browser_load(browser, "p.html", "v=tokens&h=0.0");
+    assert_text(tops, "12");
+    assert_text(second, " short");
+    attn_browser_key(browser, "u", 0);
+    attn_browser_wait(browser, HASH ".includes('words')");
+    assert_text(tops, "12");
+    assert_text(second, " short");
+    leave();
+}
+END_TEST
+
 /* N words, of a token each. */
 static void write_words(char *text, size_t n)
 {
@@ -1206,7 +1229,8 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            has_names_for_everything_and_few_tab_stops,
            a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines,
            several_heads_can_be_told_apart, tokens_and_heads_are_found,
-           words_are_merged_on_the_page, no_token_is_on_two_lines, cross_attention_is_named,
-           a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
-           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
-           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there, is_seen)
+           words_are_merged_on_the_page, no_token_is_on_two_lines, the_second_text_begins_a_line,
+           cross_attention_is_named, a_comparison_opens_on_its_largest_difference,
+           matrices_side_by_side_are_of_one_size, can_be_touched_and_printed, no_label_is_cut,
+           text_is_the_title, room_is_used, names_of_sorted_heads_have_room,
+           every_position_says_what_is_expected_there, is_seen)

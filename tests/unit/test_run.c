@@ -4,6 +4,7 @@
  */
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/encoders.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -479,6 +480,57 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
+/* With a host of its own, whose files name the mask token. */
+START_TEST(every_allocation_of_a_pair_may_fail)
+{
+    static const int32_t key_mask[] = {1, 1, 1, 1, 0, 1, 1};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    char directory[ATTN_ENCODER_PATH_SIZE], path[ATTN_ENCODER_PATH_SIZE];
+    const struct attn_source source = {.directory = directory};
+    enum attn_status status = ATTN_NO_MEMORY;
+    FILE *file;
+
+    attn_encoders_unpack();
+    attn_encoder_path("bert", directory);
+    attn_encoder_path("bert/tokenizer_config.json", path);
+    file = fopen(path, "w");
+    ck_assert(file && fputs("{\"mask_token\": {\"content\": \"on\"}}", file) >= 0 &&
+              fclose(file) == 0);
+    request.input = (struct attn_input){.text = "on cat",
+                                        .n_text = 6,
+                                        .pair = "the cat",
+                                        .n_pair = 7,
+                                        .key_mask = key_mask,
+                                        .n_key_mask = 7};
+    request.predict.top = 1;
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_result result = {0};
+        struct attn_host *host = NULL;
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = attn_host_create(&source, &ATTN_HOST_OPTIONS_DEFAULT, &host, &err);
+        if (status == ATTN_OK)
+            status = attn_run_request(host, &request, &result, &err);
+        if (status == ATTN_OK) { /* a word of the second text */
+            request.selection.queries = "cat#2";
+            attn_result_release(&result);
+            status = attn_run_request(host, &request, &result, &err);
+            request.selection.queries = NULL;
+        }
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        if (status == ATTN_OK) {
+            ck_assert_uint_eq(result.predictions.n_top, 1);
+            ck_assert_uint_eq(result.predictions.top[0].position, 5);
+        }
+        attn_result_release(&result);
+        attn_host_free(host);
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
 /* --- Threads ---------------------------------------------------------------------------------- */
 
 struct caller {
@@ -573,4 +625,4 @@ ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_
            says_at_which_stage_it_failed, says_that_a_model_cannot_be_opened,
            tells_when_an_ablation_changes_nothing_that_is_wanted,
            names_the_edits_that_change_nothing, survives_every_failed_allocation,
-           serves_several_threads_at_once)
+           every_allocation_of_a_pair_may_fail, serves_several_threads_at_once)
