@@ -21,6 +21,7 @@ static const double pi = 3.14159265358979323846;
 struct attn_derivative {
     const struct attn_answer *answer;
     struct attn_selection *stream;    /* owns all of these */
+    struct attn_pool *pool;           /* borrowed */
     float *rows;                      /* [n_layer + 1, T, D] */
     struct attn_kept_layers *kept;    /* or NULL */
     struct attn_selection *seen;      /* of a feed: what any of the following wants */
@@ -74,7 +75,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
     seen.sequence = is_other ? 0 : 1;
     if (!is_other) {
-        attn_trace_keep_stream(event, attn_selection_dims(made->stream), made->rows);
+        attn_trace_keep_stream(event, made->pool, attn_selection_dims(made->stream), made->rows);
         if (kept)
             ATTN_TRY(attn_trace_hand_on(kept, event, err));
     }
@@ -96,8 +97,7 @@ static enum attn_status listen(struct attn_derivative *made,
     ATTN_TRY(attn_selection_set_sites(made->stream, sites, err));
     if (options->kept_bytes > 0 &&
         attn_kept_layers_size(config, run->text.n) <= options->kept_bytes) {
-        ATTN_TRY(attn_kept_layers_create(config, run->text.n, attn_host_pool(run->host, 1e9),
-                                         &made->kept, err));
+        ATTN_TRY(attn_kept_layers_create(config, run->text.n, made->pool, &made->kept, err));
         sites |= attn_selection_sites(attn_kept_layers_trace(made->kept)->selection);
     }
     made->watched = options->watched;
@@ -120,7 +120,6 @@ static enum attn_status build(struct attn_derivative *made,
                                             .n_goal = attn_answer_goal(made->answer).n,
                                             .trace = asked->trace,
                                             .attention = run->attention.layers,
-                                            .pool = attn_host_pool(run->host, 1e9),
                                             .cancel = session.cancel,
                                             .swaps = asked->swaps,
                                             .gemm = session.gemm,
@@ -129,6 +128,7 @@ static enum attn_status build(struct attn_derivative *made,
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
     made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
+    made->pool = options.pool = attn_host_pool(run->host, 1e9);
     made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
     made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
     made->rows = attn_alloc_uninitialized(config->n_layer + 1, n_row * sizeof *made->rows, err);

@@ -10,8 +10,10 @@
 #include "experiment/derivative.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
+#include "run/host_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,6 +34,7 @@ struct attn_part_sums {
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
     bool is_swapped;              /* the softmax is made again */
+    struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;                 /* [n_layer, n_unit, n_row] owns */
     double weight;                /* of the way back that runs */
@@ -89,17 +92,13 @@ static void keep_rows(const struct attn_part_sums *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
     const size_t first = event->head > 0 ? (size_t)event->head * event->n_col : 0;
+    float *rows = store->rows + (size_t)event->layer * s->n * store->width + first;
 
-    for (size_t i = 0; i < event->n_row; i++) {
-        const float *x = event->data + i * event->ld;
-        float *row =
-            store->rows + ((size_t)event->layer * s->n + event->row0 + i) * store->width + first;
-
-        if (!is_subtracted)
-            memcpy(row, x, event->n_col * sizeof *row);
-        for (size_t j = 0; is_subtracted && j < event->n_col; j++)
-            row[j] -= x[j];
-    }
+    if (!is_subtracted)
+        attn_trace_keep_rows(event, s->pool, store->width, rows);
+    for (size_t i = 0; is_subtracted && i < event->n_row; i++)
+        for (size_t j = 0; j < event->n_col; j++)
+            rows[(event->row0 + i) * store->width + j] -= event->data[i * event->ld + j];
 }
 
 /* An attn_trace_fn, of the feeds. */
@@ -463,6 +462,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
         return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
     s->options = *options;
     s->config = attn_model_config(run->model);
+    s->pool = attn_host_pool(run->host, 1e9);
     s->n = run->text.n;
     s->dims = attn_config_dims(s->config, s->n);
     s->n_layer = s->dims.n_layer;

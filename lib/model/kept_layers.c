@@ -2,14 +2,10 @@
 #include "model/kept_layers.h"
 
 #include "base/memory.h"
-#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
-
-#include <string.h>
-
-enum { ROWS_PER_TASK = 64 };
+#include "trace/trace_internal.h"
 
 struct attn_kept_layers {
     struct attn_pool *pool;
@@ -65,25 +61,6 @@ size_t attn_kept_layers_size(const struct attn_config *config, size_t n)
     return attn_size_mul(attn_size_mul(n_float * sizeof(float), n), dims.n_layer);
 }
 
-/* Rows that are copied by all threads: the first write to each page of memory takes most of the
- * time. */
-struct copying {
-    const struct attn_trace_event *event;
-    float *rows;
-    size_t width;
-};
-
-static void copy_rows(void *context, size_t task, int worker)
-{
-    const struct copying *copying = context;
-    const struct attn_trace_event *event = copying->event;
-
-    (void)worker;
-    for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
-        memcpy(copying->rows + (event->row0 + i) * copying->width, event->data + i * event->ld,
-               event->n_col * sizeof *copying->rows);
-}
-
 /* An attn_trace_fn. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
@@ -93,11 +70,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                   kept->begin[event->site] * kept->n +
                   (event->head > 0 ? (size_t)event->head * event->n_col : 0);
 
-    struct copying copying = {event, rows, kept->width[event->site]};
-
     (void)err;
-    attn_pool_run(kept->pool, (event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, copy_rows,
-                  &copying);
+    attn_trace_keep_rows(event, kept->pool, kept->width[event->site], rows);
     return ATTN_OK;
 }
 

@@ -130,7 +130,8 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 {
     struct attn_gradient *gradient = user;
 
-    attn_trace_keep_stream(event, attn_selection_dims(gradient->watched), gradient->rows);
+    attn_trace_keep_stream(event, gradient->pool, attn_selection_dims(gradient->watched),
+                           gradient->rows);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 

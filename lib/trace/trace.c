@@ -2,12 +2,15 @@
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { ROWS_PER_TASK = 64 };
 
 /* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,
@@ -79,8 +82,34 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     return ATTN_OK;
 }
 
-void attn_trace_keep_stream(const struct attn_trace_event *event, const struct attn_dims *dims,
-                            float *stream)
+/* Rows that are copied. */
+struct keeping {
+    const struct attn_trace_event *event;
+    size_t width;
+    float *rows;
+};
+
+static void keep_some(void *context, size_t task, int worker)
+{
+    const struct keeping *keeping = context;
+    const struct attn_trace_event *event = keeping->event;
+
+    (void)worker;
+    for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
+        memcpy(keeping->rows + (event->row0 + i) * keeping->width, event->data + i * event->ld,
+               event->n_col * sizeof *keeping->rows);
+}
+
+void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
+                          size_t width, float *rows)
+{
+    struct keeping keeping = {event, width, rows};
+
+    attn_pool_run(pool, (event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, keep_some, &keeping);
+}
+
+void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
+                            const struct attn_dims *dims, float *stream)
 {
     const size_t d = dims->d_model;
     size_t at = dims->n_layer + 1;
@@ -89,9 +118,8 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, const struct a
         at = (size_t)event->layer;
     if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
         at = dims->n_layer;
-    for (size_t r = 0; at <= dims->n_layer && r < event->n_row; r++)
-        memcpy(stream + (at * dims->n_position + event->row0 + r) * d, event->data + r * event->ld,
-               d * sizeof *stream);
+    if (at <= dims->n_layer)
+        attn_trace_keep_rows(event, pool, d, stream + at * dims->n_position * d);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #ifndef ATTN_TRACE_TRACE_INTERNAL_H
 #define ATTN_TRACE_TRACE_INTERNAL_H
 
+#include "base/pool.h"
 #include "trace/trace.h"
 
 /* Whether TRACE, which is not NULL, has a selection and a callback. If not, ERR names the one that
@@ -20,10 +21,15 @@ bool attn_trace_next_part(const struct attn_selection *selection,
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err);
 
-/* Copies the rows of EVENT to STREAM [n_layer + 1, T, D of DIMS] if it is the stream into a layer,
- * or that after the last one. */
-void attn_trace_keep_stream(const struct attn_trace_event *event, const struct attn_dims *dims,
-                            float *stream);
+/* Copies the rows of EVENT to those of ROWS [T, width], on POOL: the first write to each page of
+ * memory takes most of the time. */
+void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
+                          size_t width, float *rows);
+
+/* The same to STREAM [n_layer + 1, T, D of DIMS], if it is the stream into a layer, or that after
+ * the last one. */
+void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
+                            const struct attn_dims *dims, float *stream);
 
 /*
  * The cells of an event's row that count; all others of the row are masked.
