@@ -159,6 +159,8 @@ class Model:
         source      what cross-attention looks at: a text, ids or rows [S, d_source]
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
+        labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
+                    has their scores and probabilities
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
         grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:
