@@ -96,6 +96,8 @@ ATTN_SITE_PATTERN_X_GRAD = 25
 ATTN_SITE_RELEVANCE = 26
 ATTN_SITE_LN_FINAL = 23
 ATTN_SITE_MLM_HEAD = 49
+ATTN_SITE_TEXT_EMBED = 50
+ATTN_SITE_IMAGE_EMBED = 51
 ATTN_SITE_LOGITS = 24
 ATTN_SITE_EMBED_GRAD = 27
 ATTN_SITE_RESID_PRE_GRAD = 28
@@ -117,7 +119,7 @@ ATTN_SITE_MLP_OUT_GRAD = 43
 ATTN_SITE_RESID_POST_GRAD = 44
 ATTN_SITE_LN_FINAL_GRAD = 45
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 50
+ATTN_N_SITE = 52
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -136,6 +138,21 @@ ATTN_ALGORITHM_BLOCKWISE = 2
 ATTN_FEATURE_ELU = 0
 ATTN_FEATURE_RELU = 1
 ATTN_FEATURE_EXP = 2
+ATTN_RESAMPLE_NONE = 0
+ATTN_RESAMPLE_CUBIC = 1
+ATTN_RESAMPLE_ANTIALIAS = 2
+ATTN_POOLING_NONE = 0
+ATTN_POOLING_FIRST = 1
+ATTN_POOLING_FIRST_AND_MEAN = 2
+ATTN_POOLING_PROJECTED = 3
+ATTN_TOWER_TEXT = 0
+ATTN_TOWER_IMAGE = 1
+ATTN_LARGEST_ID = -1
+ATTN_ROPE_DEFAULT = 0
+ATTN_ROPE_LINEAR = 1
+ATTN_ROPE_LLAMA3 = 2
+ATTN_ROPE_YARN = 3
+ATTN_ROPE_DYNAMIC = 4
 ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
@@ -154,17 +171,6 @@ ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
-ATTN_RESAMPLE_NONE = 0
-ATTN_RESAMPLE_CUBIC = 1
-ATTN_RESAMPLE_ANTIALIAS = 2
-ATTN_POOLING_NONE = 0
-ATTN_POOLING_FIRST = 1
-ATTN_POOLING_FIRST_AND_MEAN = 2
-ATTN_ROPE_DEFAULT = 0
-ATTN_ROPE_LINEAR = 1
-ATTN_ROPE_LLAMA3 = 2
-ATTN_ROPE_YARN = 3
-ATTN_ROPE_DYNAMIC = 4
 ATTN_CONFIG_N_END = 8
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
@@ -906,6 +912,7 @@ attn_dims._fields_ = [
     ("n_vocab", c_size_t),
     ("d_out", c_size_t),
     ("d_embed", c_size_t),
+    ("d_projected", c_size_t),
     ("n_position", c_size_t),
     ("n_rank", c_size_t),
     ("n_source", c_size_t),
@@ -1013,6 +1020,9 @@ attn_config._fields_ = [
     ("has_head_bias", c_bool),
     ("output", c_int),
     ("has_output_bias", c_bool),
+    ("has_two_towers", c_bool),
+    ("d_projected", c_size_t),
+    ("projected_id", c_int32),
     ("image", attn_image_config),
     ("labels", POINTER(c_char_p)),
     ("logits_cap", c_double),
@@ -1028,6 +1038,7 @@ attn_model_options._fields_ = [
     ("pool", c_void_p),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
+    ("tower", c_int),
 ]
 attn_image_grid._fields_ = [
     ("n_front", c_size_t),
@@ -1067,6 +1078,7 @@ attn_host_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
     ("catalog", POINTER(attn_catalog)),
+    ("tower", c_int),
 ]
 attn_tensor._fields_ = [
     ("data", c_void_p),
@@ -1193,6 +1205,7 @@ attn_candidate._fields_ = [
     ("token", c_char_p),
     ("token_size", c_size_t),
     ("probability", c_double),
+    ("score", c_double),
 ]
 attn_continuation._fields_ = [
     ("position", c_size_t),
@@ -1207,6 +1220,7 @@ attn_predicted_metric._fields_ = [
 attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
     ("n_top", c_size_t),
+    ("has_labels", c_bool),
     ("has_positions", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
@@ -1257,7 +1271,9 @@ attn_request_predict._fields_ = [
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
     ("answer", POINTER(attn_answer_args)),
-    ("later", c_void_p * 3),
+    ("labels", POINTER(c_char_p)),
+    ("n_label", c_size_t),
+    ("later", c_void_p * 1),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1428,6 +1444,7 @@ attn_session_options._fields_ = [
     ("source_name", c_char_p),
     ("n_sequence", c_size_t),
     ("n_feed", c_size_t),
+    ("has_projections", c_bool),
 ]
 attn_ablate_set._fields_ = [
     ("heads", c_char_p),
@@ -2189,6 +2206,7 @@ FUNCTIONS = {
     "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_free": (None, [c_void_p]),
     "attn_host_model": (c_void_p, [c_void_p]),
+    "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
@@ -2316,6 +2334,7 @@ FUNCTIONS = {
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
+    "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
