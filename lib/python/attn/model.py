@@ -163,6 +163,8 @@ class Model:
                     nobody looks at it, as with transformers' attention_mask
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
+        labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
+                    has their scores and probabilities
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
         grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:

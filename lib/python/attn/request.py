@@ -408,7 +408,7 @@ class Request:
     """A struct attn_request, and what it borrows."""
 
     def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
-                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
+                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(), labels=(),
                  answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
                  **attention):
         unknown = attention.keys() - set(ATTENTION)
@@ -442,6 +442,8 @@ class Request:
         self.keep += [knockouts, patches]
         if next:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
+        if labels:
+            request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
         if answer:
             asked = c.attn_answer_args()
             fill_answer(asked, self.keep, **answer)
