@@ -483,8 +483,8 @@ bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err
 {
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
             (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture */
-           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
-           err->stage != ATTN_STAGE_CHECK;
+           err->stage != ATTN_STAGE_MODEL &&
+           err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
 }
 
 /* Counts ITEM as one that failed, and names it if it is one of the first. */
