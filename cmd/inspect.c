@@ -201,8 +201,8 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)
-        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu tokens", n,
-                      inspection->name, n_ctx);
+        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu %s", n,
+                      inspection->name, n_ctx, image->patch_height > 0 ? "positions" : "tokens");
     n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
     if (n_source > most)
         return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
