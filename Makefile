@@ -624,7 +624,7 @@ check-fresh: ## run README's first two commands in Debian's SUITES, default book
 # --- The rest -----------------------------------------------------------------------------------
 
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
-	@tests/tools/dependencies.sh install build test optional draw lint
+	@tests/tools/dependencies.sh install build test optional draw pictures lint
 
 deps-browser: ## install the browser of check-browser
 	@tests/tools/dependencies.sh install browser
@@ -643,6 +643,9 @@ deps-test:
 
 deps-draw: ## install what --png and --pdf use at run time: pango, cairo, a font
 	@tests/tools/dependencies.sh install draw
+
+deps-pictures: ## install what --image reads PNG and JPEG with at run time
+	@tests/tools/dependencies.sh install pictures
 
 deps-optional:
 	@tests/tools/dependencies.sh install optional
@@ -673,6 +676,6 @@ help: ## list the targets
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
-    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
+    deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

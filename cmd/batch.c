@@ -60,6 +60,9 @@ static const struct option input_rows[] = {
     OPTION_TEXT("shard", "I/N", struct batch_args, shard,
                 "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
                 "results-00003-of-00008.jsonl"),
+    OPTION_CHOICE("tower", "text|image", struct batch_args, model.tower,
+                  "of a directory with two towers, as CLIP's, the one that the records are for: "
+                  "text (default) or image"),
     OPTION_NUMBER("limit", "N", struct batch_args, n_most, 1, INT64_MAX,
                   "take only the first N records"),
     OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,

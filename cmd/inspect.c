@@ -37,7 +37,6 @@ struct inspect_args {
     int64_t length;        /* 0: n_ctx */
     int64_t source_length; /* 0: the length */
     bool has_check, has_json, is_quiet, is_verbose;
-    int tower; /* enum attn_tower */
 };
 
 /* What is looked at, and what there is to show of it. */
@@ -69,7 +68,7 @@ static const struct option inspect_rows[] = {
                   "default: as many as the model takes, or 1024 when it has no limit"),
     OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
                   "rows of the source, for models with cross-attention; default: T"),
-    OPTION_CHOICE("tower", "text|image", struct inspect_args, tower,
+    OPTION_CHOICE("tower", "text|image", struct inspect_args, model.tower,
                   "of a directory with two towers, as CLIP's, the one to show: text (default) or "
                   "image"),
     OPTION_FLAG("json", struct inspect_args, has_json,
@@ -202,8 +201,8 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)
-        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu tokens", n,
-                      inspection->name, n_ctx);
+        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu %s", n,
+                      inspection->name, n_ctx, image->patch_height > 0 ? "positions" : "tokens");
     n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
     if (n_source > most)
         return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
@@ -274,7 +273,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     ATTN_TRY(model_source_find(&args->model, NULL, &inspection->source, err));
     inspection->name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
-    options.tower = (enum attn_tower)args->tower;
+    options.tower = (enum attn_tower)args->model.tower;
     options.on_note = on_model_note;
     options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)

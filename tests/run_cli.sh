@@ -97,12 +97,14 @@ read_cases() { # FILE
 # --- What may be absent -------------------------------------------------------------------------
 
 # Why cases that need a THING are skipped here; empty: they run.
-declare -A missing=([drawing]='' [terminal]='')
+declare -A missing=([drawing]='' [pictures]='' [terminal]='')
 
 look_around() {
     local packages
     packages=$(tests/tools/dependencies.sh missing draw)
     [ -z "$packages" ] || missing[drawing]="there is no $packages ('make deps-draw' installs it)"
+    packages=$(tests/tools/dependencies.sh missing pictures)
+    [ -z "$packages" ] || missing[pictures]="there is no $packages ('make deps-pictures' installs it)"
     script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
         missing[terminal]="script (bsdutils) can make no terminal, as without /dev/pts"
 }

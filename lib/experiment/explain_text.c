@@ -169,13 +169,14 @@ static void add_input(struct explaining *e)
     if (row->layer > 0)
         say(e, ", what layer %d gives at this position", row->layer - 1);
     else
-        say(e, config->image.patch_height > 0 ? ", the embedding of the patch"
+        say(e, config->image.patch_height > 0 ? ", the picture at this position"
                : e->run->labels->ids          ? ", the embedding of the token"
                                               : ", as given");
     if (row->layer == 0 && e->run->labels->ids && config->embed_scale > 0)
         say(e, " times %.4f", config->embed_scale);
     if (row->layer == 0 && config->positions == ATTN_POSITIONS_LEARNED)
-        say(e, " plus that of its position");
+        say(e, config->image.patch_height > 0 ? ", with what was learned of the position"
+                                              : " plus that of its position");
     say(e, "\n  q = ");
     add_projection(e, "x", has_norm_before(e), 'Q');
     say(e, " = %s\n", vector_text(e->is_turned ? row->projected_q : row->q, row->d_head).text);

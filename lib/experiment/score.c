@@ -15,6 +15,7 @@
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "model/session_pack.h"
+#include "run/image_input.h"
 #include "run/mask.h"
 #include "run/prediction.h"
 #include "text/words.h"
@@ -92,9 +93,12 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         text->cancel = host->options.cancel;
         ATTN_TRY(attn_sequence_encode(request, scoring->tokenizer, text, err));
     } else {
+        if (attn_input_is_picture(&request->input))
+            return attn_error_at(
+                attn_error_set(err, ATTN_INVALID, "tokens are scored, and a picture has none"),
+                ATTN_STAGE_OPTIONS, err);
         if (!request->input.ids)
-            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and %s none",
-                                  request->input.embeddings ? "embeddings have" : "a picture has");
+            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
         text->types = request->input.types;

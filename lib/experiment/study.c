@@ -481,7 +481,8 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
 
 bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
 {
-    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED) &&
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture */
            err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
            err->stage != ATTN_STAGE_CHECK;
 }

@@ -315,9 +315,9 @@ static void say_image(struct difference_list *list)
         snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
                  image->n_register == 1 ? "" : "s");
     say(list, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
-        image->patch_height, image->patch_width, registers);
-    say(list, "positions", "of %zu x %zu patches, %s", image->height / image->patch_height,
-        image->width / image->patch_width,
+        image->patch_width, image->patch_height, registers);
+    say(list, "positions", "of %zu row%s of %zu patches, %s", image->height / image->patch_height,
+        image->height / image->patch_height == 1 ? "" : "s", image->width / image->patch_width,
         image->resample == ATTN_RESAMPLE_NONE ? "and no other picture is read"
                                               : "resampled for other pictures");
 }

@@ -67,26 +67,26 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
     found.n_col = width / image->patch_width;
     if (image->resample == ATTN_RESAMPLE_NONE && !attn_image_is_usual(image, height, width))
         return attn_error_set(err, ATTN_INVALID,
-                              "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", height, width,
-                              attn_quote_string(name).text, image->height, image->width);
+                              "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", width, height,
+                              attn_quote_string(name).text, image->width, image->height);
     if (found.n_row == 0 || found.n_col == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "a picture has %zu x %zu pixels, expected a patch of '%s' at least, "
                               "%zu x %zu",
-                              height, width, attn_quote_string(name).text, image->patch_height,
-                              image->patch_width);
+                              width, height, attn_quote_string(name).text, image->patch_width,
+                              image->patch_height);
     if (!attn_checked_mul(found.n_row, found.n_col, &n) || n > ATTN_MAX_CTX - found.n_front)
         return attn_error_set(err, ATTN_INVALID,
                               "a picture of %zu x %zu pixels has too many patches, expected %d at "
                               "most",
-                              height, width, ATTN_MAX_CTX);
+                              width, height, ATTN_MAX_CTX);
     if (!attn_image_is_usual(image, height, width) && attn_image_side(image) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "a picture has %zu x %zu pixels, and '%s' has positions for %zu x "
                               "%zu patches: only those of a square can be resampled",
-                              height, width, attn_quote_string(name).text,
-                              image->height / image->patch_height,
-                              image->width / image->patch_width);
+                              width, height, attn_quote_string(name).text,
+                              image->width / image->patch_width,
+                              image->height / image->patch_height);
     *grid = found;
     return ATTN_OK;
 }

@@ -53,16 +53,18 @@ static void append_tensor(struct attn_buffer *out, const struct attn_record_arra
                           size_t i, int precision)
 {
     const struct attn_array *array = attn_record_array(arrays, i);
-    const size_t width = array->shape[array->rank - 1], n_inner = array->shape[array->rank - 2];
+    static const char *const begins[] = {"", "[", "[["}, *const ends[] = {"", "]", "]]"};
+    const size_t width = array->shape[array->rank - 1];
+    const size_t n_inner = array->rank == 1 ? 1 : array->shape[array->rank - 2];
     const size_t n_row = array->rank == 3 ? array->shape[0] * n_inner : n_inner;
 
-    append(out, array->rank == 3 ? "[[" : "[");
+    append(out, begins[array->rank - 1]);
     for (size_t r = 0; r < n_row; r++) {
         if (r > 0)
             append(out, r % n_inner == 0 ? "],[" : ",");
         attn_json_append_row(out, attn_record_array_cells(arrays, i, r), width, precision);
     }
-    append(out, array->rank == 3 ? "]]" : "]");
+    append(out, ends[array->rank - 1]);
 }
 
 /* {"queries":[0,4],"blocks.0.attn.hook_pattern":[...],...}: as the JSON of a run has them. */

@@ -64,10 +64,10 @@ struct steps_reading {
 };
 
 static enum attn_status refuse(const struct steps_reading *reading, const char *key,
-                               const char *expected)
+                               const char *found, const char *expected)
 {
-    return attn_error_set(reading->err, ATTN_UNSUPPORTED, "'%s' in '%s' is not known, expected %s",
-                          key, attn_quote_string(attn_json_name(reading->json)).text, expected);
+    return attn_error_set(reading->err, ATTN_UNSUPPORTED, "'%s' in '%s' is %s, expected %s", key,
+                          attn_quote_string(attn_json_name(reading->json)).text, found, expected);
 }
 
 static const struct attn_node *find(const struct steps_reading *reading, const char *key)
@@ -201,7 +201,11 @@ static enum attn_status read_filter(const struct steps_reading *reading,
     ATTN_TRY(
         attn_json_get_int(reading->json, reading->root, "resample", 0, 5, &number, reading->err));
     if (number < ATTN_IMAGE_LANCZOS || number > ATTN_IMAGE_BICUBIC)
-        return refuse(reading, "resample", "1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
+        return refuse(reading, "resample",
+                      number == 0   ? "0 (nearest)"
+                      : number == 4 ? "4 (box)"
+                                    : "5 (Hamming)",
+                      "1 (Lanczos), 2 (bilinear) or 3 (bicubic)");
     *filter = (enum attn_image_filter)number;
     return ATTN_OK;
 }
@@ -219,7 +223,7 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     is_square = processor == PROCESSOR_VIT;
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
     if (has_padding)
-        return refuse(reading, "do_pad", "false");
+        return refuse(reading, "do_pad", "true", "false");
     ATTN_TRY(read_flag(reading, "default_to_square", &is_square));
     ATTN_TRY(read_flag(reading, "do_resize", &steps->has_resize));
     ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));

@@ -24,7 +24,8 @@ static enum attn_status take_label(const struct attn_model *model, const char *t
     if (!encoding->ids)
         return ATTN_NO_MEMORY;
     encoding->n = 1;
-    return attn_class_label_find(model, "next", text, encoding->ids, err);
+    return attn_error_at(attn_class_label_find(model, "next", text, encoding->ids, err),
+                         ATTN_STAGE_OPTIONS, err);
 }
 
 static enum attn_status encode_all(const struct attn_request *request,

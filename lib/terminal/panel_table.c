@@ -5,6 +5,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "output/picture_internal.h"
+#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -209,13 +210,18 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
     bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
+    const struct attn_selection *selection = t->writer->labels.selection;
+    const bool is_pooled = attn_site_is_pooled(panel->site, attn_selection_dims(selection));
     const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens[0];
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
-        position = t->writer->queries[position];
-    attn_text_table_number(&t->table, position);
-    if (t->tokens[0].n > 0 && tokens->n == 0)
+        position = t->writer->queries[position + attn_selection_n_rowless(selection, panel->site)];
+    if (is_pooled)
+        attn_text_table_string(&t->table, "");
+    else
+        attn_text_table_number(&t->table, position);
+    if (t->tokens[0].n > 0 && (tokens->n == 0 || is_pooled))
         attn_text_table_string(&t->table, "");
     else if (t->tokens[0].n > 0)
         add_label(t, tokens, position);

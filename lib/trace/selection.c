@@ -514,8 +514,9 @@ bool attn_selection_wants(const struct attn_selection *selection, enum attn_site
 {
     if (!selection || (unsigned)site >= ATTN_N_SITE || !attn_selection_has_site(selection, site))
         return false;
-    if (!attn_site_is_in_layer(site))
-        return true;
+    if (!attn_site_is_in_layer(site)) /* unless it has no row of the wanted queries */
+        return attn_selection_n_rowless(selection, site) == 0 ||
+               attn_selection_n_row(selection, site) > 0;
     if (!attn_site_has_heads(site))
         return attn_selection_has_layer(selection, layer);
     return attn_selection_n_head(selection, layer) > 0;

@@ -192,6 +192,10 @@ def check(config, seed, tool, scratch):
         made = subprocess.run([str(tool), "run", "-m", str(directory), "--image", str(path), *labels, "--json", "-"],
                               capture_output=True, text=True, check=True)
         logits, shares = scores(image, texts, 1.5)
+        with torch.no_grad(), Float64():
+            for text, logit in zip(TEXTS, logits):
+                out = model.double()(input_ids=torch.tensor([encode(text)]), pixel_values=torch.tensor(pixels)[None].double())
+                assert abs(out.logits_per_image.item() - logit) < 1e-9
         for row in json.loads(made.stdout)["predictions"]["top"]:
             i = TEXTS.index(row["label"])
             assert abs(row["score"] - logits[i]) < 2e-5 and abs(row["probability"] - shares[i]) < 1e-5, (row, logits)

@@ -3,10 +3,10 @@
 #
 #   dependencies.sh find PREFIX build|check  writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, check, test, optional, draw, lint,
-#                                            engines, packages, fresh, python, clang, fuzz, browser,
-#                                            aarch64, wasm, node lack on Debian and Ubuntu; does and says nothing
-#                                            when all is there
+#   dependencies.sh install GROUP...         installs what build, check, test, optional, draw,
+#                                            pictures, lint, engines, packages, fresh, python, clang,
+#                                            fuzz, browser, aarch64, wasm, node lack on Debian and
+#                                            Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
 # XSMM=no: the build goes without libxsmm.
@@ -31,10 +31,8 @@ fail() {
     exit 1
 }
 
-# Drawing opens it at run time.
-has_pango() {
-    /sbin/ldconfig -p 2>/dev/null | grep -q 'libpangocairo-1\.0\.so\.0'
-}
+# Drawing and reading pictures open such at run time.
+has_shared() { /sbin/ldconfig -p 2>/dev/null | grep -qF "$1 "; }
 
 has_monospace() {
     [ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] ||
@@ -107,8 +105,12 @@ missing() {
         has_program pdftotext || echo poppler-utils
         ;;
     draw) # what --png and --pdf use at run time
-        has_pango || echo libpangocairo-1.0-0
+        has_shared libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0
         has_monospace || echo fonts-dejavu-core
+        ;;
+    pictures) # what --image reads PNG and JPEG with at run time
+        has_shared libpng16.so.16 || echo libpng16-16
+        has_shared libturbojpeg.so.0 || echo libturbojpeg0
         ;;
     lint)
         has_program clang-format || echo clang-format

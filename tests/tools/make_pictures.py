@@ -1,0 +1,159 @@
+"""Makes tests/fixtures/pictures.tar: pictures in files, and what Pillow and transformers make of pictures.
+
+    python tests/tools/make_pictures.py
+
+Members: pictures of every kind, PNG and JPEG, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
+Image.convert("RGB") gives them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
+pattern() makes; `steps.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH HASH CONFIG`, of the values that the image
+processors make of such a picture with CONFIG as their preprocessor_config.json. HASH is FNV-1a of 64 bits.
+"""
+
+import io
+import json
+import pathlib
+import struct
+import tarfile
+import zlib
+
+import numpy as np
+from PIL import Image
+from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+ARCHIVE = pathlib.Path(__file__).parents[1] / "fixtures" / "pictures.tar"
+
+
+def fnv(data):
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"{value:016x}"
+
+
+def pattern(height, width, channels=3):
+    """Smooth parts, edges and noise: the same as in test_image_file.c."""
+    y, x, k = np.ogrid[:height, :width, :channels]
+    value = (x * 7 + y * 3 + k * 50 + (x * x * 31 + y * y * 17 + x * y * (k + 1)) // 16) % 256
+    return np.where((x // 8 + y // 8) % 3 == 2, 255 * ((x + y + k) % 2), value).astype(np.uint8)
+
+
+def png(width, height, depth, color, rows, chunks=b"", interlace=0):
+    """A PNG of rows of raw bytes."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlace)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunks + chunk(b"IDAT", zlib.compress(b"".join(
+        b"\0" + row for row in rows), 9)) + chunk(b"IEND", b""))
+
+
+def interlaced(pixels):
+    height, width, _ = pixels.shape
+    rows = [pixels[y, x0::dx].tobytes()
+            for x0, y0, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
+                                   (0, 1, 1, 2)) for y in range(y0, height, dy) if x0 < width]
+    return png(width, height, 8, 2, rows, interlace=1)
+
+
+def written(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def make_files():
+    pixels = pattern(11, 13, 4)
+    rgb, gray = pixels[..., :3], pixels[..., 0]
+    wide = np.random.default_rng(1).integers(0, 65536, (5, 7, 4)).astype(">u2")
+    wide[0, :, 0] = range(250, 257)
+    files = {
+        "rgb.png": written(Image.fromarray(rgb), "PNG"),
+        "rgba.png": written(Image.fromarray(pixels), "PNG"),
+        "gray.png": written(Image.fromarray(gray), "PNG"),
+        "gray_alpha.png": written(Image.fromarray(pixels[..., :2].copy(), "LA"), "PNG"),
+        "palette.png": written(Image.fromarray(rgb).quantize(9), "PNG"),
+        "palette_alpha.png": written(Image.fromarray(rgb).quantize(9), "PNG", transparency=3),
+        "black_and_white.png": written(Image.fromarray(gray).convert("1"), "PNG"),
+        "gray2.png": png(7, 5, 2, 0, [bytes([27 + i, 200 - i]) for i in range(5)]),
+        "gray4.png": png(7, 5, 4, 0, [bytes([27 + i, 200 - i, 99, 10 * i]) for i in range(5)]),
+        "gray16.png": png(7, 5, 16, 0, [row.tobytes() for row in wide[..., 0]]),
+        "gray16_alpha.png": png(7, 5, 16, 4, [row.tobytes() for row in wide[..., :2]]),
+        "rgb16.png": png(7, 5, 16, 2, [row.tobytes() for row in wide[..., :3]]),
+        "rgba16.png": png(7, 5, 16, 6, [row.tobytes() for row in wide]),
+        "gamma.png": png(13, 11, 8, 2, [row.tobytes() for row in rgb],
+                         struct.pack(">I", 4) + b"gAMA" + struct.pack(">II", 100000, zlib.crc32(
+                             b"gAMA" + struct.pack(">I", 100000)))),
+        "interlaced.png": interlaced(rgb),
+        "gray.jpg": written(Image.fromarray(gray), "JPEG", quality=80),
+        "progressive.jpg": written(Image.fromarray(rgb), "JPEG", quality=80, progressive=True),
+        "cmyk.jpg": written(Image.fromarray(pixels, "CMYK"), "JPEG", quality=80),
+    }
+    for name, sampling in (("444", 0), ("422", 1), ("420", 2)):
+        files[name + ".jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=sampling)
+    return files
+
+
+def describe(files):
+    lines = []
+    for name, data in files.items():
+        image = Image.open(io.BytesIO(data)).convert("RGB")
+        lines.append(f"{name} {image.height} {image.width} {fnv(image.tobytes())}")
+    return lines
+
+
+def make_resized():
+    rng = np.random.default_rng(2)
+    sizes = [(1, 1, 5, 7), (1, 9, 3, 9), (64, 3, 7, 3), (30, 40, 30, 40), (120, 90, 16, 224), (5, 5, 33, 2)]
+    sizes += [tuple(map(int, rng.integers(1, 80, 4))) for _ in range(30)]
+    return [f"{h} {w} {m} {n} {kind} {fnv(Image.fromarray(pattern(h, w)).resize((n, m), kind).tobytes())}"
+            for h, w, m, n in sizes for kind in (1, 2, 3)]
+
+
+def make_steps():
+    """A processor has its own defaults, of which a file leaves out what it likes."""
+    plain = {"size": {"height": 20, "width": 12}}
+    cases = [
+        ("vit", {"image_processor_type": "ViTImageProcessor", **plain}),
+        ("vit", {"image_processor_type": "ViTImageProcessorFast", "size": 9, "resample": 3, "do_normalize": False}),
+        ("vit", {"feature_extractor_type": "ViTFeatureExtractor", "size": 17, "resample": 1,
+                 "image_mean": [0.1, 0.25, 0.75], "image_std": [0.2, 0.3, 0.4], "do_rescale": True}),
+        ("vit", {"image_processor_type": "ViTImageProcessor", **plain, "do_rescale": False, "image_mean": [1, 2, 3]}),
+        ("vit", {"image_processor_type": "ViTImageProcessor", "do_resize": False, "rescale_factor": 0.01}),
+        ("vit", {"image_processor_type": "ViTImageProcessor", **plain, "do_center_crop": True,
+                 "crop_size": {"height": 8, "width": 19}}),
+        ("clip", {"feature_extractor_type": "CLIPFeatureExtractor", "size": 16, "crop_size": 16}),
+        ("clip", {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 13},
+                  "crop_size": {"height": 24, "width": 10}}),
+        ("clip", {"image_processor_type": "CLIPImageProcessor", "size": 15, "do_center_crop": False}),
+        ("clip", {"image_processor_type": "CLIPImageProcessor", "size": {"height": 9, "width": 30}, "crop_size": 21}),
+        ("bit", {"image_processor_type": "BitImageProcessor", "size": {"shortest_edge": 32}, "crop_size": 28,
+                 "image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "rescale_factor": 1 / 255}),
+    ]
+    classes = {"vit": ViTImageProcessorPil, "clip": CLIPImageProcessorPil, "bit": BitImageProcessorPil}
+    lines = []
+    for kind, config in cases:
+        for height, width in ((37, 50), (61, 20), (7, 8)):
+            given = {key: value for key, value in config.items() if not key.endswith("_type")}
+            values = classes[kind](**given)(pattern(height, width), input_data_format="channels_last")
+            values = np.asarray(values["pixel_values"][0], np.float32)
+            lines.append(f"{height} {width} {values.shape[1]} {values.shape[2]} {fnv(values.tobytes())} "
+                         f"{json.dumps(config)}")
+    return lines
+
+
+def main():
+    files = make_files()
+    arrays = {"rgb.npy": pattern(11, 13), "values.npy": np.linspace(-1, 1, 3 * 13 * 9, dtype=np.float32).reshape(3, 13, 9)}
+    for name, array in arrays.items():
+        out = io.BytesIO()
+        np.save(out, array)
+        arrays[name] = out.getvalue()
+    texts = {"pictures.txt": describe(files), "resize.txt": make_resized(), "steps.txt": make_steps()}
+    with tarfile.open(ARCHIVE, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in (files | arrays | {name: "\n".join(lines).encode() + b"\n" for name, lines in texts.items()}).items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+main()

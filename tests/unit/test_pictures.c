@@ -1,0 +1,296 @@
+/*
+ * test_pictures.c - pictures in files, resized, and as the pixels of a model, with the bytes that
+ * Pillow 12 and transformers 5.23 give: tests/fixtures/pictures.tar.
+ */
+#include "attn.h"
+#include "base/memory.h"
+#include "formats/image_file.h"
+#include "formats/image_resize.h"
+#include "run/pixels.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096, LINE_SIZE = 512 };
+
+static char folder[PATH_SIZE - 64];
+
+/* Unpacks the fixtures NAME.tar into a folder of their own. */
+static void unpack(const char *name)
+{
+    const char *base = getenv("TMPDIR");
+    char command[2 * PATH_SIZE];
+
+    if (!folder[0]) {
+        snprintf(folder, sizeof folder, "%s/attn-test-XXXXXX", base ? base : P_tmpdir);
+        ck_assert_msg(mkdtemp(folder) != NULL, "%s: %s", folder, strerror(errno));
+    }
+    snprintf(command, sizeof command, "tar -xf tests/fixtures/%s.tar -C '%s'", name, folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void remove_all(void)
+{
+    char command[2 * PATH_SIZE];
+
+    snprintf(command, sizeof command, "rm -rf -- '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+    folder[0] = '\0';
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[PATH_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static FILE *open_member(const char *name)
+{
+    FILE *file = fopen(path_of(name), "r");
+
+    ck_assert_ptr_nonnull(file);
+    return file;
+}
+
+static uint64_t hash(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t value = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < size; i++)
+        value = (value ^ bytes[i]) * 0x100000001b3;
+    return value;
+}
+
+/* As tests/tools/make_pictures.py has it. */
+static struct attn_image make_pattern(size_t height, size_t width)
+{
+    struct attn_error err = {0};
+    struct attn_image image = {height, width, attn_alloc(height * width, 3, &err)};
+
+    ck_assert_ptr_nonnull(image.rgb);
+    for (size_t i = 0; i < height * width * 3; i++) {
+        const size_t k = i % 3, x = i / 3 % width, y = i / 3 / width;
+        const size_t value =
+            x * 7 + y * 3 + k * 50 + (x * x * 31 + y * y * 17 + x * y * (k + 1)) / 16;
+
+        image.rgb[i] = (unsigned char)((x / 8 + y / 8) % 3 == 2 ? 255 * ((x + y + k) % 2) : value);
+    }
+    return image;
+}
+
+/* Whether the library that reads NAME is not there; says so. */
+static bool is_missing(enum attn_status status, const struct attn_error *err, const char *name)
+{
+    if (status != ATTN_IO || !strstr(err->message, "not installed"))
+        return false;
+    attn_skip_test(strstr(name, ".png") ? "there is no libpng (Debian package libpng16-16)"
+                                        : "there is no TurboJPEG (Debian package libturbojpeg0)");
+    return true;
+}
+
+/* Reads the pictures whose names end in ENDING. */
+static void read_all(const char *ending)
+{
+    char line[LINE_SIZE], name[64];
+    size_t height, width, n_read = 0;
+    uint64_t expected;
+    FILE *file;
+
+    unpack("pictures");
+    file = open_member("pictures.txt");
+    while (fgets(line, sizeof line, file)) {
+        struct attn_image image = {0};
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        ck_assert_int_eq(sscanf(line, "%63s %zu %zu %" SCNx64, name, &height, &width, &expected),
+                         4);
+        if (!strstr(name, ending))
+            continue;
+        status = attn_image_read(path_of(name), &image, NULL, &err);
+        if (is_missing(status, &err, name))
+            break;
+        ck_assert_msg(status == ATTN_OK, "%s", err.message);
+        ck_assert_msg(image.height == height && image.width == width, "%s: %zu x %zu", name,
+                      image.width, image.height);
+        ck_assert_msg(hash(image.rgb, height * width * 3) == expected, "%s differs", name);
+        attn_image_release(&image);
+        n_read++;
+    }
+    ck_assert(feof(file) == 0 || n_read > 0);
+    fclose(file);
+    remove_all();
+}
+
+START_TEST(a_png_of_every_kind_has_the_bytes_of_pillow)
+{
+    read_all(".png");
+}
+END_TEST
+
+START_TEST(a_jpeg_of_every_kind_has_the_bytes_of_pillow)
+{
+    read_all(".jpg");
+}
+END_TEST
+
+START_TEST(a_resized_picture_has_the_bytes_of_pillow)
+{
+    size_t height, width, new_height, new_width, n = 0;
+    uint64_t expected;
+    unsigned filter;
+    FILE *file;
+
+    unpack("pictures");
+    file = open_member("resize.txt");
+    while (fscanf(file, "%zu %zu %zu %zu %u %" SCNx64, &height, &width, &new_height, &new_width,
+                  &filter, &expected) == 6) {
+        struct attn_image image = make_pattern(height, width), resized = {0};
+        struct attn_error err = {0};
+
+        ck_assert_msg(attn_image_resize(&image, new_height, new_width,
+                                        (enum attn_image_filter)filter, &resized, &err) == ATTN_OK,
+                      "%s", err.message);
+        ck_assert_msg(hash(resized.rgb, new_height * new_width * 3) == expected,
+                      "%zu x %zu to %zu x %zu by %u differs", width, height, new_width, new_height,
+                      filter);
+        attn_image_release(&image);
+        attn_image_release(&resized);
+        n++;
+    }
+    ck_assert_uint_gt(n, 100);
+    fclose(file);
+    remove_all();
+}
+END_TEST
+
+/* A model of pictures whose preprocessor_config.json is TEXT. */
+static struct attn_host *open_host(const char *text)
+{
+    const struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_host *host = NULL;
+    FILE *file = fopen(path_of("vit/preprocessor_config.json"), "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    fclose(file);
+    ck_assert_msg(attn_host_open(path_of("vit"), &options, &host, &err) == ATTN_OK, "%s: %s", text,
+                  err.message);
+    return host;
+}
+
+START_TEST(pixels_are_those_of_transformers)
+{
+    char line[LINE_SIZE];
+    size_t height, width, n = 0;
+    FILE *file;
+
+    unpack("pictures");
+    unpack("image-encoders");
+    file = open_member("steps.txt");
+    for (; fgets(line, sizeof line, file); n++) {
+        struct attn_pixels expected = {0}, pixels = {0};
+        struct attn_error err = {0};
+        struct attn_image image;
+        struct attn_host *host;
+        uint64_t sum;
+        int begin = 0;
+
+        ck_assert_int_eq(sscanf(line, "%zu %zu %zu %zu %" SCNx64 " %n", &height, &width,
+                                &expected.height, &expected.width, &sum, &begin),
+                         5);
+        image = make_pattern(height, width);
+        host = open_host(line + begin);
+        ck_assert_msg(attn_pixels_make(host, image.rgb, height, width, &pixels, &err) == ATTN_OK,
+                      "%s: %s", line, err.message);
+        ck_assert_msg(pixels.n_channel == 3 && pixels.height == expected.height &&
+                          pixels.width == expected.width,
+                      "%s: %zu x %zu", line, pixels.width, pixels.height);
+        ck_assert_msg(
+            hash(pixels.values, 3 * pixels.height * pixels.width * sizeof *pixels.values) == sum,
+            "%s differs", line);
+        attn_pixels_release(&pixels);
+        attn_image_release(&image);
+        attn_host_free(host);
+    }
+    ck_assert_uint_gt(n, 30);
+    fclose(file);
+    remove_all();
+}
+END_TEST
+
+/* Writes the SIZE bytes at DATA, from a file that is no picture yet, and reads that. */
+static enum attn_status try_bytes(const void *data, size_t size, struct attn_error *err)
+{
+    struct attn_image image = {0};
+    FILE *file = fopen(path_of("damaged"), "wb");
+    enum attn_status status;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(data, 1, size, file), size);
+    fclose(file);
+    *err = (struct attn_error){0};
+    status = attn_image_read(path_of("damaged"), &image, NULL, err);
+    ck_assert_msg((status == ATTN_OK) == (image.rgb != NULL), "%d", (int)status);
+    attn_image_release(&image);
+    return status;
+}
+
+/* Cuts the picture NAME at every byte, and changes every byte of it. */
+static void damage(const char *name)
+{
+    unsigned char bytes[4096];
+    struct attn_error err = {0};
+    enum attn_status status;
+    size_t size;
+    FILE *file;
+
+    unpack("pictures");
+    file = open_member(name);
+    size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    ck_assert(size > 50 && size < sizeof bytes);
+    status = try_bytes(bytes, size, &err);
+    if (is_missing(status, &err, name))
+        size = 0;
+    ck_assert_msg(size == 0 || status == ATTN_OK, "%s", err.message);
+    for (size_t n = 8; n + 2 < size; n++) {
+        ck_assert_msg(try_bytes(bytes, n, &err) == ATTN_FORMAT, "%zu bytes of %s", n, name);
+        ck_assert_ptr_null(strchr(err.message, '\n'));
+    }
+    for (size_t i = 8; i < size; i++) {
+        bytes[i] ^= 0x55;
+        status = try_bytes(bytes, size, &err);
+        ck_assert_msg(status == ATTN_OK || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED,
+                      "byte %zu of %s: %s", i, name, err.message);
+        bytes[i] ^= 0x55;
+    }
+    remove_all();
+}
+
+START_TEST(a_damaged_png_is_refused)
+{
+    damage("gray4.png");
+    damage("interlaced.png");
+}
+END_TEST
+
+START_TEST(a_damaged_jpeg_is_refused)
+{
+    damage("420.jpg");
+    damage("progressive.jpg");
+}
+END_TEST
+
+ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
+           a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
+           pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused)
