@@ -170,7 +170,7 @@ static enum attn_status check_predictions(const struct output_args *args, struct
     field_names_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint,
-                  "--top, --next and --target print on standard output, which holds data");
+                  "--top, --next, --target and --label print on standard output, which holds data");
 }
 
 /* Whether the run is for a page of all its queries and nothing else. */

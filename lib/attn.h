@@ -59,6 +59,8 @@
 /* Step by step: tokens, models and sessions. */
 #include "text/encoding.h"
 #include "text/tokenizer.h"
+#include "model/rope.h"
+#include "model/image_config.h"
 #include "model/config.h"
 #include "model/model.h"
 #include "model/session.h"

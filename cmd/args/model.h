@@ -12,7 +12,7 @@ struct model_args {
     const char *config, *vocab, *weights; /* files instead of the model's own, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
-    int tower; /* enum attn_tower, which the input says, or an option */
+    int tower;                            /* enum attn_tower, which the input says, or an option */
 };
 
 /* Options that fill a struct model_args. */

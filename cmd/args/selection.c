@@ -165,10 +165,10 @@ void sites_print(struct attn_sink *out)
         out,
         "\n"
         "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank; 'blocks.0' is\n"
-        "layer 0. 'attention' means pattern, 'context' means z. A model that lacks a part\n"
-        "lacks its sites. rollout, weighted_pattern and value_zeroing are computed from other\n"
-        "sites; globs do not match them. Nor do they match what needs a metric (--target):\n"
+        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank, M projection;\n"
+        "'blocks.0' is layer 0. 'attention' means pattern, 'context' means z. A model that\n"
+        "lacks a part lacks its sites. rollout, weighted_pattern and value_zeroing are computed\n"
+        "from others; globs do not match them. Nor do they match what needs a metric (--target):\n"
         "pattern_x_grad, relevance, and pattern_grad, the gradient of pattern; so of\n"
         "others but those with R and the three above. --grad adds it to each.\n");
 }

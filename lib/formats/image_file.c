@@ -90,7 +90,6 @@ static bool begins_with(const struct attn_file *file, const char *magic, size_t 
     return file->size >= size && memcmp(file->data, magic, size) == 0;
 }
 
-/* Reads FILE, which may be taken over. */
 static enum attn_status read_file(const char *path, struct attn_file *file,
                                   struct attn_image *image, struct attn_ndarray *values,
                                   struct attn_error *err)
@@ -113,19 +112,28 @@ static enum attn_status read_file(const char *path, struct attn_file *file,
     return ATTN_FORMAT;
 }
 
-enum attn_status attn_image_read(const char *path, struct attn_image *image,
-                                 struct attn_ndarray *values, struct attn_error *err)
+enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
+                                      struct attn_image *image, struct attn_ndarray *values,
+                                      struct attn_error *err)
 {
     struct attn_image made = {0};
-    struct attn_file file = {0};
-    enum attn_status status;
+    const enum attn_status status = read_file(path, file, &made, values, err);
 
-    ATTN_TRY(attn_file_open(path, ATTN_READ, &file, err));
-    status = read_file(path, &file, &made, values, err);
-    attn_file_release(&file);
     if (status == ATTN_OK)
         *image = made;
     else
         attn_image_release(&made);
+    return status;
+}
+
+enum attn_status attn_image_read(const char *path, struct attn_image *image,
+                                 struct attn_ndarray *values, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &file, err));
+    status = attn_image_read_file(path, &file, image, values, err);
+    attn_file_release(&file);
     return status;
 }

@@ -14,6 +14,11 @@ enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_i
 enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
                                       struct attn_error *err);
 
+/* As attn_image_read, of FILE, which is open and may be taken over (zeroed). */
+enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
+                                      struct attn_image *image, struct attn_ndarray *values,
+                                      struct attn_error *err);
+
 /* Allocates IMAGE for WIDTH x HEIGHT pixels, as the header of the file PATH says, if these are not
  * too many. */
 enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,

@@ -9,6 +9,8 @@
 
 #include "attention/attention.h"
 #include "base/status.h"
+#include "model/image_config.h"
+#include "model/rope.h"
 #include "trace/site.h"
 
 #include <stdbool.h>
@@ -50,76 +52,7 @@ enum attn_output_layer {
     ATTN_OUTPUT_OWN = 2
 };
 
-/* How the learned positions of an image encoder's patches become those of a picture with another
- * grid of patches. */
-enum attn_resample {
-    ATTN_RESAMPLE_NONE = 0,      /* a picture of another size is refused */
-    ATTN_RESAMPLE_CUBIC = 1,     /* four rows and columns, a = -0.75 */
-    ATTN_RESAMPLE_ANTIALIAS = 2, /* as wide as the grid shrinks, a = -0.5 */
-};
-
-/* What the output matrix reads of an image encoder's last stream: one row for all positions. */
-enum attn_pooling {
-    ATTN_POOLING_NONE = 0,           /* it reads every position */
-    ATTN_POOLING_FIRST = 1,          /* [CLS] */
-    ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
-    ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
-};
-
-/*
- * Of an image encoder, whose positions are [CLS], the registers, and the patches of the picture row
- * by row; all zero in other models. Learned positions are those of [CLS] and of the patches of a
- * picture of height x width.
- */
-struct attn_image_config {
-    size_t n_channel, height, width;  /* pixels */
-    size_t patch_height, patch_width; /* likewise; above 0 in image encoders alone */
-    size_t n_register;                /* positions after [CLS] that are no patches */
-    enum attn_resample resample;
-    enum attn_pooling pooling;
-};
-
-/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as
- * `rope_type` says it. */
-#define ATTN_ROPE_MAP(X)                                                                           \
-    X(DEFAULT, 0, "default")                                                                       \
-    X(LINEAR, 1, "linear")                                                                         \
-    X(LLAMA3, 2, "llama3")                                                                         \
-    X(YARN, 3, "yarn")       /* Peng et al. 2309.00071 */                                          \
-    X(DYNAMIC, 4, "dynamic") /* up to n_ctx positions it is as the default */
-
-enum attn_rope_type {
-#define ATTN_ROPE_ENUM(id, number, word) ATTN_ROPE_##id = (number),
-    ATTN_ROPE_MAP(ATTN_ROPE_ENUM)
-#undef ATTN_ROPE_ENUM
-};
-
-/*
- * Rotary positions of a layer (Su et al. 2104.09864): component i of a head turns with i + R/2, i <
- * R/2, by the angle position * theta^(-2i/R); the scaling changes these frequencies. Fields that a
- * type does not read are 0.
- */
-struct attn_rope {
-    enum attn_rope_type type;
-    size_t d_rotary;             /* R: components of a head that are turned, the first ones; even */
-    double theta;                /* above 0 */
-    double factor;               /* of linear, llama3 and yarn, above 0 */
-    double low_freq_factor;      /* of llama3 */
-    double high_freq_factor;     /* of llama3, above low_freq_factor */
-    double n_original;           /* of llama3 and yarn: original_max_position_embeddings */
-    double beta_fast, beta_slow; /* of yarn */
-    bool is_truncated;           /* of yarn: its bounds are rounded to whole components */
-    double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
-    const float *divisors;       /* [R/2] frequencies are divided by these; NULL: by nothing */
-};
-
 enum { ATTN_CONFIG_N_END = 8 };
-
-/* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,
- * Radford et al. 2103.00020. */
-enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
-
-enum { ATTN_LARGEST_ID = -1 };
 
 struct attn_config {
     const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */

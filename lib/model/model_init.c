@@ -144,7 +144,13 @@ static enum attn_status read_config(const struct attn_init *init,
     ATTN_TRY(attn_buffer_check(name, err));
     file.path = name->data;
     ATTN_TRY(attn_family_parse_config(&file, &written->json, err));
-    ATTN_TRY(attn_family_read_config(written->json, ATTN_TOWER_TEXT, &written->config, &written->layers, err));
+    ATTN_TRY(attn_family_read_config(written->json, ATTN_TOWER_TEXT, &written->config,
+                                     &written->layers, err));
+    if (written->config.has_two_towers)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' is the config of two towers, and one model is made: expected "
+                              "model_type 'clip_text_model' or 'clip_vision_model'",
+                              attn_quote_string(file.path).text);
     return attn_json_get_bool(written->json, attn_json_root(written->json), "bias",
                               &written->has_biases, err);
 }

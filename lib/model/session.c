@@ -693,23 +693,7 @@ void attn_session_reset(struct attn_session *session)
         truncate_to(session, 0);
 }
 
-/* --- projections and logits ------------------------------------------------------------------- */
-
-enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
-                                          struct attn_error *err)
-{
-    if (!attn_is_given(session, "session", err) || !attn_is_given(rows, "rows", err))
-        return ATTN_INVALID;
-    const struct attn_forward *f = &session->forward;
-    const size_t n = f->feed.n_part;
-
-    if (!f->is_projected || session->n_position == 0 || session->is_broken)
-        return attn_error_set(err, ATTN_INVALID, "there are no projections: %s",
-                              f->is_projected ? "nothing was fed"
-                                              : "the session was created without them");
-    memcpy(rows, f->projected + n * f->dims.d_model, n * f->dims.d_projected * sizeof *rows);
-    return ATTN_OK;
-}
+/* --- logits ----------------------------------------------------------------------------------- */
 
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err)

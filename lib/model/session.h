@@ -116,13 +116,6 @@ ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    struct attn_error *err);
 
 /*
- * text_embed or image_embed of the sequences of the last feed: ROWS [sequences, d_projected].
- * ATTN_INVALID without has_projections or before any feed.
- */
-ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
-                                                   struct attn_error *err);
-
-/*
  * Logits [n_vocab] after the last position, unscaled; of an image classifier those of the picture.
  * Computed on the first call after a feed or a rewind, borrowed until the next one of these.
  * ATTN_INVALID without has_logits or before any feed.

@@ -147,6 +147,24 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
     return session->forward.parts[sequence].n_edited;
 }
 
+/* --- projections ------------------------------------------------------------------------------ */
+
+enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
+                                          struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(rows, "rows", err))
+        return ATTN_INVALID;
+    const struct attn_forward *f = &session->forward;
+    const size_t n = f->feed.n_part;
+
+    if (!f->is_projected || session->n_position == 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "there are no projections: %s",
+                              f->is_projected ? "nothing was fed"
+                                              : "the session was created without them");
+    memcpy(rows, f->projected + n * f->dims.d_model, n * f->dims.d_projected * sizeof *rows);
+    return ATTN_OK;
+}
+
 /* --- logits ----------------------------------------------------------------------------------- */
 
 /* Copies row ROW of all that was fed, which the output layer reads, to X as number I. */

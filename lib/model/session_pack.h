@@ -41,6 +41,11 @@ ATTN_API enum attn_status attn_session_feed_many(struct attn_session *session,
                                                  const struct attn_session_sequence *sequences,
                                                  size_t n, struct attn_error *err);
 
+/* text_embed or image_embed of the sequences of the last feed, any: ROWS [n, d_projected].
+ * ATTN_INVALID without has_projections or before any feed. */
+ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
+                                                   struct attn_error *err);
+
 /* Logits after the last position of each sequence of the last feed, into LOGITS [n, n_vocab],
  * computed anew. ATTN_INVALID as for attn_session_logits. */
 ATTN_API enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,

@@ -204,7 +204,8 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
 
     ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
     ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
-    if (!answer->has_target && attn_model_config(run->model)->image.pooling == ATTN_POOLING_PROJECTED)
+    if (!answer->has_target &&
+        attn_model_config(run->model)->image.pooling == ATTN_POOLING_PROJECTED)
         answer->has_target = true; /* the first label */
     if (answer->metric == ATTN_ANSWER_AUTO)
         answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;

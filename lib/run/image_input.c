@@ -99,11 +99,17 @@ static enum attn_status read_picture(const struct attn_host *host,
     if (input->image) {
         ATTN_TRY(attn_pixels_open(host, input->image, &sequence->made, &is_made, err));
         pixels = &sequence->made;
-        if (is_made && !host->pixel_steps->is_given)
-            note_defaults(host, request);
+    }
+    if (!pixels->values && pixels->shown) {
+        ATTN_TRY(attn_pixels_make(host, pixels->shown, pixels->height, pixels->width,
+                                  &sequence->made, err));
+        pixels = &sequence->made;
+        is_made = true;
     }
     if (!pixels->values)
         return attn_error_set(err, ATTN_INVALID, "the picture has no values");
+    if (is_made && !host->pixel_steps->is_given)
+        note_defaults(host, request);
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",

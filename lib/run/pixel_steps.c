@@ -284,17 +284,18 @@ static enum attn_status find_size(const struct attn_pixel_steps *steps,
     const bool is_wide = image->width > image->height;
     const size_t shorter = is_wide ? image->height : image->width;
     const size_t longer = is_wide ? image->width : image->height;
-    size_t other;
+    double exact;
 
     *height = steps->height;
     *width = steps->width;
     if (edge == 0)
         return ATTN_OK;
-    other = (size_t)((double)edge * (double)longer / (double)shorter); /* the product is exact */
-    *height = is_wide ? edge : other;
-    *width = is_wide ? other : edge;
-    if (attn_size_mul(edge, other) <= ATTN_IMAGE_MAX_PIXELS)
+    exact = (double)edge * (double)longer / (double)shorter; /* the product is exact */
+    if (exact * (double)edge <= (double)ATTN_IMAGE_MAX_PIXELS) {
+        *height = is_wide ? edge : (size_t)exact;
+        *width = is_wide ? (size_t)exact : edge;
         return ATTN_OK;
+    }
     return attn_error_set(err, ATTN_UNSUPPORTED,
                           "'%s' has %zu x %zu pixels, too narrow to be resized to %zu on its "
                           "shorter side",

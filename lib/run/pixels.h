@@ -20,13 +20,14 @@
 
 struct attn_host; /* run/host.h */
 
-/* A caller with values of their own fills the first four and borrows. */
+/* A caller with values of their own fills the first four and borrows; one with a picture its height,
+ * its width and `shown`, of which a request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
-    float *values; /* [n_channel, height, width] owns where it was read or made */
-    unsigned char
-        *shown; /* [height, width, 3] owns: the picture as it was resized and cropped; of a
-                             float array its values stretched to bytes; or NULL */
+    float *values; /* [n_channel, height, width] owns where it was read or made; or NULL */
+    /* [height, width, 3] owns likewise: the picture as it was resized and cropped; of an array of
+     * floats its values stretched to bytes; or NULL */
+    unsigned char *shown;
 };
 
 /* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model

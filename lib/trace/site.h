@@ -4,9 +4,8 @@
  *
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
- *             Do  d_out, the width of attn_out, which is d_model but in a model of one map
- *             De  d_embed, the width of the embedding, which is d_model but where it is narrow
- *             M  d_projected, the width of what texts and pictures are compared by
+ *             Do  d_out: D, but in a model of one map     De  d_embed: D, but where it is narrow
+ *             M  d_projected
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
@@ -41,18 +40,18 @@ enum attn_site_layout {
  * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
  * them (-inf where masked), pattern the softmax, z pattern times values.
  * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
- * stands instead of pattern over the R projected keys of low-rank attention. attn_out what the
- * output projection, and the norm after it, make of z. mlp_pre and mlp_post stand before and after
- * the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
+ * is over the R projected keys of low-rank attention. attn_out what the output projection, and the
+ * norm after it, make of z. mlp_pre and mlp_post stand before and after the activation; a gated MLP
+ * multiplies by mlp_pre_linear after it, and mlp_post is the product.
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
- * what the output matrix of an encoder reads. text_embed and image_embed are a vector of a whole
- * text or picture, projected and not normalized.
+ * what the output matrix of an encoder reads. text_embed and image_embed are one vector of a text or
+ * picture, projected and not normalized.
  *
- * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a
- * session has none of them, and nothing can be edited there. So are gradients, which come when all
- * layers have been (run/gradient.h), from the last layer to the first.
+ * A session has no sites of scope DERIVED (run/derived.h), which are made of others when a layer has
+ * been computed, and nothing can be edited there. So are gradients (run/gradient.h), which come when
+ * all layers have been, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
@@ -115,13 +114,12 @@ struct attn_dims {
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
     size_t d_out;   /* width of attn_out; 0: d_model */
     size_t d_embed; /* width of the embedding, and of what the output matrix reads; 0: d_model */
-    size_t d_projected; /* width of text_embed and image_embed; 0: there is none */
-    size_t n_position;  /* positions of the run, T = S in layers that attend to themselves */
-    size_t n_rank;      /* R, projected keys of low-rank attention; 0: there is none */
-    size_t n_source;    /* rows of the source, S in layers that attend to it; 0: there is none */
-    size_t n_front;     /* positions of a picture that are no patches, which come first and of which
-                           `embed` has no rows; 0 in models of tokens */
-    bool is_pooled;     /* there is one row of logits for all positions, number 0 */
+    size_t d_projected;   /* width of text_embed and image_embed; 0: there is none */
+    size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
+    size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
+    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
+    size_t n_front;       /* of a picture: positions before the patches, without rows of `embed` */
+    bool is_pooled;       /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };
@@ -136,18 +134,15 @@ ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a
 ATTN_API bool attn_site_is_of_metric(enum attn_site site);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
-
-/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
+/* The name inside archives, "blocks.3.attn.hook_pattern"; without LAYER for sites of the model.
  * Returns its length. */
 ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
-/*
- * Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
+/* Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
  * pattern, context = z) and globs with * and ?. Derived sites are asked for by name: a glob that
  * matches others leaves them out. ATTN_INVALID for an unknown name (the message lists the known
- * ones) or an empty list.
- */
+ * ones) or an empty list. */
 ATTN_API enum attn_status attn_sites_parse(const char *list, attn_site_set *sites,
                                            struct attn_error *err);
 

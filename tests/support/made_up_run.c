@@ -33,6 +33,9 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
     if (dims->n_rank == 0)
         made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    if (dims->d_projected == 0) /* these have one row, and not one a position */
+        made->dims.sites &=
+            ~(ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED));
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);

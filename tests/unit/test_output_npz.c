@@ -258,7 +258,7 @@ START_TEST(holds_every_tensor_exactly)
     archive = write_archive(TO_MEMORY, SIZE_MAX, 0);
     while (read_member(&archive, n, &member))
         n++;
-    ck_assert_uint_eq(n, 2 + 7 + small.n_layer * (ATTN_N_SITE - 7));
+    ck_assert_uint_eq(n, 2 + 7 + small.n_layer * (ATTN_N_SITE - 9));
     ck_assert_everything(&archive);
     ck_assert_header(&archive, "blocks.2.attn.hook_pattern.npy", "<f4", "(4, 6, 6)");
     ck_assert_header(&archive, "blocks.2.attn.hook_pattern_lowrank.npy", "<f4", "(4, 6, 5)");

@@ -4,9 +4,10 @@
  */
 #include "attn.h"
 #include "base/memory.h"
-#include "formats/image_file.h"
+#include "formats/image_file_internal.h"
 #include "formats/image_resize.h"
 #include "run/pixels.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -172,17 +173,24 @@ START_TEST(a_resized_picture_has_the_bytes_of_pillow)
 }
 END_TEST
 
+/* Makes the SIZE bytes at TEXT the preprocessor_config.json of a model of pictures. */
+static void write_config(const char *text, size_t size)
+{
+    FILE *file = fopen(path_of("vit/preprocessor_config.json"), "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, size, file), size);
+    fclose(file);
+}
+
 /* A model of pictures whose preprocessor_config.json is TEXT. */
 static struct attn_host *open_host(const char *text)
 {
     const struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     struct attn_host *host = NULL;
-    FILE *file = fopen(path_of("vit/preprocessor_config.json"), "w");
 
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_ge(fputs(text, file), 0);
-    fclose(file);
+    write_config(text, strlen(text));
     ck_assert_msg(attn_host_open(path_of("vit"), &options, &host, &err) == ATTN_OK, "%s: %s", text,
                   err.message);
     return host;
@@ -228,25 +236,26 @@ START_TEST(pixels_are_those_of_transformers)
 }
 END_TEST
 
-/* Writes the SIZE bytes at DATA, from a file that is no picture yet, and reads that. */
+/* Reads the SIZE bytes at DATA as a picture. */
 static enum attn_status try_bytes(const void *data, size_t size, struct attn_error *err)
 {
+    struct attn_file file = {.data = data, .size = size, .storage = ATTN_FILE_BORROWED};
     struct attn_image image = {0};
-    FILE *file = fopen(path_of("damaged"), "wb");
     enum attn_status status;
 
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(data, 1, size, file), size);
-    fclose(file);
     *err = (struct attn_error){0};
-    status = attn_image_read(path_of("damaged"), &image, NULL, err);
+    file.path = attn_strndup("damaged", 7, err);
+    ck_assert_ptr_nonnull(file.path);
+    status = attn_image_read_file("damaged", &file, &image, NULL, err);
     ck_assert_msg((status == ATTN_OK) == (image.rgb != NULL), "%d", (int)status);
     attn_image_release(&image);
+    attn_file_release(&file);
     return status;
 }
 
-/* Cuts the picture NAME at every byte, and changes every byte of it. */
-static void damage(const char *name)
+/* Cuts the picture NAME at every byte, and changes every seventh bit of it.
+ * False: the library that reads it is not there. */
+static bool damage(const char *name)
 {
     unsigned char bytes[4096];
     struct attn_error err = {0};
@@ -267,30 +276,122 @@ static void damage(const char *name)
         ck_assert_msg(try_bytes(bytes, n, &err) == ATTN_FORMAT, "%zu bytes of %s", n, name);
         ck_assert_ptr_null(strchr(err.message, '\n'));
     }
-    for (size_t i = 8; i < size; i++) {
-        bytes[i] ^= 0x55;
+    for (size_t bit = 64; bit < 8 * size; bit += attn_one_in(7)) {
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
         status = try_bytes(bytes, size, &err);
         ck_assert_msg(status == ATTN_OK || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED,
-                      "byte %zu of %s: %s", i, name, err.message);
-        bytes[i] ^= 0x55;
+                      "bit %zu of %s: %s", bit, name, err.message);
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     remove_all();
+    return size > 0;
 }
 
 START_TEST(a_damaged_png_is_refused)
 {
-    damage("gray4.png");
-    damage("interlaced.png");
+    if (damage("gray4.png"))
+        damage("interlaced.png");
 }
 END_TEST
 
 START_TEST(a_damaged_jpeg_is_refused)
 {
-    damage("420.jpg");
-    damage("progressive.jpg");
+    if (damage("420.jpg"))
+        damage("progressive.jpg");
+}
+END_TEST
+
+START_TEST(a_damaged_preprocessor_config_is_refused)
+{
+    char text[] =
+        "{\"image_processor_type\": \"CLIPImageProcessor\", \"size\": {\"height\": 20, "
+        "\"width\": 12}, \"crop_size\": 9, \"image_mean\": [0.1, 0.2, 0.3], \"do_pad\": null}";
+    const size_t size = sizeof text - 1;
+    size_t n_refused = 0, n_tried = 0;
+
+    unpack("image-encoders");
+    attn_host_free(open_host(text));
+    for (size_t bit = 0; bit < 8 * size; bit += attn_one_in(7)) {
+        struct attn_host *host = NULL;
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        write_config(text, size);
+        status = attn_host_open(path_of("vit"), NULL, &host, &err);
+        ck_assert_msg(status == ATTN_OK || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED,
+                      "bit %zu: %s", bit, err.message);
+        ck_assert(status == ATTN_OK || err.stage == ATTN_STAGE_MODEL);
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        attn_host_free(host);
+        n_refused += status != ATTN_OK;
+        n_tried++;
+    }
+    ck_assert_uint_gt(n_refused,
+                      n_tried / 2); /* a key of another name is none, and a digit another */
+    for (size_t n = 0; n < size; n += attn_one_in(7)) {
+        struct attn_host *host = NULL;
+        struct attn_error err = {0};
+
+        write_config(text, n);
+        ck_assert(attn_host_open(path_of("vit"), NULL, &host, &err) == ATTN_FORMAT);
+    }
+    remove_all();
+}
+END_TEST
+
+/* Opens a model, and prepares a run of the picture NAME. */
+static enum attn_status prepare(const char *name, struct attn_error *err)
+{
+    char image[PATH_SIZE];
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_host *host = NULL;
+    struct attn_run *run = NULL;
+    enum attn_status status = attn_host_open(path_of("vit"), NULL, &host, err);
+
+    snprintf(image, sizeof image, "%s", path_of(name));
+    request.input.image = image;
+    request.selection.queries = "0,1,[CLS]";
+    if (status == ATTN_OK)
+        status = attn_run_prepare(host, &request, &run, err);
+    attn_run_free(run);
+    attn_host_free(host);
+    return status;
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    static const char *const names[] = {"rgb.npy", "values.npy", "rgb.png", "cmyk.jpg"};
+
+    unpack("pictures");
+    unpack("image-encoders");
+    attn_host_free(open_host("{\"size\": {\"height\": 13, \"width\": 9}, \"crop_size\": 9}"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct attn_error err = {0};
+        enum attn_status status;
+        long n;
+
+        attn_alloc_fail_off();
+        status = prepare(names[i], &err);
+        if (is_missing(status, &err, names[i]))
+            continue;
+        ck_assert_msg(status == ATTN_OK, "%s", err.message);
+        n = attn_alloc_count();
+        ck_assert_int_gt(n, 50);
+        for (long k = 0; k < n; k++) {
+            err = (struct attn_error){0};
+            attn_alloc_fail_at(k);
+            status = prepare(names[i], &err);
+            attn_alloc_fail_off();
+            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s, allocation %ld: %s",
+                          names[i], k, err.message);
+        }
+    }
+    remove_all();
 }
 END_TEST
 
 ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
            a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
-           pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused)
+           pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
+           a_damaged_preprocessor_config_is_refused, every_allocation_may_fail)

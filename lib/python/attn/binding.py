@@ -138,6 +138,21 @@ ATTN_ALGORITHM_BLOCKWISE = 2
 ATTN_FEATURE_ELU = 0
 ATTN_FEATURE_RELU = 1
 ATTN_FEATURE_EXP = 2
+ATTN_RESAMPLE_NONE = 0
+ATTN_RESAMPLE_CUBIC = 1
+ATTN_RESAMPLE_ANTIALIAS = 2
+ATTN_POOLING_NONE = 0
+ATTN_POOLING_FIRST = 1
+ATTN_POOLING_FIRST_AND_MEAN = 2
+ATTN_POOLING_PROJECTED = 3
+ATTN_TOWER_TEXT = 0
+ATTN_TOWER_IMAGE = 1
+ATTN_LARGEST_ID = -1
+ATTN_ROPE_DEFAULT = 0
+ATTN_ROPE_LINEAR = 1
+ATTN_ROPE_LLAMA3 = 2
+ATTN_ROPE_YARN = 3
+ATTN_ROPE_DYNAMIC = 4
 ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
@@ -156,22 +171,7 @@ ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
-ATTN_RESAMPLE_NONE = 0
-ATTN_RESAMPLE_CUBIC = 1
-ATTN_RESAMPLE_ANTIALIAS = 2
-ATTN_POOLING_NONE = 0
-ATTN_POOLING_FIRST = 1
-ATTN_POOLING_FIRST_AND_MEAN = 2
-ATTN_POOLING_PROJECTED = 3
-ATTN_ROPE_DEFAULT = 0
-ATTN_ROPE_LINEAR = 1
-ATTN_ROPE_LLAMA3 = 2
-ATTN_ROPE_YARN = 3
-ATTN_ROPE_DYNAMIC = 4
 ATTN_CONFIG_N_END = 8
-ATTN_TOWER_TEXT = 0
-ATTN_TOWER_IMAGE = 1
-ATTN_LARGEST_ID = -1
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
 ATTN_SPECIAL_TOKENS_ON = 0
@@ -2278,7 +2278,6 @@ FUNCTIONS = {
     "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
-    "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_n_position": (c_size_t, [c_void_p]),
@@ -2349,6 +2348,7 @@ FUNCTIONS = {
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
+    "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import Request, choice, fill_input
+from .request import Request, choice, fill_image, fill_input
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
@@ -78,9 +78,13 @@ class _Many:
     def fill(self, record, item, keep):
         """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
-        failure = _failure_of(text)
+        image = item.get("image") if isinstance(item, dict) and text is None else None
+        failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None else _failure_of(text)
         try:
-            fill_input(record.input, text, "text", keep)
+            if image is not None:
+                fill_image(record.input, image, "image", keep)
+            else:
+                fill_input(record.input, text, "text", keep)
             if source is not None:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
@@ -244,7 +248,9 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
 def _draw(draw, given: dict, item, *how) -> bytes | None:
     """Runs the text ITEM once more and writes."""
     if isinstance(item, dict):
-        return draw({**given, "text": item.get("text", item.get("ids")), "source": item.get("source")}, *how)
+        text = item.get("text", item.get("ids"))
+        image = item.get("image") if text is None else None
+        return draw({**given, "text": text, "image": image, "source": item.get("source")}, *how)
     return draw({**given, "text": item}, *how)
 
 

@@ -135,16 +135,19 @@ class Model:
 
     # --- Runs ---
 
-    def run(self, text, *, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
+    def run(self, text=None, *, image=None, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
             target=None, foil=None, at=None, metric: str = "auto", grad: bool = False,
             on_event: Callable[[Event], Any] | None = None, **options) -> Result:
         """Runs one text and keeps the tensors that are asked for.
 
         text        a str; or token ids [n]; or embeddings [n, d_model] of floats
+        image       instead of a text, for models of pictures: a path (PNG, JPEG, .npy); a picture, uint8 [H, W, 3],
+                    which preprocessor_config.json prepares; or its values, floats [C, H, W]
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
                     logits, where the model has them
         layers, heads, queries
-                    which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it"
+                    which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it", and places
+                    in a picture, (row, column), "[CLS]"
         edits       what attn.zero, scale, replace, add and mask make, in this order
         ablate, ablate_mean, ablate_pattern
                     heads whose z becomes 0, or its mean; whose pattern becomes 0
@@ -156,6 +159,8 @@ class Model:
         source      what cross-attention looks at: a text, ids or rows [S, d_source]
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
+        labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
+                    has their scores and probabilities
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
         grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:
@@ -168,8 +173,10 @@ class Model:
         In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
         attn.CanceledError.
         """
-        if text is None:
+        if text is None and image is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
+        if image is not None:
+            options["image"] = image
         asked = {"target": target, "foil": foil, "at": at, "metric": None if metric == "auto" else metric}
         asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,

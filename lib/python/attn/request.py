@@ -1,6 +1,7 @@
 """What is asked of a model, as the C struct attn_request: texts, arrays, selections, attention, edits."""
 from __future__ import annotations
 
+import os
 import re
 from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, cast
 from typing import Any, Iterable, Sequence, Union
@@ -108,6 +109,33 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     else:
         raise TypeError(f"{what} is {type(value).__name__} of {array.dtype} {list(array.shape)}, expected a text, "
                         "token ids [n] or embeddings [n, d_model] of floats")
+
+
+def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
+    """VALUE is the path of a picture, a picture of uint8 [H, W, 3], or its values, floats [C, H, W]."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        path = os.fsencode(value)
+        if b"\0" in path:
+            raise ValueError(f"{what} has a NUL")
+        keep.append(path)
+        where.image = path
+        return
+    array = np.asarray(value)
+    if array.ndim != 3 or 0 in array.shape or not (
+            array.dtype.kind == "f" or (array.dtype == np.uint8 and array.shape[2] == 3)):
+        raise TypeError(f"{what} is an array of {array.dtype} {list(array.shape)}, expected a picture, uint8 "
+                        "[H, W, 3], or its values, float32 [C, H, W]")
+    pixels = c.attn_pixels()
+    if array.dtype == np.uint8:
+        array = np.ascontiguousarray(array)
+        pixels.height, pixels.width = array.shape[:2]
+        pixels.shown = cast(array.ctypes.data, POINTER(c_ubyte))
+    else:
+        array = np.ascontiguousarray(array, np.float32)
+        pixels.n_channel, pixels.height, pixels.width = array.shape
+        pixels.values = cast(array.ctypes.data, POINTER(c_float))
+    keep += [array, pixels]
+    where.pixels = POINTER(c.attn_pixels)(pixels)
 
 
 def texts(values: Iterable[str], what: str, keep: list):
@@ -353,8 +381,8 @@ class Interventions:
 class Request:
     """A struct attn_request, and what it borrows."""
 
-    def __init__(self, text=None, *, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
-                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
+    def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
+                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(), labels=(),
                  answer=None, grad=False, special="parse", special_tokens=True, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
@@ -363,6 +391,8 @@ class Request:
         request = self.struct = c.ATTN_REQUEST_DEFAULT()
         if text is not None:
             fill_input(request.input, text, "text", self.keep)
+        if image is not None:
+            fill_image(request.input, image, "image", self.keep)
         if source is not None:
             fill_input(request.source, source, "source", self.keep)
         reading, chosen, edited = request.reading, request.selection, request.edits
@@ -383,6 +413,8 @@ class Request:
         self.keep += [knockouts, patches]
         if next:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
+        if labels:
+            request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
         if answer:
             asked = c.attn_answer_args()
             fill_answer(asked, self.keep, **answer)

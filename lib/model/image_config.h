@@ -1,0 +1,45 @@
+/*
+ * image_config.h - what the config of a model that reads pictures has beside others, and which of
+ * two towers a model is.
+ */
+#ifndef ATTN_MODEL_IMAGE_CONFIG_H
+#define ATTN_MODEL_IMAGE_CONFIG_H
+
+#include <stddef.h>
+
+/* How the learned positions of an image encoder's patches become those of a picture with another
+ * grid of patches. */
+enum attn_resample {
+    ATTN_RESAMPLE_NONE = 0,      /* a picture of another size is refused */
+    ATTN_RESAMPLE_CUBIC = 1,     /* four rows and columns, a = -0.75 */
+    ATTN_RESAMPLE_ANTIALIAS = 2, /* as wide as the grid shrinks, a = -0.5 */
+};
+
+/* What the output matrix reads of an image encoder's last stream: one row for all positions. */
+enum attn_pooling {
+    ATTN_POOLING_NONE = 0,           /* it reads every position */
+    ATTN_POOLING_FIRST = 1,          /* [CLS] */
+    ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
+    ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
+};
+
+/*
+ * Of an image encoder, whose positions are [CLS], the registers, and the patches of the picture row
+ * by row; all zero in other models. Learned positions are those of [CLS] and of the patches of a
+ * picture of height x width.
+ */
+struct attn_image_config {
+    size_t n_channel, height, width;  /* pixels */
+    size_t patch_height, patch_width; /* likewise; above 0 in image encoders alone */
+    size_t n_register;                /* positions after [CLS] that are no patches */
+    enum attn_resample resample;
+    enum attn_pooling pooling;
+};
+
+/* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,
+ * Radford et al. 2103.00020. */
+enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
+
+enum { ATTN_LARGEST_ID = -1 };
+
+#endif

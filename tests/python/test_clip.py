@@ -1,0 +1,55 @@
+"""CLIP: one model for texts and pictures, and labels."""
+
+import os
+import tarfile
+import tempfile
+import unittest
+
+import numpy as np
+
+import attn
+from support import ROOT, TestCase, cli_arrays, needs_cli, needs_sources
+
+
+@needs_sources
+class Clip(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        with tarfile.open(os.path.join(ROOT, "tests", "fixtures", "clip.tar")) as archive:
+            archive.extractall(cls.folder.name)
+        cls.directory = os.path.join(cls.folder.name, "clip")
+        cls.pixels = os.path.join(cls.directory, "pixels.npy")
+        cls.model = attn.Model(cls.directory)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.model.close()
+        cls.folder.cleanup()
+
+    @needs_cli
+    def test_the_input_chooses_the_tower(self):
+        for site, run, line in (("text_embed", {"text": "a cat"}, ["a cat"]),
+                                ("image_embed", {"image": self.pixels}, ["--image", self.pixels]),
+                                ("image_embed", {"image": np.load(self.pixels)}, ["--image", self.pixels])):
+            ours = self.model.run(**run, sites=f"pattern,{site}")
+            theirs = cli_arrays("-q", "-m", self.directory, "--sites", f"pattern,{site}", *line)
+            np.testing.assert_array_equal(ours.pattern[1], theirs["blocks.1.attn.hook_pattern"])
+            np.testing.assert_array_equal(getattr(ours, site), theirs[site])
+            self.assertEqual(getattr(ours, site).shape, (8,))
+
+    def test_labels_are_compared_with_a_picture(self):
+        texts = ["a cat", "the dog", "me"]
+        top = self.model.run(image=self.pixels, labels=texts).predictions.top
+        image = self.model.run(image=self.pixels, sites="image_embed").image_embed.astype(np.float64)
+        for row in top:
+            text = self.model.run(row["label"], sites="text_embed").text_embed.astype(np.float64)
+            cosine = text @ image / np.linalg.norm(text) / np.linalg.norm(image)
+            self.assertAlmostEqual(row["score"], np.exp(1.5) * cosine, 5)
+        self.assertAlmostEqual(sum(row["probability"] for row in top), 1, 6)
+        with self.assertRaisesRegex(attn.Error, "compares a picture with texts"):
+            self.model.run("a cat", labels=texts)
+
+
+if __name__ == "__main__":
+    unittest.main()

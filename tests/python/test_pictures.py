@@ -1,0 +1,80 @@
+"""Pictures as input: paths, pictures and values in memory, places, labels, many of them."""
+import os
+import tarfile
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import attn
+from support import ROOT, TestCase, cli_arrays, needs_cli, needs_sources
+
+
+@needs_sources
+class Pictures(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        for name in ("image-encoders", "pictures"):
+            with tarfile.open(os.path.join(ROOT, "tests", "fixtures", name + ".tar")) as archive:
+                archive.extractall(cls.folder.name)
+        warnings.simplefilter("ignore")  # there is no preprocessor_config.json
+        cls.model = attn.Model(cls.path("vit"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.model.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @needs_cli
+    def test_a_path_an_array_and_the_tool_agree(self):
+        theirs = cli_arrays("-q", "-m", self.path("vit"), "--sites", "pattern,logits", "--image", self.path("rgb.npy"))
+        picture = np.load(self.path("rgb.npy"))
+        for image in (self.path("rgb.npy"), os.fsencode(self.path("rgb.npy")), picture, picture[:, ::-1][:, ::-1]):
+            ours = self.model.run(image=image, sites="pattern,logits")
+            for name in theirs.keys() - {"tokens"}:
+                self.assert_same(ours.cache[name], theirs[name], name)
+            self.assertEqual(ours.tokens, theirs["tokens"].tolist())
+        self.assertEqual(ours.tokens, ["[CLS]", "0,0", "0,1", "1,0", "1,1", "2,0", "2,1"])
+
+    def test_floats_are_values(self):
+        values = np.load(self.path("values.npy"))
+        expected = self.model.run(image=self.path("values.npy"))
+        for image in (values, values.astype(np.float64), np.asfortranarray(values)):
+            self.assert_same(self.model.run(image=image).pattern[1, 2], expected.pattern[1, 2])
+
+    def test_places_and_labels(self):
+        image = self.path("values.npy")
+        run = self.model.run(image=image, queries=[(0, 1), "[CLS]"], top=2, next=["LABEL_3", "0"])
+        self.assertEqual(run.pattern[0, 0].shape, (2, 7))
+        self.assertEqual([top["token"] for top in run.predictions.top], ["LABEL_0", "LABEL_2"])
+        self.assertAlmostEqual(run.predictions.next["logprob"][1], np.log(run.predictions.top["probability"][0]), 5)
+
+    def test_many(self):
+        items = [{"image": self.path("values.npy")}, {"image": np.load(self.path("rgb.npy"))}, {"image": "nowhere"},
+                 {"image": np.zeros((2, 2))}]
+        results = list(self.model.map(items, sites="pattern", on_error="keep"))
+        self.assert_same(results[0].pattern[1, 2], self.model.run(image=items[0]["image"]).pattern[1, 2])
+        self.assert_same(results[1].pattern[1, 2], self.model.run(image=items[1]["image"]).pattern[1, 2])
+        self.assertIn("nowhere", str(results[2].error))
+        self.assertIn("expected a picture", str(results[3].error))
+
+    def test_mistakes(self):
+        for image in (np.zeros((2, 3, 4), np.uint8), np.zeros((0, 3, 3), np.uint8), np.zeros((3, 4)), [[1]], "a\0b"):
+            with self.assertRaises((TypeError, ValueError)):
+                self.model.run(image=image)
+        with self.assertRaisesRegex(attn.InvalidError, "reads pictures"):
+            self.model.run("a cat")
+        with self.assertRaisesRegex(attn.InvalidError, "reads texts"):
+            attn.Model("fable").run(image=self.path("rgb.npy"))
+        with self.assertRaisesRegex(attn.InvalidError, "beside another input"):
+            self.model.run("a cat", image=self.path("rgb.npy"))
+
+
+if __name__ == "__main__":
+    unittest.main()
