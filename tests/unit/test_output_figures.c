@@ -437,8 +437,22 @@ START_TEST(a_map_shows_the_weights_of_its_query_on_the_picture)
 }
 END_TEST
 
+START_TEST(maps_fail_cleanly_wherever_memory_runs_out)
+{
+    static const char *const formats[] = {"svg", "heatmap", "html", "png", "pdf"};
+    const size_t n_format = attn_can_draw() ? 5 : 3;
+    struct attn_backdrop own;
+
+    select_patches(&own, "1.0", "0,3");
+    for (size_t i = 0; i < n_format; i++)
+        assert_fails_cleanly(draw, formats[i]);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
 ATTN_SUITE("output_figures", svg_fails_cleanly_wherever_memory_runs_out,
            png_and_pdf_fail_cleanly_wherever_memory_runs_out,
            pictures_of_tables_fail_cleanly_wherever_memory_runs_out,
            rows_that_come_one_by_one_make_the_same_figure,
-           a_map_shows_the_weights_of_its_query_on_the_picture)
+           a_map_shows_the_weights_of_its_query_on_the_picture,
+           maps_fail_cleanly_wherever_memory_runs_out)
