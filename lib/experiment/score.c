@@ -186,7 +186,7 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 /* --- Encoders --------------------------------------------------------------------------------- */
 
-enum { MASKED_ROWS = 4096 }; /* about so many rows of all copies of a text go through together */
+enum { MASKED_ROWS = 4096 }; /* so many rows of all copies of a text go through together, at most */
 
 /* An attn_masked_fn. */
 static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
@@ -211,6 +211,7 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     struct attn_masked *masked = NULL;
     struct attn_run *run;
     enum attn_status status;
+    size_t n_row;
 
     if (scoring->args->stride > 0) {
         attn_error_set(err, ATTN_INVALID,
@@ -225,7 +226,8 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                                                .key_mask = text->key_mask,
                                                .n_key_mask = text->key_mask ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    status = attn_masked_create(run, text->n > MASKED_ROWS ? text->n : MASKED_ROWS,
+    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS; /* of all copies */
+    status = attn_masked_create(run, text->n > n_row ? text->n : n_row,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);
     if (status == ATTN_OK)
         status = attn_masked_read(masked, run, take_rows, scoring, err);
@@ -413,7 +415,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
     n_row = LOGIT_BYTES / sizeof(float) / scoring->n_vocab;
-    scoring->n_row = n_row == 0 ? 1 : n_row < scoring->text.n ? n_row : scoring->text.n;
+    n_row = n_row < scoring->text.n ? n_row : scoring->text.n;
+    scoring->n_row = n_row == 0 || frame->config->is_encoder ? 1 : n_row;
     scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
     scoring->logits =
         attn_frame_alloc(frame, scoring->n_row * scoring->n_vocab, sizeof *scoring->logits);
