@@ -103,8 +103,9 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
                        text->n, attn_quote_string(attn_model_name(attn_host_model(host))).text,
                        scoring->n_ctx);
-        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
-                        scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
+        if (!scoring->frame.config->is_encoder)
+            attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
+                            scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
     ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
