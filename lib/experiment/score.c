@@ -108,8 +108,9 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
                        text->n, attn_quote_string(attn_model_name(attn_host_model(host))).text,
                        scoring->n_ctx);
-        attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
-                        scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
+        if (!scoring->frame.config->is_encoder)
+            attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
+                            scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
         return ATTN_INVALID;
     }
     ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
@@ -191,7 +192,7 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 /* --- Encoders --------------------------------------------------------------------------------- */
 
-enum { MASKED_ROWS = 4096 }; /* about so many rows of all copies of a text go through together */
+enum { MASKED_ROWS = 4096 }; /* so many rows of all copies of a text go through together, at most */
 
 /* An attn_masked_fn. */
 static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
@@ -216,6 +217,7 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     struct attn_masked *masked = NULL;
     struct attn_run *run;
     enum attn_status status;
+    size_t n_row;
 
     if (scoring->args->stride > 0) {
         attn_error_set(err, ATTN_INVALID,
@@ -230,7 +232,8 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                                                .key_mask = text->key_mask,
                                                .n_key_mask = text->key_mask ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    status = attn_masked_create(run, text->n > MASKED_ROWS ? text->n : MASKED_ROWS,
+    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS; /* of all copies */
+    status = attn_masked_create(run, text->n > n_row ? text->n : n_row,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);
     if (status == ATTN_OK)
         status = attn_masked_read(masked, run, take_rows, scoring, err);
@@ -418,7 +421,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
     n_row = LOGIT_BYTES / sizeof(float) / scoring->n_vocab;
-    scoring->n_row = n_row == 0 ? 1 : n_row < scoring->text.n ? n_row : scoring->text.n;
+    n_row = n_row < scoring->text.n ? n_row : scoring->text.n;
+    scoring->n_row = n_row == 0 || frame->config->is_encoder ? 1 : n_row;
     scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
     scoring->logits =
         attn_frame_alloc(frame, scoring->n_row * scoring->n_vocab, sizeof *scoring->logits);
