@@ -105,9 +105,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
     if (text->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
     if (text->n > scoring->n_ctx && scoring->args->stride == 0) {
-        attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
-                       text->n, attn_quote_string(attn_model_name(attn_host_model(host))).text,
-                       scoring->n_ctx);
+        attn_sequence_refuse_length(text, &request->input, attn_model_name(attn_host_model(host)),
+                                    scoring->n_ctx, err);
         if (!scoring->frame.config->is_encoder)
             attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
                             scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);

@@ -198,25 +198,23 @@ static void push_tokens(struct run_json *to)
     }
 }
 
-/* Whether something stands between each token and the one before it, 0 or 1, or null where that is
- * not known; of a pair, whether a token is of the second text; and the positions of the rows, or
- * null: all. */
+static bool begins_pair(const struct attn_labels *labels, size_t i)
+{
+    return labels->texts && i > 0 && labels->texts[i] == 2 && labels->texts[i - 1] != 2;
+}
+
+/* Whether something stands between each token and the one before it, 0 or 1, and 2 where the second
+ * of two texts begins, or null where that is not known; and the positions of the rows, or null:
+ * all. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
     const size_t *begin = writer->labels.begin, *end = writer->labels.end;
-    const uint8_t *texts = writer->labels.texts;
-
-    if (texts) {
-        attn_json_begin(push_key(to, "second"), '[');
-        for (size_t i = 0; i < writer->n_position; i++)
-            attn_json_integer(&to->json, texts[i] == 2);
-        attn_json_end(&to->json);
-    }
 
     if (attn_json_begin_list(push_key(to, "gaps"), begin)) {
         for (size_t i = 0; i < writer->n_position; i++)
-            attn_json_integer(&to->json, i > 0 && begin[i] > end[i - 1]);
+            attn_json_integer(&to->json,
+                              begins_pair(&writer->labels, i) ? 2 : i > 0 && begin[i] > end[i - 1]);
         attn_json_end(&to->json);
     }
     if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {

@@ -88,8 +88,7 @@ function wordsOf(isSource) {
   const tokens = tokensOf(isSource), found = [];
   if (!tokens) return null;
   tokens.forEach((token, p) => {
-    if (p === 0 || /^\s/.test(token) || isGap(p, isSource) || isSecond(p, isSource) !== isSecond(p - 1, isSource))
-      found.push([p, p]);
+    if (p === 0 || /^\s/.test(token) || isGap(p, isSource)) found.push([p, p]);
     else found.at(-1)[1] = p;
   });
   return found;
@@ -105,11 +104,11 @@ function findWords() {
   const joined = (list, of) => list && of && list.map(([from, to]) => of.slice(from, to + 1).join(''));
   const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
-    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps, second: run.second,
+    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps,
       source_tokens: run.source_tokens, source_texts: run.source_texts, source_labels: run.source_labels,
       predictions: run.predictions },
     words: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
-      gaps: run.gaps && own.map(([from]) => run.gaps[from]), second: run.second && own.map(([from]) => run.second[from]),
+      gaps: run.gaps && own.map(([from]) => run.gaps[from]),
       source_tokens: joined(source, run.source_tokens), source_texts: joined(source, run.source_texts),
       source_labels: joined(source, run.source_labels),
       predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
@@ -1092,14 +1091,11 @@ function tableOf(m) {
 // Whether a text has something between a token and the one before it.
 function isGap(p, isSource) {
   if (isSource) return isSpaced(run.source_tokens);
-  return run.gaps ? run.gaps[p] === 1 : isSpaced(run.tokens) && !run.ids;
+  return run.gaps ? run.gaps[p] > 0 : isSpaced(run.tokens) && !run.ids;
 }
 
-// Whether a token is of the second of two texts.
-const isSecond = (p, isSource) => !isSource && run.second?.[p] === 1;
-
-// Whether a line may end between two tokens: a word and the blank before it stay together, and so do
-// the pieces of a word, but for scripts that have no blanks.
+// Whether a line may end between two tokens: a word and its blank stay together, and so do the pieces
+// of a word, but in scripts without blanks.
 const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
   !(/[\p{L}\p{N}\p{M}]$/u.test(before) && /^[\p{L}\p{N}\p{M}]/u.test(text));
 
@@ -1115,9 +1111,7 @@ function makeText(n, isSource, role) {
     span.addEventListener('pointerleave', () => { hover = null; draw(); });
     span.addEventListener('click', () => pin(p, isSource));
     made.push(span);
-    if (isSecond(p, isSource)) span.title = 'second text';
-    if (isSecond(p, isSource) && !isSecond(p - 1, isSource)) box.append(el('br'));
-    else if (p > 0 && isGap(p, isSource)) box.append(' ');
+    if (p > 0 && isGap(p, isSource)) box.append(!isSource && run.gaps?.[p] > 1 ? el('br') : ' ');
     else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
     box.append(span);
     if (tokensOf(isSource)?.[p].endsWith('\n')) box.append(el('br'));

@@ -203,19 +203,6 @@ static enum attn_status check_key_mask(const struct attn_input *input,
     return ATTN_INVALID;
 }
 
-enum attn_status attn_sequence_take_parts(const struct attn_input *input,
-                                          const struct attn_model *model,
-                                          struct attn_sequence *sequence, struct attn_error *err)
-{
-    enum attn_status status;
-
-    ATTN_TRY(take_types(input, model, sequence, err));
-    status = check_key_mask(input, model, err);
-    if (status == ATTN_OK)
-        status = take_key_mask(input, sequence, "tokens", err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
 static enum attn_status check_pair(const struct attn_input *input, struct attn_error *err)
 {
     if (!input->pair || attn_input_is_text(input))
@@ -225,6 +212,20 @@ static enum attn_status check_pair(const struct attn_input *input, struct attn_e
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+enum attn_status attn_sequence_take_parts(const struct attn_input *input,
+                                          const struct attn_model *model,
+                                          struct attn_sequence *sequence, struct attn_error *err)
+{
+    enum attn_status status;
+
+    ATTN_TRY(check_pair(input, err));
+    ATTN_TRY(take_types(input, model, sequence, err));
+    status = check_key_mask(input, model, err);
+    if (status == ATTN_OK)
+        status = take_key_mask(input, sequence, "tokens", err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 static enum attn_status read_sequence(const struct attn_request *request,
                                       const struct attn_model *model,
                                       const struct attn_tokenizer *tokenizer,
@@ -232,7 +233,6 @@ static enum attn_status read_sequence(const struct attn_request *request,
 {
     const struct attn_input *input = &request->input;
 
-    ATTN_TRY(check_pair(input, err));
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
         ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,

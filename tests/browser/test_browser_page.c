@@ -629,19 +629,15 @@ START_TEST(the_second_text_begins_a_line)
     static const char tops[] = "[...document.querySelectorAll('#stage .token')].map(t => "
                                "t.getBoundingClientRect().top).map((top, i, all) => "
                                "top > all[0] ? 2 : 1).join('').replace(/(.)\\1*/g, '$1')";
-    static const char second[] = "[...document.querySelectorAll('#stage .token')].filter(t => "
-                                 "t.title == 'second text').map(t => t.textContent).join('')";
 
     enter();
     run_without_json((const char *[]){"run", "-m", "@tests/fixtures/family-whole-tinyllama",
                                       "Life is", "--pair", "short", NULL});
     attn_browser_load(browser, "p.html", "v=tokens&h=0.0");
     assert_text(tops, "12");
-    assert_text(second, " short");
     attn_browser_key(browser, "u", 0);
     attn_browser_wait(browser, HASH ".includes('words')");
     assert_text(tops, "12");
-    assert_text(second, " short");
     leave();
 }
 END_TEST
