@@ -49,6 +49,8 @@ class Tables(TestCase):
                  m.attribute(KEYS, method="attn_x_grad", limit=7, **HOW)),
                 (["patch", "--estimate", "ig:2", "--sites", "z", "--by", "position", "--verify", "3:1", *PAIR],
                  m.patch(KEYS, KEY, site="z", estimate="ig:2", by="position", verify=3, seed=1, **HOW)),
+                (["patch", "--estimate", "atp", "--positions", "noun=1", "--positions", "end=-1", "--verify", "2", *PAIR],
+                 m.patch(KEYS, KEY, estimate="atp", positions={"noun": 1, "end": -1}, verify=2, **HOW)),
                 (["patch", "--estimate", "atp", "--sites", "mlp_post", "--limit", "4", "--direction", "noise", *PAIR],
                  m.patch(KEYS, KEY, site="mlp_post", estimate="atp", limit=4, direction="noise", **HOW)),
                 (["score", KEYS], m.score(KEYS)),

@@ -106,6 +106,8 @@ class Pictures(TestCase):
                   "--direction", "noise"], m.patch(KEYS, "The key to the cabinet", site="z", direction="noise", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1"],
                  m.patch(KEYS, "The key to the cabinet", positions={"noun": 1}, **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1",
+                  "--estimate", "atp"], m.patch(KEYS, "The key to the cabinet", positions={"noun": 1}, estimate="atp", **HOW)),
                 (["ablate", *ANSWER, "--column", "kl", "--parts", "layers", "--with", "mean", KEYS],
                  m.ablate(KEYS, parts="layers", with_="mean", **HOW).plot(values="kl")),
                 (["lens", "--queries", "all", KEYS], m.lens(KEYS, queries="all")),
