@@ -25,7 +25,7 @@ enum { MAX_NUMBER_SIZE = 63 }; /* cJSON copies a number to a buffer of 64 bytes 
 struct attn_json {
     cJSON *tree;       /* owns */
     const cJSON *root; /* in it */
-    char *name;  /* owns */
+    char *name;        /* owns */
 };
 
 static const cJSON *item_of(const struct attn_node *node)

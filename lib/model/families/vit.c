@@ -312,7 +312,7 @@ static enum attn_status read_dinov2(const struct attn_json *json,
         config->act_fn = "silu";
         width = floor((floor(width * 2 / 3) + 7) / 8) * 8;
     }
-    if (width < 1 || width > ATTN_MAX_WIDTH)
+    if (width < 1 || width > (double)ATTN_MAX_WIDTH)
         return attn_error_set(err, ATTN_FORMAT,
                               "'mlp_ratio' in '%s' is %.15g, which makes an MLP of width %.15g, "
                               "expected 1 to %d",
