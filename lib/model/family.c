@@ -177,29 +177,28 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     return attn_config_check(json, config, err);
 }
 
-/* The object of a config of two towers that TOWER is read from: that of old files counts where it
- * is filled (configuration_clip.py). NULL: all is as by default. */
+/* The object of a config of two towers that TOWER is read from. What old files have beside it counts
+ * where it is there (configuration_clip.py). */
 static enum attn_status find_section(const struct attn_json *json, enum attn_tower tower,
                                      const struct attn_node **section, struct attn_error *err)
 {
-    static const char *const keys[2][2] = {
-        [ATTN_TOWER_TEXT] = {"text_config_dict", "text_config"},
-        [ATTN_TOWER_IMAGE] = {"vision_config_dict", "vision_config"}};
+    const bool is_text = tower == ATTN_TOWER_TEXT;
+    const char *key = is_text ? "text_config" : "vision_config";
     const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *node = attn_node_find(root, key);
+    const struct attn_node *old =
+        attn_node_find(root, is_text ? "text_config_dict" : "vision_config_dict");
 
-    for (int i = 0; i < 2; i++) {
-        const struct attn_node *node = attn_node_find(root, keys[tower][i]);
-
-        if (!node || attn_node_is_null(node))
-            continue;
-        *section = node;
-        if (!attn_node_is_object(node))
-            return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", keys[tower][i],
-                                  attn_quote_string(attn_json_name(json)).text);
-        return ATTN_OK;
-    }
-    return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", keys[tower][1],
-                          attn_quote_string(attn_json_name(json)).text);
+    if (old && !attn_node_is_null(old))
+        node = old;
+    if (!node || attn_node_is_null(node))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", key,
+                              attn_quote_string(attn_json_name(json)).text);
+    if (!attn_node_is_object(node))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", key,
+                              attn_quote_string(attn_json_name(json)).text);
+    *section = node;
+    return ATTN_OK;
 }
 
 /* Reads the config of TOWER, whose keys stand in an object of their own; but the width of what both
@@ -208,7 +207,7 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json), *section;
+    const struct attn_node *root = attn_json_root(json), *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
     size_t d_projected = 512;
     enum attn_status status;
