@@ -207,7 +207,7 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json), *section;
+    const struct attn_node *root = attn_json_root(json), *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
     size_t d_projected = 512;
     enum attn_status status;
