@@ -21,6 +21,7 @@
 #include "model/model_internal.h"
 #include "output/outputs_internal.h"
 #include "output/writer.h"
+#include "run/class_label.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
 #include "trace/selection_internal.h"
@@ -412,7 +413,8 @@ static enum attn_status compare_logits(struct comparing *comparing,
                                        struct attn_compared_logits *logits, struct attn_error *err)
 {
     const struct attn_run *run = comparing->run;
-    const size_t n = run->text.n, n_vocab = comparing->config->n_vocab;
+    const bool is_one = attn_model_is_classifier(run->model); /* row, of the whole picture */
+    const size_t n = is_one ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
     const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
     struct block block = {.n_vocab = n_vocab, .logits = logits};
     enum attn_status status = ATTN_NO_MEMORY;
@@ -424,7 +426,7 @@ static enum attn_status compare_logits(struct comparing *comparing,
     while (status == ATTN_OK && block.first < n) {
         block.n = 0;
         while (block.n < n_most && block.first + block.n < n &&
-               attn_selection_has_query(run->selection, block.first + block.n))
+               (is_one || attn_selection_has_query(run->selection, block.first + block.n)))
             block.n++;
         if (block.n > 0)
             status = compare_block(comparing, &block, err);
@@ -613,7 +615,9 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
     ATTN_TRY(compare_layers(comparing, comparison, err));
     ATTN_TRY(feed(comparing, true, &trace, &comparing->chosen_run, err));
     if (comparing->config->output != ATTN_OUTPUT_NONE) {
-        comparison->n_logits = attn_selection_n_query(comparing->run->selection);
+        comparison->n_logits = attn_model_is_classifier(comparing->run->model)
+                                   ? 1
+                                   : attn_selection_n_query(comparing->run->selection);
         ATTN_TRY(compare_logits(comparing, comparison->logits, err));
     }
     comparison->has_propagated = true;
