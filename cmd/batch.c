@@ -48,7 +48,7 @@ static const struct option input_rows[] = {
                  "a file with one record per line; - or nothing is standard input"),
     OPTION_FLAG("lines", struct batch_args, is_lines,
                 "each line is a text, without a final \\r; otherwise it is a JSON object with "
-                "`text` or `ids`"),
+                "`text`, `ids` or `image`"),
     OPTION_TEXT("text-key", "NAME", struct batch_args, text_key,
                 "key of a record's text; default: text"),
     OPTION_TEXT("id-key", "NAME", struct batch_args, id_key,
@@ -153,9 +153,10 @@ const struct command command_batch = {
     .description =
         "Reads records from INPUT, one per line, and writes a line of JSON for each, in\n"
         "the same order: its tokens, and what `attn-cli heads` measures of every head. A\n"
-        "record is a JSON object with `text` or `ids`; with --lines it is a text. Line i\n"
-        "of the output belongs to line i of the input. A record that cannot be computed\n"
-        "gives a line with an `error`, and then the exit code is 6.\n"
+        "record is a JSON object with `text`, `ids` or, of a picture, `image`, its path;\n"
+        "with --lines it is a text. Line i of the output belongs to line i of the input.\n"
+        "A record that cannot be computed gives a line with an `error`, and then the exit\n"
+        "code is 6.\n"
         "\n"
         "-o FILE grows as FILE.part and gets its name when it is whole; FILE.run.json\n"
         "beside it says how it was made. --resume continues a run that ended early.\n"

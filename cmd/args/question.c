@@ -24,10 +24,11 @@ static const struct option_part input_parts[] = {
 const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
 
 static const struct option texts_rows[] = {
-    OPTION_TEXT("texts", "FILE", struct texts_args, path,
-                "instead of one text, take those of FILE, JSON Lines with `text` or `ids`; '-' "
-                "is standard input. Print means and standard deviations over texts, in which "
-                "each text counts once"),
+    OPTION_TEXT(
+        "texts", "FILE", struct texts_args, path,
+        "instead of one text, take those of FILE, JSON Lines with `text`, `ids` or `image`; '-' "
+        "is standard input. Print means and standard deviations over texts, in which "
+        "each text counts once"),
     OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
 };
 

@@ -408,13 +408,14 @@ static enum attn_status compare_block(const struct comparing *comparing, struct 
     return ATTN_OK;
 }
 
-/* Compares the logits of the two runs after the selected queries: LOGITS [their number]. */
+/* Compares the logits of the two runs after the selected queries: LOGITS [their number]; of a
+ * classifier of pictures those of the picture, one row. */
 static enum attn_status compare_logits(struct comparing *comparing,
                                        struct attn_compared_logits *logits, struct attn_error *err)
 {
     const struct attn_run *run = comparing->run;
-    const bool is_one = attn_model_is_classifier(run->model); /* row, of the whole picture */
-    const size_t n = is_one ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
+    const bool is_classifier = attn_model_is_classifier(run->model);
+    const size_t n = is_classifier ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
     const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
     struct block block = {.n_vocab = n_vocab, .logits = logits};
     enum attn_status status = ATTN_NO_MEMORY;
@@ -426,7 +427,7 @@ static enum attn_status compare_logits(struct comparing *comparing,
     while (status == ATTN_OK && block.first < n) {
         block.n = 0;
         while (block.n < n_most && block.first + block.n < n &&
-               (is_one || attn_selection_has_query(run->selection, block.first + block.n)))
+               (is_classifier || attn_selection_has_query(run->selection, block.first + block.n)))
             block.n++;
         if (block.n > 0)
             status = compare_block(comparing, &block, err);

@@ -187,6 +187,13 @@ static void add_logits(struct comparison_text *text)
     double sum = 0, most = 0;
     size_t n_changed = 0;
 
+    if (attn_selection_dims(text->comparison->labels->selection)->is_pooled) {
+        attn_document_text(document, "\nlabel of the picture: exact %d, chosen %d\nkl in nats: ",
+                           (int)last->exact_first, (int)last->chosen_first);
+        attn_document_cell(document, &kl, attn_cell_real(last->kl));
+        attn_document_text(document, "\n");
+        return;
+    }
     for (size_t i = 0; i < found->n_logits; i++) {
         const struct attn_compared_logits *logits = &found->logits[i];
 

@@ -27,6 +27,13 @@ struct jpeg_library {
     /* NOLINTEND(bugprone-macro-parentheses) */
 };
 
+struct jpeg_reading {
+    struct jpeg_library jpeg;
+    tjhandle handle; /* owns */
+    const struct attn_file *file;
+    struct attn_image *image;
+};
+
 static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
                                   struct attn_error *err)
 {
@@ -54,15 +61,14 @@ static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
 }
 
 /* What failed in the library. */
-static enum attn_status report(const struct jpeg_library *jpeg, tjhandle handle,
-                               const struct attn_file *file, struct attn_error *err)
+static enum attn_status report(const struct jpeg_reading *reading, struct attn_error *err)
 {
-    const char *text = jpeg->tjGetErrorStr2(handle);
+    const char *text = reading->jpeg.tjGetErrorStr2(reading->handle);
 
     if (strstr(text, "emory"))
         return attn_error_no_memory(err);
     return attn_error_set(
-        err, ATTN_FORMAT, "'%s' is no whole JPEG: %s", attn_quote_string(file->path).text,
+        err, ATTN_FORMAT, "'%s' is no whole JPEG: %s", attn_quote_string(reading->file->path).text,
         strstr(text, "Premature end") ? "it ends too early" : attn_quote_string(text).text);
 }
 
@@ -87,69 +93,69 @@ static void convert_cmyk(const unsigned char *cmyk, size_t n, unsigned char *rgb
 }
 
 /* Decompresses FILE into OUT. Bytes that belong to nothing are common, and harmless. */
-static enum attn_status decompress(const struct jpeg_library *jpeg, tjhandle handle,
-                                   const struct attn_file *file, const struct attn_image *image,
-                                   int format, unsigned char *out, struct attn_error *err)
+static enum attn_status decompress(const struct jpeg_reading *reading, int format,
+                                   unsigned char *out, struct attn_error *err)
 {
-    if (jpeg->tjDecompress2(handle, file->data, file->size, out, (int)image->width, 0,
-                            (int)image->height, format, ATTN_TJFLAG_LIMITSCANS) == 0 ||
-        (jpeg->tjGetErrorCode(handle) == ATTN_TJERR_WARNING &&
-         strstr(jpeg->tjGetErrorStr2(handle), "extraneous bytes")))
+    const struct jpeg_library *jpeg = &reading->jpeg;
+    const struct attn_image *image = reading->image;
+
+    if (jpeg->tjDecompress2(reading->handle, reading->file->data, reading->file->size, out,
+                            (int)image->width, 0, (int)image->height, format,
+                            ATTN_TJFLAG_LIMITSCANS) == 0 ||
+        (jpeg->tjGetErrorCode(reading->handle) == ATTN_TJERR_WARNING &&
+         strstr(jpeg->tjGetErrorStr2(reading->handle), "extraneous bytes")))
         return ATTN_OK;
-    return report(jpeg, handle, file, err);
+    return report(reading, err);
 }
 
-static enum attn_status decompress_cmyk(const struct jpeg_library *jpeg, tjhandle handle,
-                                        const struct attn_file *file, struct attn_image *image,
-                                        struct attn_error *err)
+static enum attn_status decompress_cmyk(const struct jpeg_reading *reading, struct attn_error *err)
 {
-    const size_t n = image->width * image->height;
+    const size_t n = reading->image->width * reading->image->height;
     unsigned char *cmyk = attn_alloc_uninitialized(n, 4, err);
     enum attn_status status = cmyk ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
-        status = decompress(jpeg, handle, file, image, ATTN_TJPF_CMYK, cmyk, err);
+        status = decompress(reading, ATTN_TJPF_CMYK, cmyk, err);
     if (status == ATTN_OK)
-        convert_cmyk(cmyk, n, image->rgb);
+        convert_cmyk(cmyk, n, reading->image->rgb);
     attn_free(cmyk);
     return status;
 }
 
-static enum attn_status decode(const struct jpeg_library *jpeg, tjhandle handle,
-                               const struct attn_file *file, struct attn_image *image,
-                               struct attn_error *err)
+static enum attn_status decode(const struct jpeg_reading *reading, struct attn_error *err)
 {
     /* 64 pixels are a bit at least, which gives 512 in a byte; this leaves room for codes of less. */
     const uint64_t most_a_byte = 1 << 13;
+    const struct attn_file *file = reading->file;
     int width = 0, height = 0, sampling, colors = 0;
 
-    if (jpeg->tjDecompressHeader3(handle, file->data, file->size, &width, &height, &sampling,
-                                  &colors) != 0)
-        return report(jpeg, handle, file, err);
+    if (reading->jpeg.tjDecompressHeader3(reading->handle, file->data, file->size, &width, &height,
+                                          &sampling, &colors) != 0)
+        return report(reading, err);
     if (width < 1 || height < 1 ||
         (uint64_t)width * (uint64_t)height / most_a_byte > (uint64_t)file->size)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has a header of %d x %d pixels, more than its %zu bytes can "
                               "hold",
                               attn_quote_string(file->path).text, width, height, file->size);
-    ATTN_TRY(attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, image, err));
+    ATTN_TRY(
+        attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, reading->image, err));
     if (colors == ATTN_TJCS_CMYK || colors == ATTN_TJCS_YCCK)
-        return decompress_cmyk(jpeg, handle, file, image, err);
-    return decompress(jpeg, handle, file, image, ATTN_TJPF_RGB, image->rgb, err);
+        return decompress_cmyk(reading, err);
+    return decompress(reading, ATTN_TJPF_RGB, reading->image->rgb, err);
 }
 
 enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
                                       struct attn_error *err)
 {
-    struct jpeg_library jpeg;
+    struct jpeg_reading reading = {.file = file, .image = image};
     enum attn_status status;
-    tjhandle handle;
 
-    ATTN_TRY(open_jpeg(&jpeg, file->path, err));
-    handle = jpeg.tjInitDecompress();
-    status = handle ? decode(&jpeg, handle, file, image, err) : attn_error_no_memory(err);
-    if (handle)
-        jpeg.tjDestroy(handle);
-    dlclose(jpeg.library);
+    ATTN_TRY(open_jpeg(&reading.jpeg, file->path, err));
+    reading.handle = reading.jpeg.tjInitDecompress();
+    status = reading.handle ? decode(&reading, err) : attn_error_no_memory(err);
+    if (reading.handle)
+        reading.jpeg.tjDestroy(reading.handle);
+    dlclose(reading.jpeg.library);
     return status;
 }

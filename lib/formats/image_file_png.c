@@ -12,6 +12,7 @@
 #include "base/status_internal.h"
 #include "formats/image_functions.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdbool.h>
@@ -74,10 +75,11 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
 static struct png_reading *find_reading(const png_struct *reader)
 {
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    void *found = library ? dlsym(library, "png_get_error_ptr") : NULL;
-    void *(*get_error_ptr)(const png_struct *png);
+    void *(*get_error_ptr)(const png_struct *png), *found;
     struct png_reading *reading;
 
+    assert(library); /* it calls */
+    found = dlsym(library, "png_get_error_ptr");
     memcpy(&get_error_ptr, &found, sizeof found);
     reading = get_error_ptr(reader);
     dlclose(library);

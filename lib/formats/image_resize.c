@@ -64,22 +64,30 @@ static void release_taps(struct line_taps *line)
     attn_free(line->weights);
 }
 
-/* Fills TAPS of the pixel whose middle is CENTER in a line of N_IN: its weights go to WEIGHTS, by
- * way of VALUES, which have as much room. */
-static void find_taps(enum attn_image_filter filter, double center, double scale, size_t n_in,
-                      double *values, int32_t *weights, struct taps *taps)
+/* How the weights of a line are found. */
+struct tap_finding {
+    enum attn_image_filter filter;
+    size_t n_in;
+    double ratio, scale; /* pixels of the line for one of the result; not below 1 */
+    double *values;      /* owns; room for the weights of a pixel */
+};
+
+/* Fills TAPS of pixel NUMBER of the result: its weights go to WEIGHTS. */
+static void find_taps(const struct tap_finding *finding, size_t number, int32_t *weights,
+                      struct taps *taps)
 {
-    const double support = filter_support(filter) * scale;
+    const double center = ((double)number + 0.5) * finding->ratio;
+    const double support = filter_support(finding->filter) * finding->scale;
     const double begin = center - support + 0.5, end = center + support + 0.5;
-    const size_t stop = end < (double)n_in ? (size_t)end : n_in;
-    double sum = 0;
+    const size_t stop = end < (double)finding->n_in ? (size_t)end : finding->n_in;
+    double *values = finding->values, sum = 0;
 
     taps->first = begin > 0 ? (size_t)begin : 0;
     taps->n = stop - taps->first;
     taps->weights = weights;
     for (size_t i = 0; i < taps->n; i++) {
-        values[i] =
-            filter_value(filter, ((double)(i + taps->first) - center + 0.5) * (1.0 / scale));
+        values[i] = filter_value(finding->filter, ((double)(i + taps->first) - center + 0.5) *
+                                                      (1.0 / finding->scale));
         sum += values[i];
     }
     for (size_t i = 0; i < taps->n; i++) {
@@ -93,19 +101,22 @@ static void find_taps(enum attn_image_filter filter, double center, double scale
 static enum attn_status make_taps(enum attn_image_filter filter, size_t n_in, size_t n_out,
                                   struct line_taps *line, struct attn_error *err)
 {
-    const double ratio = (double)n_in / (double)n_out, scale = ratio < 1 ? 1 : ratio;
-    const size_t most = 2 * (size_t)ceil(filter_support(filter) * scale) + 1;
-    double *values = attn_alloc_uninitialized(most, sizeof *values, err);
+    const double ratio = (double)n_in / (double)n_out;
+    struct tap_finding finding = {filter, n_in, ratio, ratio < 1 ? 1 : ratio, NULL};
+    const size_t most = 2 * (size_t)ceil(filter_support(filter) * finding.scale) + 1;
+    enum attn_status status = ATTN_NO_MEMORY;
 
+    finding.values = attn_alloc_uninitialized(most, sizeof *finding.values, err);
     line->taps = attn_alloc(n_out, sizeof *line->taps, err);
     line->weights =
         attn_alloc_uninitialized(attn_size_mul(n_out, most), sizeof *line->weights, err);
-    if (values && line->taps && line->weights)
+    if (finding.values && line->taps && line->weights) {
         for (size_t i = 0; i < n_out; i++)
-            find_taps(filter, ((double)i + 0.5) * ratio, scale, n_in, values,
-                      line->weights + i * most, &line->taps[i]);
-    attn_free(values);
-    return values && line->taps && line->weights ? ATTN_OK : ATTN_NO_MEMORY;
+            find_taps(&finding, i, line->weights + i * most, &line->taps[i]);
+        status = ATTN_OK;
+    }
+    attn_free(finding.values);
+    return status;
 }
 
 /* --- Lines ---------------------------------------------------------------------------------- */
@@ -154,10 +165,12 @@ static enum attn_status make_image(size_t height, size_t width, struct attn_imag
 {
     const size_t n = attn_size_mul(height, width);
 
-    if (n > ATTN_IMAGE_MAX_PIXELS)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "a picture is resized to %zu x %zu pixels, expected at most %zu",
-                              width, height, ATTN_IMAGE_MAX_PIXELS);
+    if (n > ATTN_IMAGE_MAX_PIXELS) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "a picture is resized to %zu x %zu pixels, expected at most %zu", width,
+                       height, ATTN_IMAGE_MAX_PIXELS);
+        return ATTN_UNSUPPORTED;
+    }
     *image = (struct attn_image){height, width, attn_alloc_uninitialized(n, 3, err)};
     return image->rgb ? ATTN_OK : ATTN_NO_MEMORY;
 }
@@ -180,18 +193,19 @@ static enum attn_status resize_lines(const struct attn_image *image, size_t heig
     return status;
 }
 
+/* The result is the second of MADE, what is made on the way the first. */
 static enum attn_status resize(const struct attn_image *image, size_t height, size_t width,
-                               enum attn_image_filter filter, struct attn_image *middle,
-                               struct attn_image *out, struct attn_error *err)
+                               enum attn_image_filter filter, struct attn_image made[2],
+                               struct attn_error *err)
 {
     if (width != image->width) {
-        ATTN_TRY(resize_lines(image, image->height, width, filter, middle, err));
-        image = middle;
+        ATTN_TRY(resize_lines(image, image->height, width, filter, &made[0], err));
+        image = &made[0];
     }
     if (height != image->height)
-        return resize_lines(image, height, width, filter, out, err);
-    ATTN_TRY(make_image(height, width, out, err));
-    memcpy(out->rgb, image->rgb, height * width * 3);
+        return resize_lines(image, height, width, filter, &made[1], err);
+    ATTN_TRY(make_image(height, width, &made[1], err));
+    memcpy(made[1].rgb, image->rgb, height * width * 3);
     return ATTN_OK;
 }
 
@@ -199,13 +213,13 @@ enum attn_status attn_image_resize(const struct attn_image *image, size_t height
                                    enum attn_image_filter filter, struct attn_image *resized,
                                    struct attn_error *err)
 {
-    struct attn_image middle = {0}, out = {0};
-    const enum attn_status status = resize(image, height, width, filter, &middle, &out, err);
+    struct attn_image made[2] = {{0}, {0}};
+    const enum attn_status status = resize(image, height, width, filter, made, err);
 
-    attn_image_release(&middle);
+    attn_image_release(&made[0]);
     if (status == ATTN_OK)
-        *resized = out;
+        *resized = made[1];
     else
-        attn_image_release(&out);
+        attn_image_release(&made[1]);
     return status;
 }

@@ -732,6 +732,8 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     if (row >= attn_session_n_logits(session))
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
                               row, attn_session_n_logits(session));
+    if (f->dims.is_pooled) /* a row of a sequence, not of a position */
+        return ATTN_OK;
     if (!f->is_rewindable && !f->model->config.is_encoder &&
         position + 1 != part->row0 + part->n_row && !attn_forward_watches_row(f, position))
         return attn_error_set(err, ATTN_INVALID,

@@ -553,6 +553,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
             config->head_act_fn = NULL;
             config->n_vocab = part == ATTN_PART_OUTPUT ? 0 : config->n_vocab;
             config->image.pooling = ATTN_POOLING_NONE;
+            config->labels = NULL;
             config->output = ATTN_OUTPUT_NONE;
             config->has_output_bias = false;
         }

@@ -1,15 +1,55 @@
 #!/usr/bin/env bash
-# check_cairo.sh - lib/figures/cairo_functions.h says what the headers of cairo and pango say, where
-# these are installed.
+# check_cairo.sh - lib/figures/cairo_functions.h says what the headers of cairo and pango say, and
+# lib/formats/image_functions.h what those of libpng and TurboJPEG do, where these are installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
+# Prints nothing when the program on standard input compiles with FLAG...
+compile() {
+    ${CC:-cc} -std=c11 -Ilib "$@" -Wall -Wextra -Werror -fsyntax-only -x c -
+}
+
+status=0
+if ${PKG_CONFIG:-pkg-config} --exists libpng16; then
+    # shellcheck disable=SC2046 # words of their own
+    compile $(${PKG_CONFIG:-pkg-config} --cflags libpng16) <<'END' || status=1
+#include <png.h>
+
+#include "formats/image_functions.h"
+
+_Static_assert(ATTN_PNG_COLOR_MASK_PALETTE == PNG_COLOR_MASK_PALETTE, "");
+_Static_assert(ATTN_PNG_COLOR_MASK_COLOR == PNG_COLOR_MASK_COLOR, "");
+_Static_assert(ATTN_PNG_COLOR_MASK_ALPHA == PNG_COLOR_MASK_ALPHA, "");
+#define DECLARE(result, name, arguments) result name arguments;
+ATTN_PNG_MAP(DECLARE)
+END
+else
+    echo 'check_cairo: skipped libpng, its headers are not installed (libpng-dev)'
+fi
+if ${PKG_CONFIG:-pkg-config} --exists libturbojpeg; then
+    # shellcheck disable=SC2046 # words of their own
+    compile $(${PKG_CONFIG:-pkg-config} --cflags libturbojpeg) <<'END' || status=1
+#include <turbojpeg.h>
+
+#include "formats/image_functions.h"
+
+_Static_assert((int)ATTN_TJPF_RGB == (int)TJPF_RGB && (int)ATTN_TJPF_CMYK == (int)TJPF_CMYK, "");
+_Static_assert((int)ATTN_TJCS_CMYK == (int)TJCS_CMYK && (int)ATTN_TJCS_YCCK == (int)TJCS_YCCK, "");
+_Static_assert((int)ATTN_TJERR_WARNING == (int)TJERR_WARNING, "");
+_Static_assert(ATTN_TJFLAG_LIMITSCANS == TJFLAG_LIMITSCANS, "");
+#define DECLARE(result, name, arguments) result name arguments;
+ATTN_JPEG_MAP(DECLARE)
+END
+else
+    echo 'check_cairo: skipped TurboJPEG, its headers are not installed (libturbojpeg0-dev)'
+fi
+
 flags=$(${PKG_CONFIG:-pkg-config} --cflags pangocairo 2>/dev/null) || {
     echo 'check_cairo: skipped, the headers of pango are not installed (libpango1.0-dev)'
-    exit 0
+    exit $status
 }
 # shellcheck disable=SC2086 # words of their own
-${CC:-cc} -std=c11 -Ilib $flags -Wall -Wextra -Werror -fsyntax-only -x c - <<'END'
+compile $flags <<'END' || status=1
 #include <cairo-pdf.h>
 #include <pango/pangocairo.h>
 
@@ -33,3 +73,4 @@ SAME(CAIRO_STATUS_SUCCESS, 0);
 #define DECLARE(result, name, arguments) result name arguments;
 ATTN_CAIRO_MAP(DECLARE)
 END
+exit $status

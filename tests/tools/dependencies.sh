@@ -153,6 +153,8 @@ missing() {
         has_for_arm libnettle.so || echo nettle-dev:arm64
         has_for_arm pkgconfig/check.pc || echo check:arm64
         has_for_arm libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0:arm64
+        has_for_arm libpng16.so.16 || echo libpng16-16:arm64
+        has_for_arm libturbojpeg.so.0 || echo libturbojpeg0:arm64
         has_monospace || echo fonts-dejavu-core
         ;;
     wasm) # a compiler for WebAssembly, its C library, and what gets sources of libraries

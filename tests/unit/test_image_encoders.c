@@ -254,6 +254,7 @@ START_TEST(a_file_without_its_classifier_has_no_logits)
     ck_assert(attn_parts_open(&parts, &model, &err) == ATTN_OK);
     ck_assert_int_eq(attn_model_config(model)->output, ATTN_OUTPUT_NONE);
     ck_assert_uint_eq(attn_model_config(model)->n_vocab, 0);
+    ck_assert_ptr_null(attn_model_config(model)->labels);
     ck_assert(!attn_config_dims(attn_model_config(model), 7).is_pooled);
     attn_model_free(model);
     attn_parts_release(&parts);
@@ -516,7 +517,8 @@ START_TEST(configs_that_lie_are_refused_in_a_line)
         {"vit", "image_size", "1000000000",
          "is 1000000000, expected an integer from 1 to 16777216"},
         {"vit", "image_size", "16777216", "cut into more than 16777216"},
-        {"vit", "image_size", "[13]", "'image_size' in 'm/config.json' is another list"},
+        {"vit", "image_size", "[13]",
+         "'image_size' in 'm/config.json' is a list of something else"},
         {"vit", "image_size", "[13,9,3]", "expected pixels, or [height, width]"},
         {"vit", "image_size", "[13,0]", "'image_size'"},
         {"vit", "image_size", "[13,\"9\"]", "'image_size'"},

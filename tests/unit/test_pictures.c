@@ -7,6 +7,7 @@
 #include "formats/image_file_internal.h"
 #include "formats/image_resize.h"
 #include "run/pixels.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -252,8 +253,9 @@ static enum attn_status try_bytes(const void *data, size_t size, struct attn_err
     return status;
 }
 
-/* Cuts the picture NAME at every byte, and changes every seventh bit of it. */
-static void damage(const char *name)
+/* Cuts the picture NAME at every byte, and changes every seventh bit of it.
+ * False: the library that reads it is not there. */
+static bool damage(const char *name)
 {
     unsigned char bytes[4096];
     struct attn_error err = {0};
@@ -282,19 +284,20 @@ static void damage(const char *name)
         bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     remove_all();
+    return size > 0;
 }
 
 START_TEST(a_damaged_png_is_refused)
 {
-    damage("gray4.png");
-    damage("interlaced.png");
+    if (damage("gray4.png"))
+        damage("interlaced.png");
 }
 END_TEST
 
 START_TEST(a_damaged_jpeg_is_refused)
 {
-    damage("420.jpg");
-    damage("progressive.jpg");
+    if (damage("420.jpg"))
+        damage("progressive.jpg");
 }
 END_TEST
 
@@ -337,7 +340,58 @@ START_TEST(a_damaged_preprocessor_config_is_refused)
 }
 END_TEST
 
+/* Opens a model, and prepares a run of the picture NAME. */
+static enum attn_status prepare(const char *name, struct attn_error *err)
+{
+    char image[PATH_SIZE];
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_host *host = NULL;
+    struct attn_run *run = NULL;
+    enum attn_status status = attn_host_open(path_of("vit"), NULL, &host, err);
+
+    snprintf(image, sizeof image, "%s", path_of(name));
+    request.input.image = image;
+    request.selection.queries = "0,1,[CLS]";
+    if (status == ATTN_OK)
+        status = attn_run_prepare(host, &request, &run, err);
+    attn_run_free(run);
+    attn_host_free(host);
+    return status;
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    static const char *const names[] = {"rgb.npy", "values.npy", "rgb.png", "cmyk.jpg"};
+
+    unpack("pictures");
+    unpack("image-encoders");
+    attn_host_free(open_host("{\"size\": {\"height\": 13, \"width\": 9}, \"crop_size\": 9}"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct attn_error err = {0};
+        enum attn_status status;
+        long n;
+
+        attn_alloc_fail_off();
+        status = prepare(names[i], &err);
+        if (is_missing(status, &err, names[i]))
+            continue;
+        ck_assert_msg(status == ATTN_OK, "%s", err.message);
+        n = attn_alloc_count();
+        ck_assert_int_gt(n, 50);
+        for (long k = 0; k < n; k++) {
+            err = (struct attn_error){0};
+            attn_alloc_fail_at(k);
+            status = prepare(names[i], &err);
+            attn_alloc_fail_off();
+            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s, allocation %ld: %s",
+                          names[i], k, err.message);
+        }
+    }
+    remove_all();
+}
+END_TEST
+
 ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
            a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
            pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
-           a_damaged_preprocessor_config_is_refused)
+           a_damaged_preprocessor_config_is_refused, every_allocation_may_fail)

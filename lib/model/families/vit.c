@@ -132,12 +132,13 @@ static const struct attn_weight_rule clip_rules[] = {
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-static enum attn_status refuse_size(const struct attn_json *json, const char *key,
-                                    const char *found, struct attn_error *err)
+static enum attn_status refuse_side(const struct attn_json *json, const char *key,
+                                    struct attn_error *err)
 {
     return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' is %s, expected pixels, or [height, width]", key,
-                          attn_quote_string(attn_json_name(json)).text, found);
+                          "'%s' in '%s' is a list of something else, expected pixels, or [height, "
+                          "width]",
+                          key, attn_quote_string(attn_json_name(json)).text);
 }
 
 /* A size in pixels, of both sides or [height, width]; absent, both stay. */
@@ -159,10 +160,10 @@ static enum attn_status read_side(const struct attn_json *json, const char *key,
         int64_t side;
 
         if (n == 2 || !attn_node_int(node, &side) || side < 1 || side > ATTN_MAX_WIDTH)
-            return refuse_size(json, key, "another list", err);
+            return refuse_side(json, key, err);
         *sides[n] = (size_t)side;
     }
-    return n == 2 ? ATTN_OK : refuse_size(json, key, "another list", err);
+    return n == 2 ? ATTN_OK : refuse_side(json, key, err);
 }
 
 /* The sizes of pictures and patches. */
