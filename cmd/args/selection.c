@@ -20,7 +20,7 @@ static const struct option selection_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct selection_args, queries,
                 "queries to keep: positions, or words of the text: it; ' it' with its space; "
                 "it#2, its second time. A word that looks like a number or holds , - or # stands "
-                "in double quotes"),
+                "in double quotes. Of a picture: [CLS], and 3,4 of the patch in row 3, column 4"),
     OPTION_TEXT("sites", "LIST", struct selection_args, sites,
                 "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z"),
 };

@@ -110,7 +110,7 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
         ATTN_TRY(attn_words_of_labels(&reading->queries, &run->words, err));
     if (!run->model && reading->keys.items)
         ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source_words, err));
-    if (run->text.tokens.bytes)
+    if (run->text.tokens.bytes && !run->text.pixels) /* places in a picture are no words */
         ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->words, err));
     if (run->source.tokens.bytes)
         ATTN_TRY(attn_words_find(&run->source, run->tokenizer, &run->source_words, err));
