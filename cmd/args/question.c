@@ -115,6 +115,9 @@ enum attn_status question_open(struct question *question, struct attn_error *err
         return refuse(err, "--csv and --json write it",
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
+    if (args->prompt.label.n > 0 && !args->prompt.image)
+        return refuse(err, "--image cat.png --label 'a cat' --label 'a dog'",
+                      "--label is given without --image, which it is about");
     ATTN_TRY(attention_check(&args->attention, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;

@@ -3,6 +3,7 @@
  * beside texts.
  */
 #include "attn.h"
+#include "base/thread.h"
 #include "model/session_pack.h"
 #include "run/pixels.h"
 #include "tests/support/npy.h"
@@ -220,6 +221,52 @@ START_TEST(a_pack_has_the_projections_of_single_texts)
 }
 END_TEST
 
+/* What each thread finds. */
+struct asking {
+    struct attn_host *host;
+    bool is_picture;
+    struct attn_host *found;
+};
+
+static void *find_tower(void *user)
+{
+    struct asking *asking = user;
+    struct attn_error err = {0};
+
+    attn_host_tower(asking->host, asking->is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
+                    &asking->found, &err);
+    return NULL;
+}
+
+START_TEST(threads_open_the_other_tower_once)
+{
+    enum { N = 6 };
+    struct attn_thread threads[N];
+    struct asking asking[N];
+    struct attn_host *host, *back = NULL;
+    struct attn_error err = {0};
+
+    unpack();
+    host = open_host(NULL);
+    for (int i = 0; i < N; i++) {
+        asking[i] = (struct asking){host, i % 3 > 0, NULL};
+        ck_assert(attn_thread_start(find_tower, &asking[i], &threads[i]));
+    }
+    for (int i = 0; i < N; i++) {
+        attn_thread_join(&threads[i]);
+        ck_assert_ptr_eq(asking[i].found, i % 3 > 0 ? asking[1].found : host);
+    }
+    ck_assert_ptr_ne(asking[1].found, host);
+    ck_assert(attn_host_tower(asking[1].found, ATTN_TOWER_TEXT, &back, &err) == ATTN_OK);
+    ck_assert_ptr_eq(back, host);
+    ck_assert(attn_host_tower(NULL, ATTN_TOWER_TEXT, &back, &err) == ATTN_INVALID);
+    ck_assert(attn_host_tower(host, (enum attn_tower)2, &back, NULL) == ATTN_INVALID);
+    ck_assert(attn_session_projections(NULL, NULL, NULL) == ATTN_INVALID);
+    attn_host_free(host);
+    clean();
+}
+END_TEST
+
 ATTN_SUITE("clip", one_host_runs_the_tower_of_each_input,
            labels_are_scored_by_the_cosine_of_both_towers,
-           a_pack_has_the_projections_of_single_texts)
+           a_pack_has_the_projections_of_single_texts, threads_open_the_other_tower_once)
