@@ -163,11 +163,11 @@ static void append_position(const struct attn_figure_pen *pen, size_t i, struct 
 void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_backdrop *backdrop = backdrop_of(pen);
-    const size_t position =
-        pen->content->writer->n_query > 0 ? pen->content->writer->queries[0] : 0;
+    size_t position;
 
-    if (!backdrop || count_queries(pen) > 1)
+    if (!backdrop || pen->content->writer->n_query == 0 || count_queries(pen) > 1)
         return;
+    position = pen->content->writer->queries[0];
     attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
     append_position(pen, position, out);
 }
