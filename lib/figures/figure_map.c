@@ -163,11 +163,11 @@ static void append_position(const struct attn_figure_pen *pen, size_t i, struct 
 void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_backdrop *backdrop = backdrop_of(pen);
-    const size_t position =
-        pen->content->writer->n_query > 0 ? pen->content->writer->queries[0] : 0;
+    size_t position;
 
-    if (!backdrop || count_queries(pen) > 1)
+    if (!backdrop || pen->content->writer->n_query == 0 || count_queries(pen) > 1)
         return;
+    position = pen->content->writer->queries[0];
     attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
     append_position(pen, position, out);
 }
@@ -310,7 +310,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
     if (!maps->layers) {
         maps->n_across = (size_t)fmax(1, floor(ACROSS / maps->step_x));
-        maps->n_across = maps->n_across < maps->n ? maps->n_across : maps->n;
+        if (maps->n_across > maps->n && maps->n > 0)
+            maps->n_across = maps->n;
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }
     maps->left = ATTN_FIGURE_PAD + (maps->layers ? AXIS + NUMBER : 0);
@@ -349,12 +350,13 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     const struct attn_backdrop *backdrop = maps->backdrop;
     const size_t position = pen->content->writer->queries[row];
     const size_t i = position - backdrop->n_front;
+    const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double x, y, right, bottom;
 
     if (position < backdrop->n_front)
         return;
-    x = place.x + (double)(i % backdrop->n_col) * place.width;
-    y = place.y + (double)(i / backdrop->n_col) * place.side;
+    x = place.x + (double)c * place.width;
+    y = place.y + (double)r * place.side;
     right = x + place.width;
     bottom = y + place.side;
     for (int is_inner = 0; is_inner < 2; is_inner++) {
@@ -529,13 +531,8 @@ static void set_veils(struct attn_figure_pen *pen)
 
 static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
 {
-    const struct attn_backdrop *backdrop = backdrop_of(pen);
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
 
-    if (!backdrop)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure patches`' shows keys on the picture that a model saw, and "
-                              "this run has none: 'patches:RxC' lays them out in R rows of C");
     for (size_t i = 0; i < pen->content->n; i++)
         if (!attn_figure_fits_backdrop(pen->content->writer, attn_figure_matrix(pen, i)))
             return attn_error_set(err, ATTN_INVALID,
@@ -556,6 +553,10 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     struct maps maps = {.backdrop = backdrop_of(pen)};
     enum attn_status status;
 
+    if (!maps.backdrop)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure patches`' shows keys on the picture that a model saw, and "
+                              "this run has none: 'patches:RxC' lays them out in R rows of C");
     ATTN_TRY(check(pen, err));
     maps.n_query = count_queries(pen);
     maps.n = pen->content->n > 1 ? pen->content->n : maps.n_query;

@@ -116,7 +116,7 @@ static enum attn_status draw_cells(struct attn_heatmap *map,
     for (size_t c = 0; c < backdrop->n_col; c++)
         if (pitch > SHADE || c % 5 == 0)
             attn_buffer_append_format(&map->label, pitch > SHADE ? "%*zu" : "%-*zu",
-                                      (int)(pitch > SHADE ? pitch : 5 * SHADE), c);
+                                      pitch > SHADE ? (int)pitch : 5 * SHADE, c);
     ATTN_TRY(attn_heatmap_end_line(map, err));
     for (size_t r = 0; r < backdrop->n_row; r++) {
         attn_buffer_append_format(&map->label, "%*zu%s", EDGE, r, pitch == SHADE ? " " : "");

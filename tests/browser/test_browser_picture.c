@@ -60,9 +60,9 @@ static void make_page(void)
 {
     static unsigned char rgb[N_ROW * SIDE * N_COL * SIDE * 3];
     const struct attn_backdrop backdrop = {.rgb = rgb,
-                                           .height = N_ROW * SIDE,
-                                           .width = N_COL * SIDE,
-                                           .stride = N_COL * SIDE,
+                                           .height = (size_t)N_ROW * SIDE,
+                                           .width = (size_t)N_COL * SIDE,
+                                           .stride = (size_t)N_COL * SIDE,
                                            .n_front = N_FRONT,
                                            .n_row = N_ROW,
                                            .n_col = N_COL};

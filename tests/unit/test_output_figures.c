@@ -421,8 +421,9 @@ START_TEST(a_map_shows_the_weights_of_its_query_on_the_picture)
         for (size_t key = 1; key < 7; key++) {
             const double value = value_of((int)n / 2, (int)n % 2, 0, key);
             const int level = attn_color_level(&scale, range, value);
-            const uint32_t seen = veil_at(&svg, x + ((double)((key - 1) % 2) + 0.5) * side,
-                                          y + ((double)((key - 1) / 2) + 0.5) * side, side);
+            const size_t row = (key - 1) / 2, column = (key - 1) % 2;
+            const uint32_t seen = veil_at(&svg, x + ((double)column + 0.5) * side,
+                                          y + ((double)row + 0.5) * side, side);
 
             ck_assert_msg(
                 are_near(seen, attn_rgb_number(attn_colormap_color(map, ATTN_THEME_LIGHT, level))),
