@@ -342,8 +342,6 @@ static bool can_drop(const struct attn_forward *f)
 {
     const struct attn_attention *attention = &f->attention[f->feed.layer];
 
-    if (f->model->config.image.patch_height > 0)
-        return false; /* what is pooled reads rows that nobody watches */
     if (f->model->config.is_encoder)
         return attention->dropout == 0 && !attention->dropout_mask.cells;
     return attn_forward_takes_steps(f, (size_t)f->feed.layer);

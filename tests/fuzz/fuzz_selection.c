@@ -77,6 +77,10 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
         else if (attn_site_has_heads(site))
             wants = wants && n_head > 0;
         FUZZ_CHECK(attn_selection_wants(selection, site, layer) == wants);
+        if (site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED) {
+            FUZZ_CHECK(rank == 1 && shape[0] == width); /* of the whole sequence */
+            continue;
+        }
         FUZZ_CHECK(rank == (attn_site_has_heads(site) ? 3 : 2));
         if (layout == ATTN_LAYOUT_VECTOR)
             FUZZ_CHECK(shape[0] == n_query && shape[1] == width);
