@@ -46,12 +46,12 @@ enum attn_site_layout {
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
- * what the output matrix of an encoder reads. text_embed and image_embed are one vector of a text or
- * picture, projected and not normalized.
+ * what the output matrix of an encoder reads. text_embed and image_embed are one vector of a text
+ * or picture, projected and not normalized.
  *
- * A session has no sites of scope DERIVED (run/derived.h), which are made of others when a layer has
- * been computed, and nothing can be edited there. So are gradients (run/gradient.h), which come when
- * all layers have been, from the last to the first.
+ * A session has no sites of scope DERIVED (run/derived.h), made of others when a layer has been
+ * computed, and nothing can be edited there. So are gradients (run/gradient.h), which come when all
+ * layers have been, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
