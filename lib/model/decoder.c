@@ -240,6 +240,7 @@ static void run_projection(struct attn_forward *f, const float *x)
         memcpy(f->projected + i * d, x + row * d, d * sizeof *x);
     }
     attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_forward_check_finite(f, projected, n * f->dims.d_projected);
     attn_visit(f, config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED : ATTN_SITE_TEXT_EMBED,
                projected);
 }

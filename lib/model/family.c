@@ -177,8 +177,8 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     return attn_config_check(json, config, err);
 }
 
-/* The object of a config of two towers that TOWER is read from. What old files have beside it counts
- * where it is there (configuration_clip.py). */
+/* The object of a config of two towers that TOWER is read from. What old files have beside it
+ * counts where it is there (configuration_clip.py). */
 static enum attn_status find_section(const struct attn_json *json, enum attn_tower tower,
                                      const struct attn_node **section, struct attn_error *err)
 {

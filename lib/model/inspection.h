@@ -27,7 +27,8 @@
  * are in the columns.
  *
  * config: n_ctx is missing where nothing limits it. towers: of a directory with two, a row each:
- * tower, model_type, n_layer, n_head, d_model, n_ctx, parameters; of another none. attention: a row per layer, kind, is_cross,
+ * tower, model_type, n_layer, n_head, d_model, n_ctx, parameters; of another none. attention: a row
+ * per layer, kind, is_cross,
  * mask, is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type,
  * rope_theta, rope_factor, d_rotary. differences: from GPT-2, in words: part, difference.
  * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.

@@ -23,7 +23,7 @@ function svgEl(tag, attributes, ...children) {
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
-// --- The run ------------------------------------------------------------------------------------
+// --- The run ---
 
 let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, MEASURES;
 let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
@@ -80,7 +80,7 @@ function shortText(position, isSource) {
   return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
 }
 
-// --- Words --------------------------------------------------------------------------------------
+// --- Words ---
 
 // The first and the last token of each word: it begins with white space, and what follows without any
 // belongs to it.
@@ -157,7 +157,7 @@ const setWords = isOn => {
   set({ words: areMerged ? 1 : 0, q: usualQuery, k: -1, p: [] });
 };
 
-// --- Weights ------------------------------------------------------------------------------------
+// --- Weights ---
 
 // The bytes of a block: base64 of raw deflate.
 async function inflate(text) {
@@ -281,7 +281,7 @@ function matrixOf(list, set) {
   return null;
 }
 
-// --- Thumbnails ---------------------------------------------------------------------------------
+// --- Thumbnails ---
 
 const thumbs = []; // of each head and set: planes of weights, and their size
 
@@ -323,7 +323,7 @@ function thumbOf(h, set) {
   return { rows, cols, weights, isPooled };
 }
 
-// --- Colours ------------------------------------------------------------------------------------
+// --- Colours ---
 
 const ramps = {};
 for (const [name, text] of Object.entries(run.colormaps))
@@ -433,7 +433,7 @@ function paintCells(m, r0, r1, c0, c1, canvas) {
   context.putImageData(image, 0, 0);
 }
 
-// --- Numbers ------------------------------------------------------------------------------------
+// --- Numbers ---
 
 // As many decimals as the stored levels are good for, four at most.
 function number(w) {
@@ -448,7 +448,7 @@ function percent(w) {
   return p === 0 ? '.' : (w < 0 ? '\u2212' : '') + p;
 }
 
-// --- State --------------------------------------------------------------------------------------
+// --- State ---
 
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
 let usualQuery, maxKey, maxPosition; // positions; the last query, of a picture the first
@@ -556,7 +556,7 @@ function set(changes) {
   writeHash();
 }
 
-// --- What is looked at --------------------------------------------------------------------------
+// --- What is looked at ---
 
 // The heads that are shown as one matrix: those ticked where they are combined, else one.
 function shownHeads() {
@@ -637,7 +637,7 @@ function sayCell(m) {
   if (active) active.textContent = $('readout').textContent;
 }
 
-// --- All heads ----------------------------------------------------------------------------------
+// --- All heads ---
 
 let thumbNodes = [], thumbsDrawn = '';
 
@@ -767,7 +767,7 @@ function moveHead(down, across) {
   }
 }
 
-// --- A matrix -----------------------------------------------------------------------------------
+// --- A matrix ---
 
 const ruler = document.createElement('canvas').getContext('2d');
 function textWidth(text) {
@@ -1086,7 +1086,7 @@ function tableOf(m) {
     el('table', { class: 'plain' }, el('caption', {}, note), el('thead', {}, head), body));
 }
 
-// --- The text -----------------------------------------------------------------------------------
+// --- The text ---
 
 // Whether a text has something between a token and the one before it.
 function isGap(p, isSource) {
@@ -1218,7 +1218,7 @@ function drawTokens(list) {
   return m;
 }
 
-// --- Lines --------------------------------------------------------------------------------------
+// --- Lines ---
 
 const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#7570b3', '#666666'];
 const DASHES = ['none', '8 4', '2 3', '10 3 2 3', '14 5', '5 2', '1 3', '12 3 2 3 2 3'];
@@ -1356,7 +1356,7 @@ function drawLines() {
   return found[0];
 }
 
-// --- Legend and details -------------------------------------------------------------------------
+// --- Legend and details ---
 
 const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
@@ -1459,7 +1459,7 @@ function placeDetail() {
   if (detail.parentNode !== home) home.append(detail);
 }
 
-// --- Finding ------------------------------------------------------------------------------------
+// --- Finding ---
 
 let sought = { own: new Set(), source: new Set(), list: [], at: -1 };
 const isSought = (p, isSource) => (isSource ? sought.source : sought.own).has(p);
@@ -1502,7 +1502,7 @@ function seekNext() {
   spans[isSource ? 1 : 0]?.[p]?.scrollIntoView?.({ block: 'nearest' });
 }
 
-// --- Drawing ------------------------------------------------------------------------------------
+// --- Drawing ---
 
 let shown = null; // the matrix that is on the page
 
@@ -1603,7 +1603,7 @@ function draw() {
   onDrawn();
 }
 
-// --- Keep ---------------------------------------------------------------------------------------
+// --- Keep ---
 
 const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
   : heads[state.h].id + '-' + state.v) + '.' + ending;
@@ -1820,7 +1820,7 @@ function openKeys() {
     [el('dt', {}, ...key.split('  ').flatMap((k, i) => [i ? ' ' : '', el('kbd', {}, k)])), el('dd', {}, text)])));
 }
 
-// --- Keys ---------------------------------------------------------------------------------------
+// --- Keys ---
 
 const next = (list, value) => list[(list.indexOf(value) + 1) % list.length];
 
@@ -1889,7 +1889,7 @@ function onKey(event) {
   event.preventDefault();
 }
 
-// --- Start --------------------------------------------------------------------------------------
+// --- Start ---
 
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
 const over = globalThis.attnPicture?.({ el, svgEl, state, run, set, draw, inflate, isDark, rampName, rampOf, stepper,
@@ -1966,7 +1966,7 @@ function openComparison() {
   if (heads.length > 1) Object.assign(defaults, { m: 'difference', o: 1 });
 }
 
-// --- Another run --------------------------------------------------------------------------------
+// --- Another run ---
 
 // Of each head the differences of two sets, as a thumbnail has them: of its pooled cells that which
 // is farthest from 0.
