@@ -124,7 +124,8 @@ static enum attn_status decompress_cmyk(const struct jpeg_reading *reading, stru
 
 static enum attn_status decode(const struct jpeg_reading *reading, struct attn_error *err)
 {
-    /* 64 pixels are a bit at least, which gives 512 in a byte; this leaves room for codes of less. */
+    /* 64 pixels are a bit at least, which gives 512 in a byte; this leaves room for codes of
+     * less. */
     const uint64_t most_a_byte = 1 << 13;
     const struct attn_file *file = reading->file;
     int width = 0, height = 0, sampling, colors = 0;

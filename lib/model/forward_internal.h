@@ -172,7 +172,8 @@ struct attn_site_rows {
 };
 struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 
-/* Whether logits may be asked for at some of the positions ROW0 .. +N_ROW-1 of an encoder's PART. */
+/* Whether logits may be asked for at some of the positions ROW0 .. +N_ROW-1 of an encoder's
+ * PART. */
 bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row);
 
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,

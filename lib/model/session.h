@@ -35,10 +35,9 @@ enum attn_cache {
 };
 
 struct attn_session_options {
-    size_t size;  /* of this struct */
-    size_t n_max; /* largest number of positions, 1 .. n_ctx; of several sequences: no limit */
-    size_t
-        n_source; /* largest number of rows of a source, up to the config's; 0: none will be set */
+    size_t size;     /* of this struct */
+    size_t n_max;    /* largest number of positions, 1 .. n_ctx; of several sequences: no limit */
+    size_t n_source; /* largest number of rows of a source; 0: none will be set */
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     bool reads_once;                /* there will be one feed: mapped weights are read from their
@@ -59,8 +58,7 @@ struct attn_session_options {
     size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
     size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
     const int32_t *key_mask; /* [n_key_mask] borrowed; of encoders, for each token 1, or 0: nobody
-                                looks at it. Sequences have so many tokens then, but for those of a
-                                pack with their own. NULL: all are 1 */
+                                looks at it. Sequences without their own are so long then */
     size_t n_key_mask;
     const int32_t *source_mask; /* [n_source_mask] likewise for each row of a source */
     size_t n_source_mask;
@@ -91,10 +89,9 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 
 /*
  * Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
- * ATTN_INVALID for an id outside
- * 0..n_vocab-1 or too many positions: nothing has changed then. ATTN_FORMAT when a weight turns out
- * not to be finite, or a value that is computed from them (a trace gets finite ones only);
- * ATTN_CANCELED; or what the trace returned: the session must be reset then.
+ * ATTN_INVALID for an id outside 0..n_vocab-1 or too many positions: nothing has changed then.
+ * ATTN_FORMAT when a weight turns out not to be finite, or a value that is computed from them (a
+ * trace gets finite ones only); ATTN_CANCELED; or what the trace returned: reset the session then.
  */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);

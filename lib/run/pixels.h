@@ -20,8 +20,8 @@
 
 struct attn_host; /* run/host.h */
 
-/* A caller with values of their own fills the first four and borrows; one with a picture its height,
- * its width and `shown`, of which a request makes the values. */
+/* A caller with values of their own fills the first four and borrows; one with a picture its
+ * height, its width and `shown`, of which a request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
     float *values; /* [n_channel, height, width] owns where it was read or made; or NULL */
@@ -36,8 +36,8 @@ ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const u
                                            size_t height, size_t width, struct attn_pixels *pixels,
                                            struct attn_error *err);
 
-/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of floats
- * [C, H, W] holds the values themselves. */
+/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of
+ * floats [C, H, W] holds the values themselves. */
 ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
                                            struct attn_pixels *pixels, struct attn_error *err);
 

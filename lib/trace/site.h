@@ -40,18 +40,18 @@ enum attn_site_layout {
  * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
  * them (-inf where masked), pattern the softmax, z pattern times values.
  * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
- * is over the R projected keys of low-rank attention. attn_out what the output projection, and the
- * norm after it, make of z. mlp_pre and mlp_post stand before and after the activation; a gated MLP
- * multiplies by mlp_pre_linear after it, and mlp_post is the product.
+ * is over the R projected keys of low-rank attention. attn_out what the output projection, a norm
+ * after it and layer scale make of z. mlp_pre and mlp_post stand before and after the activation; a
+ * gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
  * what the output matrix of an encoder reads. text_embed and image_embed are one vector of a text
  * or picture, projected and not normalized.
  *
- * A session has no sites of scope DERIVED (run/derived.h), made of others when a layer has been
- * computed, and nothing can be edited there. So are gradients (run/gradient.h), which come when all
- * layers have been, from the last to the first.
+ * A session has no sites of scope DERIVED (run/derived.h), which are made of others when a layer
+ * has been computed, and nothing can be edited there. So are gradients (run/gradient.h), which come
+ * when all layers have been, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
