@@ -411,6 +411,8 @@ START_TEST(refuses_texts_that_are_too_large)
         char expected[200];
         struct attn_ran ran;
 
+        if (strcmp(rows[i].part, "preprocessor_config.json") == 0)
+            continue; /* models of texts do not read it; see cli/run/pictures.test */
         write_small_model();
         if (strcmp(rows[i].part, "vocab.txt") == 0)
             ck_assert_int_eq(remove("vocab.json"), 0); /* which would hide it */
