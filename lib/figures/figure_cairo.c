@@ -11,13 +11,13 @@
 #include "figures/figure_internal.h"
 
 #include "base/buffer.h"
+#include "base/dynamic.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "encode/png_file.h"
 #include "figures/cairo_functions.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,29 +71,23 @@ static enum attn_status check_room(const char *name, struct attn_error *err)
 
 static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
 {
-    bool has_all = true;
-    void *found;
+    static const struct attn_dynamic_function functions[] = {
+#define CAIRO_ROW(result, function, arguments) {#function, offsetof(struct cairo, function)},
+        ATTN_CAIRO_MAP(CAIRO_ROW)
+#undef CAIRO_ROW
+    };
+    const char *failure;
 
     ATTN_TRY(check_room(name, err));
     /* It stays in memory when it is closed: GObject cannot be unloaded. */
-    cairo->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (cairo->library) { /* ISO C converts no pointer to an object into one to a function */
-#define CAIRO_LOOK_UP(result, function, arguments)                                                 \
-    found = dlsym(cairo->library, #function);                                                      \
-    memcpy(&cairo->function, &found, sizeof found);                                                \
-    has_all = has_all && found;
-        ATTN_CAIRO_MAP(CAIRO_LOOK_UP)
-#undef CAIRO_LOOK_UP
-    }
-    if (cairo->library && has_all)
+    failure = attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, functions,
+                                sizeof functions / sizeof *functions, cairo, &cairo->library);
+    if (!failure)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
-                   cairo->library ? "which is too old" : "which is not installed");
+                   failure);
     attn_error_hint(err, "apt-get install libpangocairo-1.0-0, or `svg`, which needs nothing");
-    attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
-    if (cairo->library)
-        dlclose(cairo->library);
-    return ATTN_IO;
+    return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
 }
 
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err)

@@ -5,12 +5,12 @@
  */
 #include "formats/image_file_internal.h"
 
+#include "base/dynamic.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/image_functions.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -37,26 +37,21 @@ struct jpeg_reading {
 static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
                                   struct attn_error *err)
 {
-    bool has_all = true;
-    void *found;
+    static const struct attn_dynamic_function functions[] = {
+#define JPEG_ROW(result, function, arguments) {#function, offsetof(struct jpeg_library, function)},
+        ATTN_JPEG_MAP(JPEG_ROW)
+#undef JPEG_ROW
+    };
+    const char *failure =
+        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL, functions,
+                          sizeof functions / sizeof *functions, jpeg, &jpeg->library);
 
-    jpeg->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-    if (jpeg->library) { /* ISO C converts no pointer to an object into one to a function */
-#define JPEG_LOOK_UP(result, function, arguments)                                                  \
-    found = dlsym(jpeg->library, #function);                                                       \
-    memcpy(&jpeg->function, &found, sizeof found);                                                 \
-    has_all = has_all && found;
-        ATTN_JPEG_MAP(JPEG_LOOK_UP)
-#undef JPEG_LOOK_UP
-    }
-    if (jpeg->library && has_all)
+    if (!failure)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' is a JPEG, which needs %s, %s", attn_quote_string(path).text,
-                   library_name, jpeg->library ? "which is too old" : "which is not installed");
+                   library_name, failure);
     attn_error_hint(err, "apt-get install libturbojpeg0, or an array: np.save('FILE.npy', "
                          "np.array(image.convert('RGB')))");
-    if (jpeg->library)
-        dlclose(jpeg->library);
     return ATTN_IO;
 }
 

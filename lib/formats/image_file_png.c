@@ -7,13 +7,13 @@
  */
 #include "formats/image_file_internal.h"
 
+#include "base/dynamic.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/image_functions.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,22 +47,19 @@ struct png_reading {
 
 static enum attn_status open_png(struct png_library *png, const char *path, struct attn_error *err)
 {
-    bool has_all = true;
-    void *found;
+    static const struct attn_dynamic_function functions[] = {
+#define PNG_ROW(result, function, arguments) {#function, offsetof(struct png_library, function)},
+        ATTN_PNG_MAP(PNG_ROW)
+#undef PNG_ROW
+    };
+    const char *failure =
+        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL, functions,
+                          sizeof functions / sizeof *functions, png, &png->library);
 
-    png->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-    if (png->library) { /* ISO C converts no pointer to an object into one to a function */
-#define PNG_LOOK_UP(result, function, arguments)                                                   \
-    found = dlsym(png->library, #function);                                                        \
-    memcpy(&png->function, &found, sizeof found);                                                  \
-    has_all = has_all && found;
-        ATTN_PNG_MAP(PNG_LOOK_UP)
-#undef PNG_LOOK_UP
-    }
-    if (png->library && has_all)
+    if (!failure)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' is a PNG, which needs %s, %s", attn_quote_string(path).text,
-                   library_name, png->library ? "which is too old" : "which is not installed");
+                   library_name, failure);
     attn_error_hint(err, "apt-get install libpng16-16, or an array: np.save('FILE.npy', "
                          "np.array(image.convert('RGB')))");
     return ATTN_IO;

@@ -1,0 +1,41 @@
+/*
+ * dynamic.h - functions of another library, which is opened when it is needed. Only for files that
+ * a static program and a WebAssembly module have not: these open nothing.
+ */
+#ifndef ATTN_BASE_DYNAMIC_H
+#define ATTN_BASE_DYNAMIC_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A function, and where the pointer to it is in a struct. */
+struct attn_dynamic_function {
+    const char *name;
+    size_t offset;
+};
+
+/* Opens the library NAME with dlopen's FLAGS, and puts its FUNCTIONS [n] into the struct at INTO.
+ * *LIBRARY is to be closed by dlclose. NULL; or, when nothing is open, why: "which is not
+ * installed". */
+static inline const char *attn_dynamic_open(const char *name, int flags,
+                                            const struct attn_dynamic_function *functions, size_t n,
+                                            void *into, void **library)
+{
+    *library = dlopen(name, flags);
+    if (!*library)
+        return "which is not installed";
+    for (size_t i = 0; i < n; i++) {
+        /* ISO C converts no pointer to an object into one to a function. */
+        void *found = dlsym(*library, functions[i].name);
+
+        if (!found) {
+            dlclose(*library);
+            return "which is too old";
+        }
+        memcpy((char *)into + functions[i].offset, &found, sizeof found);
+    }
+    return NULL;
+}
+
+#endif
