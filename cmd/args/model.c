@@ -394,7 +394,7 @@ enum attn_status model_host_open(const struct attn_source *source, const struct 
     ATTN_TRY(attn_host_create(source, &options, host, err));
     if (!source)
         return ATTN_OK;
-    interrupt_watch_model(attn_host_model(*host));
+    interrupt_watch_host(*host);
     if (attn_host_tokenizer(*host, &tokenizer, &no_tokenizer) != ATTN_OK) {
         if (running->is_verbose)
             note("tokens have no text: %s", no_tokenizer.message);
@@ -415,7 +415,7 @@ enum attn_status model_open(const struct model_args *args, const struct running_
 
 void model_host_close(struct attn_host *host)
 {
-    interrupt_watch_model(NULL);
+    interrupt_watch_host(NULL);
     attn_host_free(host);
 }
 

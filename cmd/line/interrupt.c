@@ -22,6 +22,7 @@ static volatile sig_atomic_t must_stop;
 static volatile sig_atomic_t caught;       /* the signal, or 0 */
 static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
 static const struct attn_tensor_files *volatile watched;
+static const struct attn_host *volatile watched_host;
 
 /* Signals come on any thread, and any looks. */
 static void set(volatile sig_atomic_t *flag, int value)
@@ -58,18 +59,20 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
     const struct attn_tensor_files *weights = watched;
+    const struct attn_host *host = watched_host;
     const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
 
     (void)context;
     /* While weights are being opened there is no session to stop, and nothing has been written. */
-    if (!weights && info->si_code == BUS_ADRERR) {
+    if (!weights && !host && info->si_code == BUS_ADRERR) {
         const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
 
         (void)ignored;
         _exit(EXIT_MODEL);
     }
-    if (!weights || !attn_tensor_files_owns_address(weights, info->si_addr) ||
+    if (!((weights && attn_tensor_files_owns_address(weights, info->si_addr)) ||
+          (host && attn_host_owns_address(host, info->si_addr))) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {
         signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
@@ -134,6 +137,11 @@ void interrupt_end(void)
 void interrupt_watch_weights(const struct attn_tensor_files *weights)
 {
     watched = weights;
+}
+
+void interrupt_watch_host(const struct attn_host *host)
+{
+    watched_host = host;
 }
 
 void interrupt_watch_model(const struct attn_model *model)

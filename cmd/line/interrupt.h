@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+struct attn_host;
 struct attn_tensor_files;
 
 /* The message about a mapped file that lost its end. */
@@ -49,8 +50,9 @@ void interrupt_end(void);
  */
 void interrupt_watch_weights(const struct attn_tensor_files *weights);
 
-/* The same for the weights of MODEL. */
+/* The same for the weights of MODEL, or of all models of HOST. */
 void interrupt_watch_model(const struct attn_model *model);
+void interrupt_watch_host(const struct attn_host *host);
 
 /* Whether that has happened: what was computed is then worthless. */
 bool interrupt_is_model_truncated(void);

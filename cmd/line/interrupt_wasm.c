@@ -30,6 +30,11 @@ void interrupt_watch_weights(const struct attn_tensor_files *weights)
     (void)weights;
 }
 
+void interrupt_watch_host(const struct attn_host *host)
+{
+    (void)host;
+}
+
 void interrupt_watch_model(const struct attn_model *model)
 {
     (void)model;

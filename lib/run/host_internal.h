@@ -55,6 +55,9 @@ void attn_host_release_tower(struct attn_host *host);
 /* Opens the other tower of HOST, with the same threads. */
 enum attn_status attn_host_open_other(struct attn_host *host, struct attn_error *err);
 
+/* Whether ADDRESS lies in the mapped weights of HOST, or of its other tower. Async-signal-safe. */
+bool attn_host_owns_address(const struct attn_host *host, const void *address);
+
 /* Threads for about so many MULTIPLY_ADDS: the pool, or NULL where starting one costs more than it
  * saves. */
 struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);

@@ -60,6 +60,12 @@ void attn_host_release_tower(struct attn_host *host)
     attn_free(host->kept.overrides);
 }
 
+bool attn_host_owns_address(const struct attn_host *host, const void *address)
+{
+    return attn_model_owns_address(host->model, address) ||
+           (host->other && attn_model_owns_address(host->other->model, address));
+}
+
 enum attn_status attn_host_open_other(struct attn_host *host, struct attn_error *err)
 {
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
