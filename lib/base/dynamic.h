@@ -16,8 +16,8 @@ struct attn_dynamic_function {
 };
 
 /* Opens the library NAME with dlopen's FLAGS, and puts its FUNCTIONS [n] into the struct at INTO.
- * *LIBRARY is to be closed by dlclose. NULL; or, when nothing is open, why: "which is not
- * installed". */
+ * *LIBRARY is to be closed by dlclose. NULL; or why nothing is open, *LIBRARY is NULL then: "which
+ * is not installed". */
 static inline const char *attn_dynamic_open(const char *name, int flags,
                                             const struct attn_dynamic_function *functions, size_t n,
                                             void *into, void **library)
@@ -31,6 +31,7 @@ static inline const char *attn_dynamic_open(const char *name, int flags,
 
         if (!found) {
             dlclose(*library);
+            *library = NULL;
             return "which is too old";
         }
         memcpy((char *)into + functions[i].offset, &found, sizeof found);
