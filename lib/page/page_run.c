@@ -125,11 +125,11 @@ static void push_look(struct run_json *to)
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT; /* below an experiment */
     const struct attn_picture_options *picture = to->page->has_experiment ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
-    const bool is_open =
-        picture->figure == ATTN_FIGURE_DEFAULT || picture->figure == ATTN_FIGURE_PATCHES;
+    bool is_open;
 
     patterns.theme = given->theme;
     patterns.figure = ATTN_FIGURE_MATRIX;
+    is_open = picture->figure == ATTN_FIGURE_DEFAULT || picture->figure == ATTN_FIGURE_PATCHES;
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
