@@ -61,6 +61,8 @@ struct attn_labels {
     const struct attn_backdrop *backdrop; /* that positions are patches of, or NULL */
     const uint8_t *texts; /* [n_position] whose tokens they are: 1 of the text, 2 of its pair, 0 of
                                neither: the tokenizer added them. NULL unless there is a pair */
+    const char *text, *pair; /* [n_text] and [n_pair] bytes that were read, or NULL */
+    size_t n_text, n_pair;
 };
 
 /* What a model expects after the prompt. */
@@ -90,6 +92,7 @@ struct attn_predictions {
     struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
     bool has_labels;                /* `top` are texts that a picture was compared with */
+    bool is_in_place;               /* tokens are those at the positions, not after them */
     bool has_positions;             /* positions were chosen; else there is the last one alone */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;

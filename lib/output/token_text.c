@@ -80,15 +80,14 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 {
     const size_t n = attn_selection_dims(run->selection)->n_position;
 
-    for (size_t i = 0; run->tokens && !run->backdrop && i < n; i++) {
-        const bool is_gap = i > 0 && run->begin && run->begin[i] > run->end[i - 1];
-        const bool is_second =
-            i > 0 && run->texts && run->texts[i] == 2 && run->texts[i - 1] != 2; /* it begins */
-
-        if (is_gap || is_second)
-            attn_buffer_append_char(out, ' ');
-        attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
+    if (run->text) {
+        attn_buffer_append(out, run->text, run->n_text);
+        attn_buffer_append(out, " ", run->pair != NULL);
+        attn_buffer_append(out, run->pair, run->n_pair);
+        return;
     }
+    for (size_t i = 0; run->tokens && !run->backdrop && i < n; i++)
+        attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
 }
 
 /* --- Pieces of characters ------------------------------------------------------------------ */

@@ -37,8 +37,8 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
 
 void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
 
-/* Appends the text that was run, as far as its tokens tell: one after the other, with a blank where
- * something lies between them; none of a picture. */
+/* Appends the text that was run, and its pair; of ids their tokens, one after the other; none of a
+ * picture. */
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */

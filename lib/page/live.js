@@ -362,7 +362,7 @@ function expectedTable(position, after, before) {
   const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
   const order = [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_EXPECTED);
   return el('table', {},
-    el('caption', {}, 'expected after ', el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
+    el('caption', {}, viewer.expectedWords(), el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
     el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
     el('tbody', {}, ...order.map(p => el('tr', {},
       el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),

@@ -340,6 +340,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
     attn_json_begin(&json, '{');
+    attn_json_bool(attn_json_key(&json, "is_in_place"), predictions->is_in_place);
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];

@@ -1429,6 +1429,9 @@ function strongestTable(m, q) {
   return el('table', { id: 'strongest' }, el('caption', {}, 'strongest keys of ', ...named('query', q)), body);
 }
 
+// The words before a position at which, or after which, tokens are expected.
+const expectedWords = () => run.predictions?.is_in_place ? 'expected at ' : 'expected after ';
+
 function predictionTable(q) {
   const all = run.predictions ? run.predictions.top : [];
   const top = all.filter(p => p.position === q);
@@ -1437,7 +1440,7 @@ function predictionTable(q) {
   for (const p of top)
     body.append(el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
       el('td', { class: 'number' }, p.probability.toFixed(4))));
-  return [el('table', { id: 'predictions' }, el('caption', {}, 'expected after ', ...named('position', q)),
+  return [el('table', { id: 'predictions' }, el('caption', {}, expectedWords(), ...named('position', q)),
     body)];
 }
 
@@ -2044,7 +2047,7 @@ async function start() {
 
 // What the script of a live page (live.js) uses.
 globalThis.attnViewer = {
-  $, el, state, set, show, save, openDialog, headName, tokenAt, shortText, cell,
+  $, el, state, set, show, save, openDialog, headName, tokenAt, shortText, expectedWords, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

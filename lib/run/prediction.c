@@ -202,6 +202,7 @@ static enum attn_status find_top(struct attn_session *session,
     enum attn_status status = ATTN_NO_MEMORY;
 
     found->has_labels = args->question->n_label > 0;
+    found->is_in_place = attn_model_config(args->model)->is_encoder;
     found->has_positions = args->positions;
     found->n_top = n_position * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);
@@ -252,6 +253,7 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
         attn_free(found->top);
         found->top = both;
         found->n_top += one.n_top;
+        found->is_in_place = attn_model_config(args->model)->is_encoder;
         found->has_positions = true;
     }
     attn_predictions_release(&one);
@@ -313,6 +315,7 @@ static enum attn_status find_next(struct attn_session *session,
     const size_t n = args->continuations->n;
     size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
 
+    found->is_in_place = attn_model_config(args->model)->is_encoder;
     found->has_positions = args->positions;
     found->n_next = n_left * n;
     found->next = attn_alloc(found->n_next, sizeof *found->next, err);
@@ -352,6 +355,7 @@ static enum attn_status find_metric(struct attn_session *session,
     float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
     enum attn_status status = ATTN_OK;
 
+    found->is_in_place = attn_model_config(args->model)->is_encoder;
     found->has_positions = args->positions;
     found->metric = attn_alloc(n, sizeof *found->metric, err);
     if (!logits || !found->metric)

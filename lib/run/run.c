@@ -195,6 +195,12 @@ static void set_labels(struct attn_run *run)
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
         .backdrop = find_backdrop(run),
     };
+    if (run->text.encoding.n > 0) {
+        run->labels.text = run->request.input.text;
+        run->labels.n_text = run->request.input.n_text;
+        run->labels.pair = run->request.input.pair;
+        run->labels.n_pair = run->request.input.n_pair;
+    }
     if (run->model)
         return;
     /* Of arrays: what the caller calls their rows and columns. */

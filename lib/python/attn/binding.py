@@ -1214,6 +1214,10 @@ attn_labels._fields_ = [
     ("types", POINTER(c_int32)),
     ("backdrop", POINTER(attn_backdrop)),
     ("texts", POINTER(c_ubyte)),
+    ("text", c_char_p),
+    ("pair", c_char_p),
+    ("n_text", c_size_t),
+    ("n_pair", c_size_t),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1237,6 +1241,7 @@ attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
     ("n_top", c_size_t),
     ("has_labels", c_bool),
+    ("is_in_place", c_bool),
     ("has_positions", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
