@@ -91,8 +91,8 @@ XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the 
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
 # Nothing can be opened at run time by a static program, which has a C library of its own.
 CAIRO_ABSENT := lib/figures/figure_cairo$(if $(filter static wasm,$(MODE)),,_absent).c
-IMAGE_ABSENT := $(if $(filter static wasm,$(MODE)),$(addprefix lib/formats/image_file_,png.c jpeg.c), \
-    lib/formats/image_file_absent.c)
+IMAGE_ABSENT := $(if $(filter static wasm,$(MODE)), \
+    lib/base/dynamic.c $(addprefix lib/formats/image_file_,png.c jpeg.c),lib/formats/image_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \

@@ -7,7 +7,6 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 /* A function, and where the pointer to it is in a struct. */
 struct attn_dynamic_function {
@@ -18,25 +17,8 @@ struct attn_dynamic_function {
 /* Opens the library NAME with dlopen's FLAGS, and puts its FUNCTIONS [n] into the struct at INTO.
  * *LIBRARY is to be closed by dlclose. NULL; or why nothing is open, *LIBRARY is NULL then: "which
  * is not installed". */
-static inline const char *attn_dynamic_open(const char *name, int flags,
-                                            const struct attn_dynamic_function *functions, size_t n,
-                                            void *into, void **library)
-{
-    *library = dlopen(name, flags);
-    if (!*library)
-        return "which is not installed";
-    for (size_t i = 0; i < n; i++) {
-        /* ISO C converts no pointer to an object into one to a function. */
-        void *found = dlsym(*library, functions[i].name);
-
-        if (!found) {
-            dlclose(*library);
-            *library = NULL;
-            return "which is too old";
-        }
-        memcpy((char *)into + functions[i].offset, &found, sizeof found);
-    }
-    return NULL;
-}
+const char *attn_dynamic_open(const char *name, int flags,
+                              const struct attn_dynamic_function *functions, size_t n, void *into,
+                              void **library);
 
 #endif
