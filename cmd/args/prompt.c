@@ -61,7 +61,7 @@ const struct option_group pair_options = OPTION_GROUP("Input", pair_rows);
 static const struct option key_mask_rows[] = {
     OPTION_TEXT("key-mask", "LIST", struct prompt_args, key_mask,
                 "1,1,0: a number for each token of an encoder's text, or for each row of the "
-                "source where there is one; nobody looks at keys with 0"),
+                "source where there is one; no query attends to keys with 0"),
 };
 
 const struct option_group key_mask_options = OPTION_GROUP("Attention", key_mask_rows);
@@ -270,8 +270,7 @@ const char *pair_find_given(const struct prompt_args *args)
 enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err)
 {
-    static const struct list_form form = {"0 or 1",
-                                          "--key-mask 1,1,0 lets nobody look at the third key"};
+    static const struct list_form form = {"0 or 1", "--key-mask 1,1,0 masks the third key"};
     const bool has_source = request->source.text || request->source.embeddings;
     struct attn_input *masked = has_source ? &request->source : &request->input;
 

@@ -45,7 +45,7 @@ struct attn_metric_settings {
     const size_t *token_sizes; /* in bytes */
     size_t n_token;
     const int32_t *key_mask, *source_mask; /* of the keys of the text and of the source: 0 where
-                                              nobody looks; NULL: all are seen. Borrowed */
+                                              a key is masked; NULL: none is. Borrowed */
 };
 
 /* What kinds of places measures look for. */

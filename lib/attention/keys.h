@@ -33,7 +33,7 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
                                         size_t n_head, size_t n_query, size_t n_key,
                                         struct attn_error *err);
 
-/* Whether MASK [n] is one of keys: 1, or 0 for those that nobody looks at, and not all 0. */
+/* Whether MASK [n] is one of keys: 1, or 0 for those that are masked, and not all 0. */
 enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err);
 
 /* Whether there are scores that such a mask can make -inf. */

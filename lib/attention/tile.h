@@ -47,8 +47,8 @@ struct attn_layer_feed {
     size_t ahead;                       /* row r stands at position r + ahead among the keys */
     size_t ldz;                         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: none */
-    const int32_t *key_mask;       /* [n_key] 0: nobody looks at this key; NULL: all are seen */
-    const struct attn_edit *edits; /* [n_edit] those of the sequence */
+    const int32_t *key_mask;            /* [n_key] 0: this key is masked; NULL: none is */
+    const struct attn_edit *edits;      /* [n_edit] those of the sequence */
     size_t n_edit;
     atomic_bool *has_effect; /* [n_edit] set for those that change a value; NULL: nobody asks */
 };
@@ -108,7 +108,7 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
 /* Keys that row I of the tile may look at, for attention whose cells are not listed: a prefix. */
 size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i);
 
-/* Makes scores x[j] of keys that nobody looks at -inf, n cells of a row: of KEYS or, NULL, of keys
+/* Makes scores x[j] of masked keys -inf, n cells of a row: of KEYS or, NULL, of keys
  * first .. first+n-1. */
 void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
                     float *x);

@@ -4,9 +4,10 @@
  */
 #include "encode/png_file.h"
 
-#include "base/buffer.h"
 #include "base/memory.h"
+#include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "encode/embed.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -171,5 +172,30 @@ enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_
     }
     attn_free(pixels.row);
     attn_free(pixels.out);
+    return status;
+}
+
+static enum attn_status append_base64(const struct attn_png_image *image, struct attn_sink *sink,
+                                      struct attn_buffer *out, struct attn_error *err)
+{
+    const void *bytes;
+    size_t size;
+
+    ATTN_TRY(attn_png_write(image, sink, err));
+    ATTN_TRY(attn_sink_check(sink, err));
+    bytes = attn_sink_bytes(sink, &size);
+    attn_base64_append(out, bytes, size);
+    return attn_buffer_check(out, err);
+}
+
+enum attn_status attn_png_append_base64(const struct attn_png_image *image, struct attn_buffer *out,
+                                        struct attn_error *err)
+{
+    struct attn_sink *sink;
+    enum attn_status status;
+
+    ATTN_TRY(attn_sink_create_memory(&sink, err));
+    status = append_base64(image, sink, out, err);
+    attn_sink_free(sink);
     return status;
 }

@@ -8,6 +8,7 @@
 #ifndef ATTN_ENCODE_PNG_FILE_H
 #define ATTN_ENCODE_PNG_FILE_H
 
+#include "base/buffer.h"
 #include "base/sink.h"
 
 #include <stdint.h>
@@ -47,5 +48,9 @@ static inline unsigned char *attn_png_put_color(unsigned char *to, uint32_t colo
  * ATTN_NO_MEMORY. */
 enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_sink *sink,
                                 struct attn_error *err);
+
+/* Appends the file of IMAGE to OUT as base64, for a document that holds it. */
+enum attn_status attn_png_append_base64(const struct attn_png_image *image, struct attn_buffer *out,
+                                        struct attn_error *err);
 
 #endif

@@ -46,7 +46,7 @@ struct attn_explainer {
     struct attn_arena arena;             /* owns all these */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
     double turn_factor;                  /* of cosines and sines */
-    const int32_t *key_mask;             /* [n_key] 0: nobody looks there; or NULL */
+    const int32_t *key_mask;             /* [n_key] 0: the key is masked; or NULL */
     bool may_round;                      /* the run may have multiplied in bfloat16 */
     struct attn_selection *selection;    /* owns; of the trace */
     struct attn_trace trace;

@@ -36,7 +36,7 @@ struct attn_explain_args {
     const struct attn_config *config; /* of the model; NULL: attention on arrays */
     enum attn_compute compute;        /* in which numbers the run multiplies */
     const int32_t *key_mask,
-        *source_mask; /* of the run's text and source: 0 where nobody looks, and
+        *source_mask; /* of the run's text and source: 0 where a key is masked, and
                                               no key is shown; or NULL. Borrowed */
 };
 

@@ -189,26 +189,14 @@ static enum attn_status append_picture(struct attn_buffer *out, const struct att
                                        .height = figure->picture_height,
                                        .fill_row = copy_row,
                                        .user = &rows};
-    struct attn_sink *sink;
-    enum attn_status status;
 
-    ATTN_TRY(attn_sink_create_memory(&sink, err));
-    status = attn_png_write(&png, sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(sink, err);
-    if (status == ATTN_OK) {
-        size_t size;
-        const void *bytes = attn_sink_bytes(sink, &size);
-
-        attn_buffer_append_string(out, "<defs><symbol id=\"picture\" viewBox=\"0 0 1 1\" "
-                                       "preserveAspectRatio=\"none\"><image width=\"1\" "
-                                       "height=\"1\" preserveAspectRatio=\"none\" "
-                                       "xlink:href=\"data:image/png;base64,");
-        attn_base64_append(out, bytes, size);
-        attn_buffer_append_string(out, "\"/></symbol></defs>\n");
-    }
-    attn_sink_free(sink);
-    return status;
+    attn_buffer_append_string(out, "<defs><symbol id=\"picture\" viewBox=\"0 0 1 1\" "
+                                   "preserveAspectRatio=\"none\"><image width=\"1\" "
+                                   "height=\"1\" preserveAspectRatio=\"none\" "
+                                   "xlink:href=\"data:image/png;base64,");
+    ATTN_TRY(attn_png_append_base64(&png, out, err));
+    attn_buffer_append_string(out, "\"/></symbol></defs>\n");
+    return ATTN_OK;
 }
 
 static void append_use(struct attn_buffer *out, const struct attn_shape_picture *picture)

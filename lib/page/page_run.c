@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/path.h"
-#include "base/sink_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
 #include "encode/embed.h"
@@ -410,40 +409,24 @@ static void fill_row(void *user, size_t y, unsigned char *row)
     memcpy(row, (*backdrop)->rgb + y * (*backdrop)->stride * 3, (*backdrop)->width * 3);
 }
 
-static enum attn_status append_png(const struct attn_backdrop *backdrop, struct attn_buffer *out,
-                                   struct attn_sink *sink, struct attn_error *err)
-{
-    const struct attn_png_image image = {.width = backdrop->width,
-                                         .height = backdrop->height,
-                                         .fill_row = fill_row,
-                                         .user = &backdrop};
-    const void *bytes;
-    size_t size;
-
-    ATTN_TRY(attn_png_write(&image, sink, err));
-    ATTN_TRY(attn_sink_check(sink, err));
-    bytes = attn_sink_bytes(sink, &size);
-    attn_base64_append(out, bytes, size);
-    return attn_buffer_check(out, err);
-}
-
 enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err)
 {
     static const char before[] = "<script type=\"text/plain\" id=\"picture-data\">";
     static const char after[] = "</script>\n";
+    const struct attn_backdrop *backdrop = page->base.labels.backdrop;
+    const struct attn_png_image image = {.width = backdrop->width,
+                                         .height = backdrop->height,
+                                         .fill_row = fill_row,
+                                         .user = &backdrop};
     struct attn_buffer text = {0};
-    struct attn_sink *png;
-    enum attn_status status;
+    enum attn_status status = attn_png_append_base64(&image, &text, err);
 
-    ATTN_TRY(attn_sink_create_memory(&png, err));
-    status = append_png(page->base.labels.backdrop, &text, png, err);
     if (status == ATTN_OK) {
         attn_sink_write(page->base.sink, before, sizeof before - 1);
         attn_sink_write(page->base.sink, text.data, text.size);
         attn_sink_write(page->base.sink, after, sizeof after - 1);
     }
     attn_buffer_release(&text);
-    attn_sink_free(png);
     return status;
 }
 

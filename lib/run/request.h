@@ -38,7 +38,7 @@ struct attn_input {
     const char *pair; /* [n_pair] a second text after `text`, as the tokenizer puts them together,
                          with its types; NULL: there is none */
     size_t n_pair;
-    const int32_t *key_mask; /* [n_key_mask] of each token or row: 1, or 0: nobody looks at it; of
+    const int32_t *key_mask; /* [n_key_mask] of each token or row: 1, or 0: it is masked; of
                                 encoders and sources; NULL: all are 1 */
     size_t n_key_mask;
     const char *image; /* the path of a picture (run/pixels.h), for models that read them */

@@ -72,7 +72,7 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 
 /* --- Edits ----------------------------------------------------------------------------------- */
 
-/* Leaves out of the keys of ROW those that nobody looks at. */
+/* Leaves out of the keys of ROW those that are masked. */
 static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
 {
     const struct attn_run *run = knockouts->run;

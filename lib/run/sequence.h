@@ -28,7 +28,7 @@ struct attn_sequence {
     const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;          /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
     int32_t *made_types;           /* owns; those that the tokenizer gives, or NULL */
-    const int32_t *key_mask;       /* [n] the input's: 0 where nobody looks; NULL: all are 1 */
+    const int32_t *key_mask;       /* [n] the input's: 0 where a key is masked; NULL: all are 1 */
     const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */

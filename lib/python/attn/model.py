@@ -160,7 +160,7 @@ class Model:
         pair        a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair [SEP]
         types       the token types of ids, [n]; a pair has those of the tokenizer: result.types
         key_mask    one number per token of an encoder's text, or per row of the source where there is one: 1, or 0:
-                    nobody looks at it, as with transformers' attention_mask
+                    no query attends to it, as with transformers' attention_mask
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
         labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
