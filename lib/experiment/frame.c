@@ -4,7 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/label.h"
+#include "run/zero_shot.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -255,7 +255,7 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
-    ATTN_TRY(attn_label_choose_host(&frame->host, &frame->request, &frame->labelled, err));
+    ATTN_TRY(attn_zero_shot_choose_host(&frame->host, &frame->request, &frame->labelled, err));
     frame->request.predict.n_label = 0;
     if (!experiment->makes_runs) {
         ATTN_TRY(choose(experiment, frame, err));

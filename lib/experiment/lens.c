@@ -12,7 +12,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
-#include "run/mask.h"
+#include "run/mask_token.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 

@@ -16,7 +16,7 @@
 #include "kernels/kernels.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
-#include "run/masked.h"
+#include "run/masked_copies.h"
 #include "run/prediction.h"
 #include "text/words.h"
 

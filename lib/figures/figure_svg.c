@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/embed.h"
 #include "encode/png_file.h"
+#include "encode/quoting.h"
 #include "encode/text_table.h"
 
 #include <inttypes.h>

@@ -159,7 +159,7 @@ static void run_map(struct attn_backward *b, const struct attn_linear_args *give
     map.engine = &b->f->engine;
     map.scratch = b->f->heads.scratch;
     map.n_row = b->n;
-    attn_stage_run_linear(&b->f->stage, &map, 1, b->pool);
+    attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
 }
 
 void attn_linear_back(struct attn_backward *b, enum attn_site site,

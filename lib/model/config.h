@@ -10,7 +10,7 @@
 #include "attention/attention.h"
 #include "base/status.h"
 #include "model/image_config.h"
-#include "model/rope.h"
+#include "model/rope_config.h"
 #include "trace/site.h"
 
 #include <stdbool.h>

@@ -101,7 +101,7 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
     if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
         attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
     else
-        attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+        attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     if (f->model->config.logits_cap > 0)
         attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
 }
@@ -239,7 +239,7 @@ static void run_projection(struct attn_forward *f, const float *x)
 
         memcpy(f->projected + i * d, x + row * d, d * sizeof *x);
     }
-    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     attn_forward_check_finite(f, projected, n * f->dims.d_projected);
     attn_visit(f, config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED : ATTN_SITE_TEXT_EMBED,
                projected);

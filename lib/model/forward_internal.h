@@ -26,7 +26,7 @@
 #include "attention/heads.h"
 #include "base/memory.h"
 #include "model/rotary.h"
-#include "model/stage.h"
+#include "model/weight_buffer.h"
 #include "trace/edit.h"
 #include "trace/trace.h"
 
@@ -111,7 +111,7 @@ struct attn_forward {
     struct attn_head_shape shape;
     struct attn_engines engines; /* kernels for n_engine_row positions of a sequence */
     size_t n_engine_row;
-    struct attn_stage stage;
+    struct attn_weight_buffer weight_buffer;
 
     struct attn_feed feed;
     struct attn_pending pending;

@@ -244,7 +244,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .activation = attn_activation_find(config->act_fn),
         .head_activation =
             attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
-        .stage = {.st = is_staged ? model->st : NULL},
+        .weight_buffer = {.st = is_staged ? model->st : NULL},
         .feed = {.layer = ATTN_NO_LAYER},
         .embeddings_name = options->embeddings_name,
         .source_name = options->source_name,

@@ -25,7 +25,7 @@ static void run_maps(struct attn_forward *f)
         return;
     }
     atomic_store_explicit(&pending->is_violated, false, memory_order_relaxed);
-    attn_stage_run_linear(&f->stage, pending->maps, pending->n_map, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, pending->maps, pending->n_map, f->feed.pool);
     pending->n_map = 0;
     if (atomic_load_explicit(&pending->is_violated, memory_order_relaxed))
         attn_forward_report_non_finite(f);
@@ -436,7 +436,7 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
-#include "encode/embed.h"
 #include "encode/png_file.h"
+#include "encode/quoting.h"
 #include "output/picture_internal.h"
 
 #include <math.h>

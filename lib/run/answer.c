@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "run/class_label.h"
-#include "run/mask.h"
+#include "run/mask_token.h"
 #include "run/position.h"
 #include "run/run_internal.h"
 

@@ -14,8 +14,8 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/image_input.h"
-#include "run/mask.h"
-#include "run/masked.h"
+#include "run/mask_token.h"
+#include "run/masked_copies.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 

@@ -19,10 +19,10 @@
 #include "run/gradient.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
-#include "run/label.h"
-#include "run/mask.h"
+#include "run/mask_token.h"
 #include "run/position.h"
 #include "run/request_internal.h"
+#include "run/zero_shot.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
@@ -487,7 +487,7 @@ static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(attn_label_choose_host(&run->host, &run->request, &run->labelled, err));
+    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &run->request, &run->labelled, err));
     if (predict->n_label > 0 && !attn_predict_is_asked(predict))
         predict->top = predict->n_label;
     return ATTN_OK;

@@ -5,9 +5,9 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/table_internal.h"
-#include "encode/embed.h"
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
+#include "encode/quoting.h"
 #include "encode/text_table.h"
 
 #include <float.h>

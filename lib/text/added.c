@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json_reader.h"
-#include "text/pattern.h"
+#include "text/regex.h"
 #include "text/token_search.h"
 #include "text/tokenizer_internal.h"
 
@@ -42,8 +42,8 @@ struct added_stage {
     const struct attn_added *added; /* borrows */
     size_t *indices;                /* owns; [n] the tokens of this stage */
     size_t n;
-    struct attn_search search;   /* its words are those of `indices` */
-    struct attn_pattern *letter; /* owns; NULL when no token asks for it */
+    struct attn_search search; /* its words are those of `indices` */
+    struct attn_regex *letter; /* owns; NULL when no token asks for it */
 };
 
 struct added_scratch {
@@ -56,7 +56,7 @@ static void free_stage(void *data)
     struct added_stage *stage = data;
 
     attn_search_release(&stage->search);
-    attn_pattern_free(stage->letter);
+    attn_regex_free(stage->letter);
     attn_free(stage->indices);
     attn_free(stage);
 }
@@ -239,8 +239,8 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
         }
     if (!needs_letters)
         return ATTN_OK;
-    return attn_pattern_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json", false,
-                               &stage->letter, err);
+    return attn_regex_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json", false,
+                             &stage->letter, err);
 }
 
 /* Collects the words of the tokens, which are what the last N_NORMALIZER of PIPELINE make of their

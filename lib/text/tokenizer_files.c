@@ -326,7 +326,7 @@ static enum attn_status sort_out(struct unmade_search *search, int32_t id, struc
 
 static enum attn_status find_unmade(struct unmade_search *search,
                                     const struct attn_tokenizer *tokenizer,
-                                    const struct attn_pattern *pattern, struct attn_error *err)
+                                    const struct attn_regex *pattern, struct attn_error *err)
 {
     const struct attn_bpe_model *model = &tokenizer->bpe;
     const size_t n = search->vocabulary->n;
@@ -401,7 +401,7 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
 /* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
  * texts. */
 static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
-                                     const struct attn_pattern *pattern, const char *path,
+                                     const struct attn_regex *pattern, const char *path,
                                      struct attn_error *err)
 {
     struct unmade_search search = {.vocabulary = &tokenizer->vocabulary};
@@ -421,17 +421,17 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
 /* Adds the stages and reads the merges, which only encoding takes. */
 static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    static const char rule[] = ATTN_GPT2_PATTERN;
+    static const char rule[] = ATTN_GPT2_REGEX;
     struct attn_file *file = &tokenizer->unread->file;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
-    struct attn_pattern *pattern = NULL;
+    struct attn_regex *pattern = NULL;
 
     ATTN_TRY(attn_file_read_held(file, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    ATTN_TRY(attn_pattern_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
+    ATTN_TRY(attn_regex_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));

@@ -1,5 +1,5 @@
-/* pattern.c - see pattern.h. */
-#include "text/pattern.h"
+/* regex.c - see regex.h. */
+#include "text/regex.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -7,7 +7,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "text/pattern_syntax.h"
+#include "text/regex_syntax.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -38,7 +38,7 @@ static const uint64_t walk_cost = UINT64_C(1) << 31; /* characters: some seconds
 static const uint64_t match_cost = UINT64_C(1)
                                    << 32; /* of one try with more than the first limit */
 
-struct attn_pattern {
+struct attn_regex {
     pcre2_general_context *memory; /* owns */
     pcre2_code *code;              /* owns */
     bool is_machine_code;
@@ -46,7 +46,7 @@ struct attn_pattern {
 };
 
 struct attn_match {
-    const struct attn_pattern *pattern;  /* borrows */
+    const struct attn_regex *pattern;    /* borrows */
     pcre2_match_data *data;              /* owns */
     pcre2_match_context *context;        /* owns */
     uint64_t budget;                     /* what the walk may still cost */
@@ -55,7 +55,7 @@ struct attn_match {
 
 static void *allocate(size_t size, void *context)
 {
-    struct attn_pattern *pattern = context;
+    struct attn_regex *pattern = context;
 
     if (pattern->n_left != SIZE_MAX) {
         if (size > pattern->n_left)
@@ -85,7 +85,7 @@ struct pattern_source {
     struct attn_buffer rewritten; /* owns; what PCRE2 gets; not of a literal */
 };
 
-static enum attn_status compile(struct attn_pattern *pattern, struct pattern_source *source,
+static enum attn_status compile(struct attn_regex *pattern, struct pattern_source *source,
                                 struct attn_error *err)
 {
     struct attn_buffer *rewritten = &source->rewritten;
@@ -100,8 +100,7 @@ static enum attn_status compile(struct attn_pattern *pattern, struct pattern_sou
         if (source->is_ours)
             attn_buffer_append(rewritten, source->text, source->size);
         else
-            ATTN_TRY(
-                attn_pattern_rewrite(source->text, source->size, source->name, rewritten, err));
+            ATTN_TRY(attn_regex_rewrite(source->text, source->size, source->name, rewritten, err));
         ATTN_TRY(attn_buffer_check(rewritten, err));
     }
     pattern->n_left = COMPILE_LIMIT;
@@ -138,10 +137,10 @@ static enum attn_status compile(struct attn_pattern *pattern, struct pattern_sou
     return ATTN_OK;
 }
 
-static enum attn_status create(struct pattern_source *source, struct attn_pattern **out,
+static enum attn_status create(struct pattern_source *source, struct attn_regex **out,
                                struct attn_error *err)
 {
-    struct attn_pattern *pattern = attn_alloc(1, sizeof *pattern, err);
+    struct attn_regex *pattern = attn_alloc(1, sizeof *pattern, err);
     enum attn_status status;
 
     if (!pattern)
@@ -151,20 +150,19 @@ static enum attn_status create(struct pattern_source *source, struct attn_patter
     if (status == ATTN_OK)
         *out = pattern;
     else
-        attn_pattern_free(pattern);
+        attn_regex_free(pattern);
     return status;
 }
 
-enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
-                                     bool is_literal, struct attn_pattern **out,
-                                     struct attn_error *err)
+enum attn_status attn_regex_create(const char *text, size_t size, const char *name, bool is_literal,
+                                   struct attn_regex **out, struct attn_error *err)
 {
     struct pattern_source source = {name, text, size, is_literal, false, {0}};
 
     return create(&source, out, err);
 }
 
-enum attn_status attn_pattern_create_cluster(struct attn_pattern **out, struct attn_error *err)
+enum attn_status attn_regex_create_cluster(struct attn_regex **out, struct attn_error *err)
 {
     static const char cluster[] = "\\X";
     struct pattern_source source = {"UAX 29", cluster, sizeof cluster - 1, false, true, {0}};
@@ -172,7 +170,7 @@ enum attn_status attn_pattern_create_cluster(struct attn_pattern **out, struct a
     return create(&source, out, err);
 }
 
-void attn_pattern_free(struct attn_pattern *pattern)
+void attn_regex_free(struct attn_regex *pattern)
 {
     if (!pattern)
         return;
@@ -181,7 +179,7 @@ void attn_pattern_free(struct attn_pattern *pattern)
     attn_free(pattern);
 }
 
-enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
+enum attn_status attn_match_create(const struct attn_regex *pattern, size_t n,
                                    struct attn_match **out, struct attn_error *err)
 {
     struct attn_match *match = attn_alloc(1, sizeof *match, err);

@@ -1,10 +1,10 @@
 /*
- * stage.c - see stage.h.
+ * weight_buffer.c - see weight_buffer.h.
  *
  * A matrix that cannot be copied is used where it is mapped. If the file was cut, that shows
- * there as it does without a stage.
+ * there as it does without a buffer.
  */
-#include "model/stage.h"
+#include "model/weight_buffer.h"
 
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
@@ -38,7 +38,7 @@ static size_t row_extent(const struct attn_matrix *w, size_t n_col)
     return size > larger ? size : larger;
 }
 
-static size_t stage_bytes(const struct attn_tensor_files *st, const struct attn_matrix *w)
+static size_t buffer_bytes(const struct attn_tensor_files *st, const struct attn_matrix *w)
 {
     size_t size;
 
@@ -50,22 +50,22 @@ static size_t stage_bytes(const struct attn_tensor_files *st, const struct attn_
     return size > LARGEST_BYTES ? 0 : size;
 }
 
-size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *model,
-                       size_t n_layer, bool has_logits)
+size_t attn_weight_buffer_size(const struct attn_weight_buffer *buffer,
+                               const struct attn_model *model, size_t n_layer, bool has_logits)
 {
     const struct attn_weights *weights = &model->weights;
     size_t largest = 0;
 
-    if (!stage->st)
+    if (!buffer->st)
         return 0;
     for (size_t i = has_logits ? 0 : 1; i < ATTN_MODEL_N_LINEAR; i++) { /* unembed is the first */
-        const size_t size = stage_bytes(stage->st, &weights->linears[i].weight);
+        const size_t size = buffer_bytes(buffer->st, &weights->linears[i].weight);
 
         largest = size > largest ? size : largest;
     }
     for (size_t layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
-            const size_t size = stage_bytes(stage->st, &weights->blocks[layer].linears[i].weight);
+            const size_t size = buffer_bytes(buffer->st, &weights->blocks[layer].linears[i].weight);
 
             largest = size > largest ? size : largest;
         }
@@ -73,7 +73,7 @@ size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *
 }
 
 struct copying {
-    const struct attn_stage *stage;
+    const struct attn_weight_buffer *buffer;
     const unsigned char *from;
     size_t size;
     atomic_bool has_failed;
@@ -85,41 +85,42 @@ static void copy_task(void *context, size_t task, int worker)
     const size_t at = task * TASK_BYTES, left = copying->size - at;
 
     (void)worker;
-    if (!attn_tensor_files_read_again(copying->stage->st, copying->from + at,
+    if (!attn_tensor_files_read_again(copying->buffer->st, copying->from + at,
                                       left < TASK_BYTES ? left : TASK_BYTES,
-                                      copying->stage->bytes + at))
+                                      copying->buffer->bytes + at))
         atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
 }
 
-/* LINEAR with its first N_COL columns in the stage, or as it is. N_USED of these are needed. */
-static struct attn_linear copy_linear(struct attn_stage *stage, const struct attn_linear *linear,
-                                      size_t n_col, size_t n_used, struct attn_pool *pool)
+/* LINEAR with its first N_COL columns in the buffer, or as it is. N_USED of these are needed. */
+static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
+                                      const struct attn_linear *linear, size_t n_col, size_t n_used,
+                                      struct attn_pool *pool)
 {
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = attn_dtype_n_byte(w->dtype, w->n_row * n_used);
-    const size_t offset = (uintptr_t)w->data - (uintptr_t)stage->first; /* in what it holds */
+    const size_t offset = (uintptr_t)w->data - (uintptr_t)buffer->first; /* in what it holds */
 
-    if (offset >= stage->size || attn_matrix_extent(w, n_col) > stage->size - offset) {
-        struct copying copying = {.stage = stage, .from = w->data, .size = size};
+    if (offset >= buffer->size || attn_matrix_extent(w, n_col) > buffer->size - offset) {
+        struct copying copying = {.buffer = buffer, .from = w->data, .size = size};
 
         /* Of a few heads less is touched in the map: nothing is read that is not needed. */
-        if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used)
+        if (size < SMALLEST_BYTES || size > buffer->capacity || size / 4 > used)
             return staged;
-        stage->size = 0;
+        buffer->size = 0;
         attn_pool_run(pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
         if (atomic_load_explicit(&copying.has_failed, memory_order_relaxed))
             return staged;
-        stage->first = w->data;
-        stage->size = size;
+        buffer->first = w->data;
+        buffer->size = size;
     }
-    staged.weight.data = stage->bytes + ((const unsigned char *)w->data - stage->first);
+    staged.weight.data = buffer->bytes + ((const unsigned char *)w->data - buffer->first);
     return staged;
 }
 
 /* A map whose columns are copied a few at a time: columns of the result, or where the map is
  * transposed numbers of a chain. */
-static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *args,
+static void run_pieces(struct attn_weight_buffer *buffer, const struct attn_linear_args *args,
                        struct attn_pool *pool)
 {
     const struct attn_matrix *w = &args->linear->weight;
@@ -140,7 +141,7 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
         if (piece.bias.data)
             piece.bias.data =
                 (const char *)piece.bias.data + attn_dtype_n_byte(piece.bias.dtype, first);
-        staged = copy_linear(stage, &piece, n_col, n_col, pool);
+        staged = copy_linear(buffer, &piece, n_col, n_col, pool);
         part.linear = &staged;
         if (args->is_transposed) {
             const bool is_last = n_col == left;
@@ -159,10 +160,11 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
     }
 }
 
-void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_args *args, size_t n,
-                           struct attn_pool *pool)
+void attn_weight_buffer_run_linear(struct attn_weight_buffer *buffer,
+                                   const struct attn_linear_args *args, size_t n,
+                                   struct attn_pool *pool)
 {
-    if (stage->capacity == 0) {
+    if (buffer->capacity == 0) {
         attn_linear_run(args, n, pool);
         return;
     }
@@ -177,10 +179,10 @@ void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_ar
         if (one.is_transposed)
             n_col = n_used = one.linear->weight.n_col;
         if (has_whole_columns(&one.linear->weight)) {
-            run_pieces(stage, &one, pool);
+            run_pieces(buffer, &one, pool);
             continue;
         }
-        staged = copy_linear(stage, one.linear, n_col, n_used, pool);
+        staged = copy_linear(buffer, one.linear, n_col, n_used, pool);
         one.linear = &staged;
         attn_linear_run(&one, 1, pool);
     }

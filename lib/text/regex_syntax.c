@@ -1,5 +1,5 @@
 /*
- * pattern_syntax.c - see pattern_syntax.h.
+ * regex_syntax.c - see regex_syntax.h.
  *
  * One pass from left to right. What PCRE2 reads as Oniguruma does is copied, what it reads
  * otherwise is written in another way, and all else is refused:
@@ -23,7 +23,7 @@
  *     (?m) (?x)  options but for i mean something else
  *     [a[b]]     sets in sets, and [a&&b], are characters there
  */
-#include "text/pattern_syntax.h"
+#include "text/regex_syntax.h"
 
 #include "base/escape.h"
 #include "base/utf8.h"
@@ -565,8 +565,8 @@ static void rewrite_next(struct rewriting *r)
     }
 }
 
-enum attn_status attn_pattern_rewrite(const char *text, size_t size, const char *name,
-                                      struct attn_buffer *out, struct attn_error *err)
+enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
+                                    struct attn_buffer *out, struct attn_error *err)
 {
     struct rewriting r = {.text = text, .size = size, .out = out};
 

@@ -1,8 +1,8 @@
 /*
- * rope.h - the rotary positions of a layer, as its config has them.
+ * rope_config.h - the rotary positions of a layer, as its config has them.
  */
-#ifndef ATTN_MODEL_ROPE_H
-#define ATTN_MODEL_ROPE_H
+#ifndef ATTN_MODEL_ROPE_CONFIG_H
+#define ATTN_MODEL_ROPE_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

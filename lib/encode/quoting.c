@@ -1,5 +1,5 @@
-/* embed.c - see embed.h. */
-#include "encode/embed.h"
+/* quoting.c - see quoting.h. */
+#include "encode/quoting.h"
 
 #include <string.h>
 

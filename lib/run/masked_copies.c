@@ -1,11 +1,11 @@
-/* masked.c - see masked.h. */
-#include "run/masked.h"
+/* masked_copies.c - see masked_copies.h. */
+#include "run/masked_copies.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/session_pack.h"
-#include "run/mask.h"
+#include "run/mask_token.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* test_embed.c - text and bytes inside of documents: what has a meaning there is escaped. */
-#include "encode/embed.h"
+/* test_quoting.c - text and bytes inside of documents: what has a meaning there is escaped. */
+#include "encode/quoting.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -49,5 +49,5 @@ START_TEST(base64_is_padded)
 }
 END_TEST
 
-ATTN_SUITE("embed", markup_has_references_and_quotes_where_they_matter,
+ATTN_SUITE("quoting", markup_has_references_and_quotes_where_they_matter,
            fields_of_csv_are_quoted_where_they_must, base64_is_padded)

@@ -1,9 +1,9 @@
 /*
- * mask.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>. For
- * the files of this layer and above.
+ * mask_token.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>.
+ * For the files of this layer and above.
  */
-#ifndef ATTN_RUN_MASK_H
-#define ATTN_RUN_MASK_H
+#ifndef ATTN_RUN_MASK_TOKEN_H
+#define ATTN_RUN_MASK_TOKEN_H
 
 #include "run/run_internal.h"
 

@@ -1,8 +1,8 @@
 /*
- * masked.h - what an encoder says of each token of a text: every token but the special ones is
- * masked once, in a copy of the text of its own, and the logits are those at the mask. The sum of
- * -ln p is the pseudo-log-likelihood (Salazar et al. 1910.14659). For the files of this layer and
- * above.
+ * masked_copies.h - what an encoder predicts for each token of a text: every token but the special
+ * ones is masked once, in a copy of the text of its own, and the logits are those at the mask. The
+ * sum of -ln p is the pseudo-log-likelihood (Salazar et al. 1910.14659). For the files of this
+ * layer and above.
  *
  *     attn_masked_create(run, n_row, pool, &masked, &err);
  *     attn_masked_read(masked, run, on_rows, user, &err);    // of each text
@@ -11,8 +11,8 @@
  * Copies go through the model side by side, with the bits of each alone. Memory does not grow with
  * the number of texts.
  */
-#ifndef ATTN_RUN_MASKED_H
-#define ATTN_RUN_MASKED_H
+#ifndef ATTN_RUN_MASKED_COPIES_H
+#define ATTN_RUN_MASKED_COPIES_H
 
 #include "run/run_internal.h"
 

@@ -1,5 +1,5 @@
-/* mask.c - see mask.h. */
-#include "run/mask.h"
+/* mask_token.c - see mask_token.h. */
+#include "run/mask_token.h"
 
 #include "base/escape.h"
 #include "base/status_internal.h"

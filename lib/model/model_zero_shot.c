@@ -1,5 +1,5 @@
 /*
- * model_label.c - a tower of pictures as a classifier: its labels are texts.
+ * model_zero_shot.c - a tower of pictures as a classifier: its labels are texts.
  *
  *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
  *
@@ -25,9 +25,9 @@ static void fill_row(const float *embed, size_t d, double scale, float *row)
         row[i] = (float)((double)embed[i] / sqrt(sum) * scale);
 }
 
-enum attn_status attn_model_label(const struct attn_model *model,
-                                  const struct attn_model_labels *labels,
-                                  struct attn_model **labelled, struct attn_error *err)
+enum attn_status attn_model_zero_shot(const struct attn_model *model,
+                                      const struct attn_zero_shot_labels *labels,
+                                      struct attn_model **labelled, struct attn_error *err)
 {
     const size_t d = model->config.d_projected;
     struct attn_model *made = attn_alloc(1, sizeof *made, err);

@@ -1,5 +1,5 @@
-/* label.c - see label.h. */
-#include "run/label.h"
+/* zero_shot.c - see zero_shot.h. */
+#include "run/zero_shot.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -105,15 +105,15 @@ static enum attn_status embed_all(struct labelling *labelling, struct attn_error
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {
-    const struct attn_model_labels labels = {.names = labelling->request->predict.labels,
-                                             .embeds = labelling->embeds,
-                                             .n = labelling->request->predict.n_label,
-                                             .scale =
-                                                 attn_model_logit_scale(labelling->texts->model)};
+    const struct attn_zero_shot_labels labels = {
+        .names = labelling->request->predict.labels,
+        .embeds = labelling->embeds,
+        .n = labelling->request->predict.n_label,
+        .scale = attn_model_logit_scale(labelling->texts->model)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
     const enum attn_status status =
-        made ? attn_model_label(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
+        made ? attn_model_zero_shot(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
 
     if (status != ATTN_OK) {
         attn_free(made);
@@ -147,8 +147,9 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
     return make_host(labelling, host, labelled, err);
 }
 
-enum attn_status attn_label_choose_host(struct attn_host **host, const struct attn_request *request,
-                                        struct attn_host **labelled, struct attn_error *err)
+enum attn_status attn_zero_shot_choose_host(struct attn_host **host,
+                                            const struct attn_request *request,
+                                            struct attn_host **labelled, struct attn_error *err)
 {
     const bool is_picture = request->input.image || request->input.pixels;
     struct labelling labelling = {.request = request};

@@ -1,9 +1,9 @@
 /*
- * embed.h - text and bytes inside of documents: fields of CSV, text of markup, base64. Lack of
- * memory stays in the buffer.
+ * quoting.h - text and bytes as they stand in a document: a field of CSV, text of markup, base64.
+ * When memory fails, the buffer keeps the failure.
  */
-#ifndef ATTN_ENCODE_EMBED_H
-#define ATTN_ENCODE_EMBED_H
+#ifndef ATTN_ENCODE_QUOTING_H
+#define ATTN_ENCODE_QUOTING_H
 
 #include "base/buffer.h"
 
