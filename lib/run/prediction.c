@@ -378,18 +378,25 @@ static enum attn_status find_metric(struct attn_session *session,
     return status;
 }
 
+static enum attn_status predict(struct attn_session *session,
+                                const struct attn_prediction_args *args,
+                                struct attn_predictions *made, struct attn_error *err)
+{
+    if (args->question->top > 0)
+        ATTN_TRY(find_top(session, args, made, err));
+    if (args->answer)
+        ATTN_TRY(find_metric(session, args, made, err));
+    if (args->continuations->n > 0)
+        ATTN_TRY(find_next(session, args, made, err));
+    return ATTN_OK;
+}
+
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err)
 {
     struct attn_predictions made = {0};
-    enum attn_status status = ATTN_OK;
+    const enum attn_status status = predict(session, args, &made, err);
 
-    if (args->question->top > 0)
-        status = find_top(session, args, &made, err);
-    if (status == ATTN_OK && args->answer)
-        status = find_metric(session, args, &made, err);
-    if (status == ATTN_OK && args->continuations->n > 0)
-        status = find_next(session, args, &made, err);
     if (status == ATTN_OK)
         *found = made;
     else
