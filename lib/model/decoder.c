@@ -19,7 +19,7 @@
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
 #include "model/block.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/step_internal.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "kernels/kernels.h"
 #include "model/families/gguf.h"
 #include "model/gguf_config.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 
 #include <math.h>

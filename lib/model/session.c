@@ -17,7 +17,7 @@
 #include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/forward_internal.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/session_internal.h"
 #include "model/step_internal.h"
 #include "trace/edit_internal.h"

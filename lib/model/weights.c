@@ -14,7 +14,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/elements.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 
 #include <assert.h>
 #include <stdio.h>

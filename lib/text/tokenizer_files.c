@@ -2,7 +2,7 @@
  * tokenizer_files.c - tokenizers from vocab.json and what stands beside it: byte-level BPE with
  * merges.txt, words, characters.
  *
- * Which tokens of a byte-level vocabulary are found in a text before it is split (added.h):
+ * Which tokens of a byte-level vocabulary are found in a text before it is split (added_tokens.h):
  * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
  * special_tokens_map.json names (strings, objects with "content", lists of both) when the
  * vocabulary has them. tokenizer_config.json is not asked.

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "formats/gguf.h"
-#include "text/added.h"
+#include "text/added_tokens.h"
 #include "text/bpe.h"
 #include "text/pipeline.h"
 #include "text/stages/decode.h"

@@ -17,7 +17,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "model/families/rules.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 
 #include <math.h>
 #include <stdlib.h>

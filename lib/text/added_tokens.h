@@ -1,13 +1,13 @@
 /*
- * added.h - tokens that are found in a text before it is split, like <|endoftext|> or runs of
- * spaces.
+ * added_tokens.h - tokens that are found in a text before it is split, like <|endoftext|> or runs
+ * of spaces.
  *
  * Of those that begin at a place the longest is found, the leftmost first. Special or not plays no
  * part in finding them; when special tokens are to be taken as text (ATTN_SPECIAL_TEXT), those that
  * are special are left to the stages after it.
  */
-#ifndef ATTN_TEXT_ADDED_H
-#define ATTN_TEXT_ADDED_H
+#ifndef ATTN_TEXT_ADDED_TOKENS_H
+#define ATTN_TEXT_ADDED_TOKENS_H
 
 #include "text/pipeline.h"
 

@@ -1,5 +1,5 @@
 /*
- * image.c - see image.h.
+ * image_patches.c - see image_patches.h.
  *
  * Positions of another grid are those of transformers (modeling_dinov2.py,
  * modeling_dinov2_with_registers.py), which is torch's bicubic interpolation, once without and once
@@ -12,7 +12,7 @@
  * are divided by their sum. k is Keys's cubic kernel. Columns likewise; a patch has the product of
  * both weights. Weights are in double precision, sums in float32, in the order of rows and columns.
  */
-#include "model/image.h"
+#include "model/image_patches.h"
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"

@@ -1,7 +1,7 @@
-/* answer_internal.h - what a session replies to what is asked of its next token (run/answer.h). For
- * the files of this layer. */
-#ifndef ATTN_EXPERIMENT_ANSWER_INTERNAL_H
-#define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
+/* reply.h - what a session replies to a question about its next token (run/answer.h): the metric,
+ * read from its logits. For the files of this layer. */
+#ifndef ATTN_EXPERIMENT_REPLY_H
+#define ATTN_EXPERIMENT_REPLY_H
 
 #include "model/session_pack.h"
 #include "run/answer_internal.h"

@@ -1,5 +1,5 @@
-/* answer.c - see answer_internal.h. */
-#include "experiment/answer_internal.h"
+/* reply.c - see reply.h. */
+#include "experiment/reply.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

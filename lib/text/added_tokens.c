@@ -1,5 +1,5 @@
-/* added.c - see added.h. */
-#include "text/added.h"
+/* added_tokens.c - see added_tokens.h. */
+#include "text/added_tokens.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
