@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of two texts that go through the model together: weights are packed once for both. With more
- * rows the memory of the pass costs what that saves. */
+/* The most rows of two texts that are fed together, so that weights are packed once for both. With
+ * more rows the memory of the pass costs as much time as that saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;

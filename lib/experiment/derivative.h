@@ -47,9 +47,10 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
-/* The same, after the text of OTHER, whose run has as many positions and the embeddings X_OTHER: of
- * that nothing is kept. `watched` sees both; events of OTHER have the sequence 0, those of the
- * derivative's own text 1. REPLIES [2] are about OTHER and about ANSWER. */
+/* The same, with the text of OTHER fed before it, whose run has as many positions and the
+ * embeddings X_OTHER. Nothing of that text is kept. `watched` sees both; events of OTHER have
+ * the sequence 0, those of the derivative's own text 1. REPLIES [2] are about OTHER and about
+ * ANSWER. */
 enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
                                            const struct attn_answer *other, const float *x_other,
                                            const float *x, struct attn_reply *replies,

@@ -65,7 +65,7 @@ struct lens {
     float *logits;                  /* [V] */
     struct attn_scored *ranked;     /* [V] */
     double *values, *sums;          /* [n_value] what a reading says, and its sum over queries */
-    size_t n_value;                 /* of a target those below; else one a place */
+    size_t n_value;                 /* a target has those below; else one for each place */
 };
 
 /* What a target's reading says. */

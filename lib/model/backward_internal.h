@@ -53,8 +53,8 @@ bool attn_backward_is_over(struct attn_backward *b);
 /* DATA holds the gradient SITE: the trace gets what it wants of it. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* The two halves of that: refuses X [n] with a NaN or an infinity, and hands on what was looked at.
- * The gradient of the stream is looked at whenever it has changed, once. */
+/* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
+ * trace what was checked. The gradient of the stream is checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data);
 

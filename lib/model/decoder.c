@@ -195,9 +195,9 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* The row of PART, the whole sequence, that stands for all of it: of a picture that of [CLS], of a
- * text the end. Without such a token it is the first, as in transformers; of embeddings the
- * last. */
+/* The row of PART, a whole sequence, from which text_embed or image_embed is made: [CLS] of a
+ * picture; the end token of a text, or as in transformers its first token where it has none; the
+ * last row of embeddings. */
 static size_t find_projected(const struct attn_config *config, const struct attn_feed_part *part)
 {
     size_t row = 0;
@@ -245,7 +245,7 @@ static void run_projection(struct attn_forward *f, const float *x)
                projected);
 }
 
-/* Y = X / its length, [n]; a zero stays zero. */
+/* Y [n] = X / its length; a vector of zeros stays as it is. */
 static void divide_by_length(const float *x, size_t n, float *y)
 {
     double sum = 0;
@@ -368,7 +368,7 @@ static void embed_patches(struct attn_forward *f, const struct attn_feed_part *p
                          (part->grid.n_front - 1) * d, f->resid + d);
 }
 
-/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is not the usual. */
+/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is another. */
 static void add_places(struct attn_forward *f, const struct attn_feed_part *part)
 {
     const struct attn_image_grid *grid = &part->grid;

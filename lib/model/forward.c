@@ -70,7 +70,7 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
     if (attn_site_is_pooled(site, &f->dims))
         return (struct attn_site_rows){sequence, 0, 1};
-    if (site == ATTN_SITE_EMBED) /* where all positions are left */
+    if (site == ATTN_SITE_EMBED) /* no position is dropped there */
         return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
                                        part->n_row - f->dims.n_front};
     return attn_feed_part_left(part);
@@ -271,7 +271,7 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
 
     if (is_scores &&
         (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
-        return; /* that makes keys -inf */
+        return; /* masked keys have the score -inf */
     if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {

@@ -119,8 +119,8 @@ static double cubic(double t, double a)
     return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-/* The rows or columns of the table that one of the grid is made of: FIRST and on, which may lie
- * beyond an edge where edges are repeated. */
+/* The rows of the table from which one row of the grid is made, or likewise the columns: from
+ * number FIRST on, which may lie beyond an edge where edges are repeated. */
 struct taps {
     double first; /* a whole number */
     size_t n;

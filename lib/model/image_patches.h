@@ -12,10 +12,11 @@
 /* Patches of a picture of IMAGE's own size; 0 where it is no image encoder's. */
 size_t attn_image_n_patch(const struct attn_image_config *image);
 
-/* The side of a square of as many; 0: they make none. */
+/* How many patches make a side, where all of them make a square; else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
 
-/* Whether patches of a picture of HEIGHT x WIDTH pixels have learned positions as they are. */
+/* Whether positions were learned for pictures of HEIGHT x WIDTH pixels: then they are not
+ * resampled. */
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width);
 
 /* What attn_model_image_grid does; NAME is the model's. */
@@ -28,7 +29,7 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
 void attn_image_cut(const struct attn_image_config *image, const float *pixels, size_t height,
                     size_t width, float *rows);
 
-/* The learned positions of a patch, as they are made for a grid of other patches. */
+/* How learned positions are resampled for another grid of patches. */
 struct attn_resampling {
     enum attn_resample resample;     /* not none */
     const struct attn_tensor *table; /* [1 + n * n, d] */

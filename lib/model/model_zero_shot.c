@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* ROW [d] = SCALE * EMBED / its length; a zero stays zero. */
+/* ROW [d] = SCALE * EMBED / its length; a vector of zeros stays as it is. */
 static void fill_row(const float *embed, size_t d, double scale, float *row)
 {
     double sum = 0;

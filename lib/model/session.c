@@ -148,7 +148,7 @@ static enum attn_status check_masks(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Whether there is what is asked for after a feed. */
+/* Whether the model has the logits or projections that OPTIONS ask for. */
 static enum attn_status check_results(const struct attn_config *config, const char *name,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -201,7 +201,8 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Whether a projection is watched, or is what watched or later logits are made of. */
+/* Whether text_embed or image_embed is watched, or is read by the output layer of logits that are
+ * watched or asked for later. */
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;

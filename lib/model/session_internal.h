@@ -45,8 +45,8 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
-/* Rows of logits that there are: one for each position that was fed, or of a classifier one for
- * each sequence. */
+/* The number of rows of logits: one for each position that was fed; of a classifier one for each
+ * sequence. */
 size_t attn_session_n_logits(const struct attn_session *session);
 
 /* Whether position ROW of all that was fed has logits: the last layer computed it. */

@@ -440,7 +440,7 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
-/* X, which the map before it computed for SITE, becomes what OPERATION makes of it with WEIGHTS. */
+/* Applies OPERATION with WEIGHTS to X, which the map before it computed for SITE. */
 static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
                           const struct attn_norm_weights *weights, float *x)
 {

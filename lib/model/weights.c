@@ -543,7 +543,8 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
         !has_output)
         config->output = ATTN_OUTPUT_NONE;
-    /* Nor has an encoder logits whose file lacks the head before it, or a classifier's matrix. */
+    /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
+     * of a classifier. */
     for (size_t i = 0; i < family->n_rule; i++) {
         const enum attn_weight_part part = family->rules[i].part;
 
@@ -558,7 +559,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
             config->has_output_bias = false;
         }
     }
-    /* Nor has a tower by itself a projection whose file lacks it. */
+    /* A tower by itself has no projection when its file lacks it. */
     for (size_t i = 0; i < family->n_rule; i++)
         if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
             !has_tensor(family, &family->rules[i], "", st))

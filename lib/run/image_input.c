@@ -75,7 +75,7 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     return ATTN_OK;
 }
 
-/* By itself a picture is made as those were that the family was trained on. */
+/* Notes that a directory without preprocessor_config.json gets the usual steps of its family. */
 static void note_defaults(const struct attn_host *host, const struct attn_request *request)
 {
     const struct attn_image_config *image = &attn_model_config(host->model)->image;

@@ -481,8 +481,8 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* The host whose model the input goes through: of a directory with two towers that of the input,
- * with labels a classifier. */
+/* Finds the host whose model reads the input: in a directory with two towers the one of texts or of
+ * pictures, with labels a classifier. */
 static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request_predict *predict = &run->request.predict;
@@ -689,7 +689,7 @@ static void note_edits(const struct attn_run *run, size_t n_row)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
-/* Says where text_embed is not that of a whole text. */
+/* Notes that text_embed is made of the first token, where a text has no end token. */
 static void note_end(const struct attn_run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);

@@ -15,8 +15,8 @@
 
 /*
  * Makes *HOST the one whose model the input of REQUEST goes through: of a directory with two towers
- * that of a picture or that of a text. With labels it is a classifier: *labelled, which the caller
- * frees, and which borrows the host and the labels. Errors have a stage.
+ * the tower of pictures or that of texts. With labels it is a classifier: *labelled, which the
+ * caller frees, and which borrows the host and the labels. Errors have a stage.
  */
 enum attn_status attn_zero_shot_choose_host(struct attn_host **host,
                                             const struct attn_request *request,
