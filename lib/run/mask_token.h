@@ -1,6 +1,6 @@
 /*
- * mask_token.h - where an encoder predicts: at the tokens that stand for others, [MASK] or <mask>.
- * For the files of this layer and above.
+ * mask_token.h - where an encoder predicts: at mask tokens, [MASK] or <mask>. For the files of this
+ * layer and above.
  */
 #ifndef ATTN_RUN_MASK_TOKEN_H
 #define ATTN_RUN_MASK_TOKEN_H

@@ -109,8 +109,8 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
-    char *mask_text; /* owns; the token that the files say stands for others; NULL: they do not say,
-                        or were not asked: attn_tokenizer_read_mask */
+    char *mask_text; /* owns; the mask token that the files name; NULL: they name none, or
+                        attn_tokenizer_read_mask was not called */
     int32_t mask_id; /* of that */
     char *note;      /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
     struct attn_gguf *gguf;     /* owns; the file whose metadata it is read from, or NULL */
@@ -165,8 +165,8 @@ enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
                                               const char *const *names, size_t n,
                                               struct attn_error *err);
 
-/* Finds the token that stands for others where the files of SOURCE name one of the vocabulary,
- * which is complete. Only encoders ask for it. */
+/* Finds the mask token, where the files of SOURCE name one that is in the vocabulary, which is
+ * complete. Only encoders ask for it. */
 enum attn_status attn_tokenizer_read_mask(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
