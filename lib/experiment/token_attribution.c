@@ -332,9 +332,12 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
 {
-    if (a->args->merges_words && !a->frame.run->text.tokens.bytes)
+    const struct attn_run *run = a->frame.run;
+
+    if (a->args->merges_words && !run->text.tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
+    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, err));
     return attn_answer_check_goal(&a->answer, err);
 }
 
