@@ -361,6 +361,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
     attn_derivative_embed(run, a->e);
+    options.skips_zeros = a->args->method != ATTN_TOKEN_METHOD_RELEVANCE; /* which reads patterns */
     options.rule =
         a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
     return attn_derivative_create(&a->answer, &options, &a->derivative, err);
