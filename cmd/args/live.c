@@ -37,7 +37,7 @@ static bool has_page(const struct output_args *args)
 static const char *find_other(const struct served *served)
 {
     static const char others[] =
-        "compare|explain|grad|patch|steer|embeds|ids|image|label|source|pair|key-mask|config|"
+        "compare|explain|grad|patch|steer|embeds|ids|image|label|source|key-mask|config|"
         "vocab|weights|queries|figure";
     struct option_walk walk = {.command = served->call->command};
 

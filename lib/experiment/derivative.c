@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
+#include "model/session_internal.h"
 #include "run/host_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
@@ -122,6 +123,7 @@ static enum attn_status build(struct attn_derivative *made,
                                             .attention = run->attention.layers,
                                             .cancel = session.cancel,
                                             .swaps = asked->swaps,
+                                            .skips_zeros = asked->skips_zeros,
                                             .gemm = session.gemm,
                                             .isa = session.isa};
 
@@ -147,6 +149,8 @@ static enum attn_status build(struct attn_derivative *made,
         session.n_max = 2 * run->text.n;
     }
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
+    if (asked->skips_zeros)
+        attn_session_watch_from(made->session, attn_answer_goal(made->answer).first);
     for (size_t layer = 0; layer <= config->n_layer; layer++)
         made->layers[layer] = made->rows + layer * n_row;
     return attn_backward_create(run->model, &options, &made->backward, err);

@@ -159,9 +159,7 @@ enum { ATTN_FRAME_MOST_OWNED = 16 };
 
 /* What every experiment begins with. What it owns may stay empty. */
 struct attn_frame {
-    struct attn_host *host;           /* borrowed, or `labelled` */
-    struct attn_host *labelled;       /* owns; a classifier whose labels are texts
-                                         (run/zero_shot.h), or NULL */
+    struct attn_host *host;           /* borrowed; that whose model is asked */
     const struct attn_config *config; /* of its model; makes_runs: set by the experiment */
     const void *args;                 /* borrowed; as they were read */
     void *sum;                        /* borrowed; zeros at first. Of several texts all add to it */

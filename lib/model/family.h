@@ -65,6 +65,7 @@
     X(FINAL_NORM_BIAS, NONE, BIAS, config->has_final_norm &&is_layer_norm)                         \
     X(EMBED_NORM_BIAS, NONE, BIAS, config->has_embed_norm &&is_layer_norm)                         \
     X(HEAD_NORM_BIAS, NONE, BIAS, has_head &&is_layer_norm)                                        \
+    X(TASK, NONE, PART, false)    /* of a classifier, whose head has the names of an MLM head */   \
     X(IGNORED, NONE, PART, false) /* buffers that are no weights */
 
 enum attn_weight_part {

@@ -133,7 +133,8 @@ bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
-    return f->trace && position < attn_selection_dims(f->trace->selection)->n_position &&
+    return f->trace && position >= f->first_watched &&
+           position < attn_selection_dims(f->trace->selection)->n_position &&
            attn_selection_has_query(f->trace->selection, position);
 }
 

@@ -94,6 +94,8 @@ struct attn_forward {
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
     bool is_trace_over;             /* nothing that it wants is left */
+    size_t first_watched;           /* in the last layer that runs nothing is watched of the
+                                       positions before it */
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
@@ -201,7 +203,7 @@ bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
  * pass ends in the heads, only wanted ones are; and v only when it is watched or z needed. */
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head);
 
-/* Whether the trace wants SITE of the current layer, and the row of POSITION. */
+/* Whether the trace wants SITE of the current layer, and in the last one the row of POSITION. */
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
 

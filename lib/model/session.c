@@ -681,6 +681,11 @@ size_t attn_session_n_position(const struct attn_session *session)
     return session ? session->n_position : 0;
 }
 
+void attn_session_watch_from(struct attn_session *session, size_t first)
+{
+    session->forward.first_watched = first;
+}
+
 void attn_session_end_trace(struct attn_session *session)
 {
     session->forward.is_trace_over = true;

@@ -75,6 +75,10 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
+/* In the last layer that feeds run, the trace does without what is made of the positions before
+ * FIRST: it sees them only where they are computed all the same. */
+void attn_session_watch_from(struct attn_session *session, size_t first);
+
 /* Shows the trace nothing any more: what is fed from now on only asks what would follow. */
 void attn_session_end_trace(struct attn_session *session);
 

@@ -544,13 +544,13 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         !has_output)
         config->output = ATTN_OUTPUT_NONE;
     /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
-     * of a classifier. */
+     * of a classifier, or when its head is that of a classifier. */
     for (size_t i = 0; i < family->n_rule; i++) {
         const enum attn_weight_part part = family->rules[i].part;
 
-        if (((part == ATTN_PART_HEAD && config->head_act_fn) ||
+        if ((part == ATTN_PART_TASK || (part == ATTN_PART_HEAD && config->head_act_fn) ||
              (part == ATTN_PART_OUTPUT && config->image.pooling != ATTN_POOLING_NONE)) &&
-            !has_tensor(family, &family->rules[i], "", st)) {
+            has_tensor(family, &family->rules[i], "", st) == (part == ATTN_PART_TASK)) {
             config->head_act_fn = NULL;
             config->n_vocab = part == ATTN_PART_OUTPUT ? 0 : config->n_vocab;
             config->image.pooling = ATTN_POOLING_NONE;
@@ -782,8 +782,8 @@ enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
         const struct attn_weight_rule *rule = find_rule(naming, entry.name, &at);
         struct attn_non_finite found;
 
-        if (!rule || rule->part == ATTN_PART_IGNORED || at != layer ||
-            !is_readable(naming, entry.tensor.dtype))
+        if (!rule || rule->part == ATTN_PART_IGNORED || rule->part == ATTN_PART_TASK ||
+            at != layer || !is_readable(naming, entry.tensor.dtype))
             continue;
         found = attn_tensor_find_non_finite(&entry.tensor);
         if (found.n_nan + found.n_infinite > 0)

@@ -14,6 +14,7 @@ const story = $('live-steps') && JSON.parse($('live-steps').textContent);
 const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
+const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
 const MOST_EXPECTED = 7; // rows of the table of the next words
 const kept = live.options.filter(([name]) => !CHANGED.includes(name));
 const given = name => live.options.filter(option => option[0] === name).map(option => option[1]);
@@ -29,7 +30,7 @@ function headsOf(text) {
   return found.includes(null) ? undefined : found.flat();
 }
 
-// A text and what is changed: heads that are off, 'zero' or 'mean' by their names, knockouts, and
+// What is changed of a text: heads that are off, 'zero' or 'mean' by their names, knockouts, and
 // options of the attention.
 function noChanges() {
   return { off: {}, knockouts: [], attention: '', mask: '' };
@@ -44,8 +45,10 @@ function changesOf(valuesOf) {
   return changes;
 }
 
-const asked = { text: viewer.run.text ?? '', ...changesOf(given) };
+// The text, the second one of its pair (null: there is none), and what is changed.
+const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, ...changesOf(given) };
 const first = structuredClone(asked);
+const keyOf = ({ text, pair }) => JSON.stringify([text, pair]); // of what is read
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 const isChanged = ({ off, knockouts, attention, mask }) =>
@@ -60,18 +63,19 @@ function optionsOf({ off, knockouts, attention, mask }) {
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
 
-// The command line of COMMAND with OPTIONS on TEXT. The model is the page's own.
-const argsOf = (command, options, text) => [command, '-m', live.model,
-  ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name + '=' + value]), '--', text];
+// The command line of COMMAND with OPTIONS on a text and its pair. The model is the page's own.
+const argsOf = (command, options, { text, pair }) => [command, '-m', live.model,
+  ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
+  ...pair === null ? [] : ['--pair=' + pair], '--', text];
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
 // What a shell is told to get the same numbers.
-function commandOf(command, options, text) {
+function commandOf(command, options, { text, pair }) {
   const model = live.given === null ? [] : ['-m', live.given];
   return ['attn-cli', command, ...model,
     ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name, value]),
-    ...text.startsWith('-') ? ['--'] : [], text].map(quote).join(' ');
+    ...pair === null ? [] : ['--pair', pair], ...text.startsWith('-') ? ['--'] : [], text].map(quote).join(' ');
 }
 
 // --- The engine ---------------------------------------------------------------------------------
@@ -169,19 +173,19 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 // --- Another run --------------------------------------------------------------------------------
 
 let nFollowed = 0, nShown = 0, timer = 0; // asked for, and shown or told of
-let shownText = asked.text;
-let plain = null; // {text, found, isDone}: the run without changes
+let shownKey = keyOf(asked);
+let plain = null; // {key, found, isDone}: the run without changes
 
-// Runs the model on what is asked for, with predictions after all positions where the first page has
+// Runs the model on WHAT is asked for, with predictions after all positions where the first page has
 // them: where they cost little.
-function runPage(changes, text) {
-  const options = [...kept, ...optionsOf(changes), ...viewer.run.predictions ? PREDICTED : [], ['html', 'page.html']];
-  return engine.ask(argsOf('run', options, text), { wanted: 'page', isPicture: true });
+function runPage(what) {
+  const options = [...kept, ...optionsOf(what), ...viewer.run.predictions ? PREDICTED : [], ['html', 'page.html']];
+  return engine.ask(argsOf('run', options, what), { wanted: 'page', isPicture: true });
 }
 
-function plainRun(text) {
-  if (plain?.text !== text) {
-    const made = { text, isDone: false, found: runPage(noChanges(), text) };
+function plainRun(what) {
+  if (plain?.key !== keyOf(what)) {
+    const made = { key: keyOf(what), isDone: false, found: runPage({ ...what, ...noChanges() }) };
     made.found.then(() => { made.isDone = true; }, () => {});
     plain = made;
   }
@@ -190,16 +194,16 @@ function plainRun(text) {
 
 // Shows what is asked for now, unless something else is asked for before it is there.
 async function follow() {
-  const number = ++nFollowed, changes = structuredClone(asked), { text } = changes;
+  const number = ++nFollowed, changes = structuredClone(asked), key = keyOf(changes);
   stopTimer();
   writeControls();
   if (!engine) return say(NO_MODEL);
   engine.forgetPictures();
-  if (!plain?.isDone || plain.text !== text) plain = null;
+  if (!plain?.isDone || plain.key !== key) plain = null;
   say('computing \u2026');
   try {
-    const before = isChanged(changes) ? await plainRun(text) : null;
-    const after = before?.code ? before : before ? await runPage(changes, text) : await plainRun(text);
+    const before = isChanged(changes) ? await plainRun(changes) : null;
+    const after = before?.code ? before : before ? await runPage(changes) : await plainRun(changes);
     if (number !== nFollowed) return;
     if (after.code !== 0) return say(messageOf(after.err), true);
     const textOf = ({ page }) => id => page.blocks[id];
@@ -207,8 +211,8 @@ async function follow() {
     await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
       before && textOf(before));
     if (number !== nFollowed) return;
-    if (text !== shownText) dropAnswer();
-    shownText = text;
+    if (key !== shownKey) dropAnswer();
+    shownKey = key;
     showTexts(after.page.run);
     showExpected(after.page.run, before?.page.run, changes);
     suggestTargets();
@@ -318,7 +322,7 @@ function logitsAt(changes, position) {
     return row.split(',').slice(-n).map(Number);
   };
   if (!expected.logits.has(key))
-    expected.logits.set(key, engine.ask(argsOf('run', options, changes.text)).then(read));
+    expected.logits.set(key, engine.ask(argsOf('run', options, changes)).then(read));
   return expected.logits.get(key);
 }
 
@@ -340,7 +344,7 @@ async function drawExpected() {
   if (temperature !== 1 && engine && after.length > 0)
     try {
       [after, before] = await Promise.all([warm(after, changes, position, temperature),
-        before.length > 0 ? warm(before, { text: changes.text, ...noChanges() }, position, temperature) : []]);
+        before.length > 0 ? warm(before, { ...changes, ...noChanges() }, position, temperature) : []]);
     } catch (problem) {
       return tellOf(problem);
     }
@@ -382,7 +386,10 @@ const chip = (text, label, action) => {
 
 function writeControls() {
   const { off, knockouts, attention, mask } = asked;
-  if (document.activeElement !== $('live-text')) $('live-text').value = asked.text;
+  for (const name of ['text', 'pair'])
+    if (document.activeElement !== $('live-' + name)) $('live-' + name).value = asked[name] ?? '';
+  $('live-second').hidden = asked.pair === null;
+  $('live-add').hidden = asked.pair !== null || !takesPairs;
   $('live-attention').value = attention;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
@@ -391,26 +398,63 @@ function writeControls() {
     ...knockouts.map(knockout => chip('knockout ' + knockout, 'let them look again: ' + knockout, () =>
       change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))));
   $('live-restore').disabled = !isChanged(asked);
-  fitText();
+  fitTexts();
 }
 
-// The text box is as high as its text.
-function fitText() {
-  const box = $('live-text');
-  box.style.height = 'auto';
-  box.style.height = Math.min(box.scrollHeight + 2, 240) + 'px';
+// The text boxes are as high as their texts.
+function fitTexts() {
+  for (const box of [$('live-text'), $('live-pair')]) {
+    box.style.height = 'auto';
+    box.style.height = Math.min(box.scrollHeight + 2, 240) + 'px';
+  }
+}
+
+// The box of what is asked for by NAME, followed as it is typed into.
+function textBox(name, attributes) {
+  const box = el('textarea', { id: 'live-' + name, rows: 1, spellcheck: 'false', autocomplete: 'off', ...attributes });
+  box.value = asked[name] ?? '';
+  box.addEventListener('input', () => {
+    asked[name] = box.value;
+    fitTexts();
+    followSoon();
+  });
+  return box;
+}
+
+async function addPair() {
+  const done = change({ pair: '' });
+  $('live-pair').focus();
+  await done;
+}
+
+async function removePair() {
+  const done = change({ pair: null });
+  $('live-text').focus();
+  await done;
+}
+
+let takesPairs = asked.pair !== null;
+
+// Asks the tokenizer whether it puts two texts together; a model that does not reads one.
+async function findPairs() {
+  const { code } = await engine.ask(argsOf('tokenize', [], { text: 'a', pair: 'b' }));
+  takesPairs = code === 0;
+  writeControls();
 }
 
 function makeControls() {
-  const text = el('textarea', { id: 'live-text', name: 'sentence', rows: 1, spellcheck: 'false',
-    autocomplete: 'off', 'aria-label': 'Sentence' });
   const option = ([value, name]) => el('option', { value }, name);
   const temperature = el('input', { id: 'live-temperature', type: 'number', min: '0.1', max: '10', step: '0.1', value: '1',
     title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
   const attention = el('input', { id: 'live-attention', placeholder: 'full', size: 12, list: 'live-kinds',
     'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
   const place = el('section', { id: 'live-controls', 'aria-label': 'Another sentence' }, el('div', {},
-    el('div', { class: 'live-row' }, el('label', { for: 'live-text' }, 'Sentence'), text),
+    el('div', { class: 'live-row' }, el('label', { for: 'live-text' }, 'Sentence'),
+      textBox('text', { name: 'sentence', 'aria-label': 'Sentence' }),
+      button('live-add', 'Add a second text', addPair, { hidden: '', title: 'The tokenizer puts it after the first, as --pair does' })),
+    el('div', { class: 'live-row', id: 'live-second', hidden: '' }, el('label', { for: 'live-pair' }, 'Second'),
+      textBox('pair', { name: 'pair', 'aria-label': 'Second text' }),
+      button('live-remove', 'Remove', removePair, { 'aria-label': 'Remove the second text' })),
     el('p', { id: 'live-tokens', 'aria-label': 'Tokens' }),
     el('p', { id: 'live-status', role: 'status' }),
     el('div', { class: 'live-row', id: 'live-tools' },
@@ -436,12 +480,6 @@ function makeControls() {
       el('label', {}, 'Temperature ', temperature)));
 
   $('app').prepend(place);
-  text.value = asked.text;
-  text.addEventListener('input', () => {
-    asked.text = text.value;
-    fitText();
-    followSoon();
-  });
   temperature.addEventListener('input', drawExpected);
   attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
   $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
@@ -506,7 +544,7 @@ function onDrawn() {
 // --- Keeping ------------------------------------------------------------------------------------
 
 function copyCommand() {
-  const command = commandOf('run', [...kept, ...optionsOf(asked), ['html', 'page.html']], asked.text);
+  const command = commandOf('run', [...kept, ...optionsOf(asked), ['html', 'page.html']], asked);
   const box = el('textarea', { readonly: '', rows: 3, id: 'live-line', 'aria-label': 'Command' });
   box.value = command;
   viewer.openDialog('The same in a shell', box,
@@ -518,7 +556,8 @@ function copyCommand() {
 // What the address holds beside the view.
 function hashParts() {
   if (isSame(asked, first)) return [];
-  return [['text', asked.text], ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
+  const texts = [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
+  return [...texts, ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
 }
 
 // What an address asks for. Without a text it is what the page began with.
@@ -532,9 +571,9 @@ function readHash() {
   } catch {
     return structuredClone(first); // it was cut
   }
-  const text = parts.find(([name]) => name === 'text');
-  return text ? { text: text[1], ...changesOf(name => parts.filter(part => part[0] === name).map(part => part[1])) }
-    : structuredClone(first);
+  const valuesOf = name => parts.filter(part => part[0] === name).map(part => part[1]);
+  const [text] = valuesOf('text'), [pair = null] = valuesOf('pair');
+  return text === undefined ? structuredClone(first) : { text, pair, ...changesOf(valuesOf) };
 }
 
 // --- Questions ----------------------------------------------------------------------------------
@@ -549,11 +588,11 @@ async function explain() {
 // What the tool prints, as it prints it, in a dialog.
 async function showAnswer(title, command, options) {
   say('computing \u2026');
-  const { code, out, err, ms } = await ask(argsOf(command, options, asked.text));
+  const { code, out, err, ms } = await ask(argsOf(command, options, asked));
   if (code !== 0) return say(messageOf(err), true);
   say(`${Math.round(ms)} ms`);
   return viewer.openDialog(title, el('pre', { class: 'live-answer', tabindex: '0' }, out),
-    el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked.text))));
+    el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked))));
 }
 
 // What is asked of a text: the command, what it finds, and whether it needs a target.
@@ -587,10 +626,11 @@ function makeQuestions() {
   });
 }
 
-// The most probable next word as the target, unless a person has named another.
+// The most probable next word, or the one at an encoder's mask, as the target, unless a person has named another.
 function suggestTargets() {
-  const last = expected.after.ids.length - 1;
-  const words = (expected.after.predictions?.top ?? []).filter(p => p.position === last && p.token !== null).map(p => p.token);
+  const { ids, predictions } = expected.after, mask = ids.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
+  const at = mask >= 0 ? mask : ids.length - 1;
+  const words = (predictions?.top ?? []).filter(p => p.position === at && p.token !== null).map(p => p.token);
   $('live-words').replaceChildren(...words.map(value => el('option', { value })));
   const { dataset, value } = $('live-target');
   if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
@@ -598,17 +638,17 @@ function suggestTargets() {
 
 async function askQuestion() {
   const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
-  const { text, attention, mask } = asked, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  const what = structuredClone(asked), { attention, mask } = what, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
   const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' ? [['queries', String(state.q)]] : [],
     ['html', 'page.html']];
   say('computing \u2026');
-  const { code, err, ms, page } = await ask(argsOf(command, options, text), { wanted: 'page' });
+  const { code, err, ms, page } = await ask(argsOf(command, options, what), { wanted: 'page' });
   if (code !== 0) return say(messageOf(err), true);
-  if (text !== asked.text) return undefined;
+  if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
-  $('live-asked').textContent = commandOf(command, options, text) +
-    (Object.keys(asked.off).length + asked.knockouts.length > 0 ? ' (no head off, no key knocked out)' : '');
+  $('live-asked').textContent = commandOf(command, options, what) +
+    (Object.keys(what.off).length + what.knockouts.length > 0 ? ' (no head off, no key knocked out)' : '');
   return attnExperiment.show($('live-experiment'), page.experiment);
 }
 
@@ -632,7 +672,7 @@ function chooseOutputs() {
 }
 
 async function saveOutput(format, path) {
-  const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked.text),
+  const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked),
     { wanted: 'file' });
   if (code !== 0) return say(messageOf(err), true);
   return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
@@ -653,7 +693,8 @@ function tell(number) {
   $('live-back').disabled = number === 0;
   $('live-on').disabled = number === story.steps.length - 1;
   if (told.view) viewer.look(told.view);
-  change({ text: told.text ?? asked.text, ...changesOf(name => [told[name] ?? []].flat()) });
+  const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
+  change({ text: told.text ?? asked.text, pair, ...changesOf(name => [told[name] ?? []].flat()) });
 }
 
 function makeStory() {
@@ -666,7 +707,7 @@ function makeStory() {
 
 // --- Another model ------------------------------------------------------------------------------
 
-const PARTS = /(^|\/)(config\.json|generation_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|merges\.txt|tokenizer\.json|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
+const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
 
 function chooseFiles() {
   const input = el('input', { type: 'file', multiple: '', id: 'live-input' });
@@ -674,7 +715,7 @@ function chooseFiles() {
   for (const node of [input, folder])
     node.addEventListener('change', () => {
       $('dialog').close();
-      takeFiles([...node.files]);
+      takeFiles([...node.files]).catch(tellOf);
     });
   viewer.openDialog('Another model',
     el('p', {}, 'Choose the files of a model as Hugging Face lays them out (config.json, model.safetensors, ' +
@@ -684,7 +725,7 @@ function chooseFiles() {
 }
 
 // Takes files that a person chose, in place of the model.
-function takeFiles(chosen) {
+async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
   const gguf = wanted.find(file => file.name.endsWith('.gguf'));
   const folder = wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
@@ -694,6 +735,8 @@ function takeFiles(chosen) {
   kept.length = 0;
   startEngine(gguf ? [[gguf.name, gguf]] : wanted.map(file => [folder + '/' + file.name, file]));
   Object.assign(asked, noChanges());
+  await findPairs();
+  if (!takesPairs) asked.pair = null;
   Object.assign(first, structuredClone(asked));
   return follow();
 }
@@ -710,9 +753,10 @@ function listen() {
     else return;
     event.preventDefault();
   });
-  $('live-text').addEventListener('keydown', event => {
-    if (event.key === 'Escape') event.target.blur();
-  });
+  for (const box of [$('live-text'), $('live-pair')])
+    box.addEventListener('keydown', event => {
+      if (event.key === 'Escape') event.target.blur();
+    });
   addEventListener('hashchange', () => {
     const found = readHash(), view = location.hash;
     if (!isSame(found, asked)) change(found).then(() => viewer.look(view));
@@ -744,7 +788,8 @@ viewer.isReady.then(() => {
   if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);
   else writeControls();
-  if (engine) plainRun(asked.text).catch(() => {}); // so that the first answer is as fast as others
+  if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others
+  if (engine && !takesPairs) findPairs().catch(() => {});
   onDrawn();
 });
 })();

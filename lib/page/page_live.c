@@ -33,8 +33,8 @@ void attn_page_live_append_scripts(struct attn_buffer *out)
     append_element(out, "script", attn_page_live_js, attn_page_live_js_end);
 }
 
-/* What the page says to the tool: the model, its files, and the options of the run as they were
- * given. */
+/* What the page says to the tool: the model, its files, the texts as they were read, and the
+ * options of the run as they were given. */
 static void append_live(struct attn_buffer *out, const struct attn_page *page)
 {
     const struct attn_live *live = page->base.options.picture->live;
@@ -44,6 +44,8 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     attn_json_begin(&json, '{');
     attn_json_text(attn_json_key(&json, "model"), live->model);
     attn_json_text(attn_json_key(&json, "given"), live->given);
+    attn_json_string(attn_json_key(&json, "text"), labels->text, labels->n_text);
+    attn_json_string(attn_json_key(&json, "pair"), labels->pair, labels->n_pair);
     attn_json_begin(attn_json_key(&json, "files"), '[');
     for (size_t i = 0; i < live->n_file; i++)
         attn_json_text(&json, live->files[i].name);

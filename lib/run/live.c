@@ -114,9 +114,9 @@ static enum attn_status check_step(const struct attn_json *json, const struct at
     static const struct {
         const char *key;
         bool is_list;
-    } members[] = {{"title", false}, {"paragraph", false},  {"text", false},
-                   {"view", false},  {"attention", false},  {"mask", false},
-                   {"ablate", true}, {"ablate-mean", true}, {"knockout", true}};
+    } members[] = {{"title", false},      {"paragraph", false}, {"text", false}, {"pair", false},
+                   {"view", false},       {"attention", false}, {"mask", false}, {"ablate", true},
+                   {"ablate-mean", true}, {"knockout", true}};
     enum { N_MEMBER = sizeof members / sizeof *members };
 
     if (!attn_node_is_object(step))
@@ -132,7 +132,7 @@ static enum attn_status check_step(const struct attn_json *json, const struct at
         if (i == N_MEMBER)
             return attn_error_set(err, ATTN_FORMAT,
                                   "step %zu of '%s' has '%s', expected title, paragraph, text, "
-                                  "view, attention, mask, ablate, ablate-mean or knockout",
+                                  "pair, view, attention, mask, ablate, ablate-mean or knockout",
                                   number, attn_quote_string(attn_json_name(json)).text,
                                   attn_quote_string(key).text);
         ATTN_TRY(members[i].is_list ? check_list(json, value, key, number, err)

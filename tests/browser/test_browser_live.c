@@ -75,14 +75,22 @@ static void wait_for_run(void)
     attn_browser_wait(browser, "attnLive.isReady() && !" STATUS ".startsWith('computing')");
 }
 
-/* Types TEXT in place of the sentence, a key at a time. */
-static void type(const char *text)
+/* Types TEXT in place of what is in a box, a key at a time. */
+static void type_into(const char *selector, const char *text)
 {
-    attn_browser_click_on(browser, "#live-text");
-    free(attn_browser_text(browser, ID("live-text") ".select()"));
+    char select[128];
+
+    snprintf(select, sizeof select, "document.querySelector('%s').select()", selector);
+    attn_browser_click_on(browser, selector);
+    free(attn_browser_text(browser, select));
     for (const char *at = text; *at != '\0'; at++)
         attn_browser_key(browser, (char[]){*at, '\0'}, 0);
     attn_browser_wait(browser, "attnLive.isDone()");
+}
+
+static void type(const char *text)
+{
+    type_into("#live-text", text);
 }
 
 /* --- The same bytes -------------------------------------------------------------------------- */
@@ -464,6 +472,164 @@ START_TEST(shipped_stories_are_told)
 }
 END_TEST
 
+/* --- Two texts ------------------------------------------------------------------------------- */
+
+/* Puts the folder NAME of an archive of tests/fixtures into the folder of the test. */
+static void unpack(const char *archive, const char *name)
+{
+    char command[4096];
+
+    snprintf(command, sizeof command, "tar -xf '%s/tests/fixtures/%s' %s", root, archive, name);
+    ck_assert_int_eq(system(command), 0);
+}
+
+#define BERT(...)                                                                                  \
+    (const char *[])                                                                               \
+    {                                                                                              \
+        "run", "-m", "bert", __VA_ARGS__, NULL                                                     \
+    }
+
+/* Opens the page of a BERT, given what else its run is told. */
+static void open_bert(const char *const *args, const char *hash)
+{
+    unpack("encoders.tar", "bert");
+    run(args);
+    attn_browser_load(browser, "p.html", hash);
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+}
+
+#define PAIR "--pair", "on mat", "--html", "p.html", "--live", "the cat [MASK]."
+
+START_TEST(pairs_have_the_bits_of_the_binary)
+{
+    static const char *const pairs[][2] = {{"the cat [MASK].", "on mat"},
+                                           {"the cat", ""},
+                                           {"", "the mat"},
+                                           {"\xe7\x8c\xab [MASK]", "the the cat"}};
+
+    enter();
+    open_bert(BERT(PAIR), "");
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *text = pairs[i][0], *pair = pairs[i][1];
+
+        SAME("run", "-m", "bert", "--pair", pair, "--sites", "*", "--json", "-", text);
+        SAME("run", "-m", "bert", "--pair", pair, "--tidy", "-", text);
+        SAME("run", "-m", "bert", "--pair", pair, "--ablate", "0.1", "--top", "3", text);
+        SAME("ablate", "-m", "bert", "--pair", pair, "--target", " cat", "--json", "-", text);
+        SAME("lens", "-m", "bert", "--pair", pair, text);
+        SAME("score", "-m", "bert", "--pair", pair, text);
+        SAME("heads", "-m", "bert", "--pair", pair, text);
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(a_second_text_is_typed)
+{
+    enter();
+    open_bert(BERT(PAIR), "");
+    assert_text(ID("live-text") ".value", "the cat [MASK].");
+    assert_text(ID("live-pair") ".value", "on mat");
+    assert_text(ID("live-add") ".hidden", "true");
+    assert_text("location.hash.includes('pair')", "false");
+    type_into("#live-pair", "on the mat");
+    assert_text(TOKENS, "[CLS]the cat[MASK].[SEP]on the mat[SEP]");
+    assert_text("document.title", "the cat [MASK]. on the mat");
+    assert_text("location.hash.endsWith('&text=the%20cat%20%5BMASK%5D.&pair=on%20the%20mat')",
+                "true");
+    attn_browser_key(browser, "Escape", 0);
+    attn_browser_click_on(browser, "#live-off");
+    wait_for_run();
+    assert_text("location.hash.endsWith('&pair=on%20the%20mat&ablate=0.0')", "true");
+    attn_browser_click_on(browser, "#live-command");
+    assert_text(ID("live-line") ".value",
+                "attn-cli run -m bert --ablate 0.0 --html page.html --pair 'on the mat' "
+                "'the cat [MASK].'");
+    attn_browser_click_on(browser, "#dialog-close");
+    attn_browser_click_on(browser, "#live-remove");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(TOKENS, "[CLS]the cat[MASK].[SEP]");
+    assert_text("document.activeElement.id", "live-text");
+    assert_text("location.hash.includes('pair')", "false");
+    attn_browser_click_on(browser, "#live-add");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(TOKENS, "[CLS]the cat[MASK].[SEP][SEP]"); /* a pair without a word */
+    assert_text("document.activeElement.id", "live-pair");
+    leave();
+}
+END_TEST
+
+/* Of a page that was made without one; and of a model that takes none. */
+START_TEST(a_second_text_is_offered_to_models_that_take_one)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.json",
+                                        "merges.txt"};
+
+    enter();
+    open_bert(BERT("--html", "p.html", "--live", "the cat"), "");
+    attn_browser_wait(browser, "!" ID("live-add") ".hidden");
+    assert_text(ID("live-second") ".hidden", "true");
+    free(attn_browser_text(browser, "location.hash = 'text=the%20cat&pair=on%20mat'"));
+    attn_browser_wait(browser, TOKENS " === '[CLS]the cat[SEP]on mat[SEP]'");
+    choose_model("models/fable", files, 4);
+    assert_text(ID("live-second") ".hidden && " ID("live-add") ".hidden", "true");
+    assert_text(TOKENS, "the cat");
+    open_page("");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("attnLive.ask(['tokenize', '-m', 'fable', '--pair=b', 'a']).then(r => r.code)",
+                "4");
+    assert_text(ID("live-add") ".hidden", "true");
+    leave();
+}
+END_TEST
+
+START_TEST(questions_are_of_both_texts)
+{
+    struct attn_ran ran;
+    const char *line;
+    double value, change;
+    char found[256];
+
+    enter();
+    open_bert(BERT(PAIR), "v=matrix");
+    attn_browser_click_on(browser, "#live-questions summary");
+    attn_browser_wait(browser, ID("live-target") ".value");
+    type_into("#live-target", " cat");
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser, "document.querySelectorAll('#live-experiment tbody tr').length > 5");
+    ran = attn_command((const char *[]){"ablate", "-q", "-m", "bert", "--pair", "on mat",
+                                        "--target", " cat", "the cat [MASK].", NULL});
+    line = strstr(ran.out, "\nhead ");
+    ck_assert_msg(line && sscanf(line, " head %*d %*d %lf %lf", &value, &change) == 2, "%s",
+                  ran.err);
+    snprintf(found, sizeof found,
+             ID("live-experiment") ".textContent.replaceAll('\u2212', '-').includes('%.6f')",
+             change);
+    assert_text(found, "true");
+    attn_ran_release(&ran);
+    assert_text(ID("live-asked") ".textContent.endsWith(\"--pair 'on mat' 'the cat [MASK].'\")",
+                "true");
+    type_into("#live-pair", "on");
+    assert_text(ID("live-experiment") ".childElementCount", "0");
+    leave();
+}
+END_TEST
+
+START_TEST(two_boxes_fit_a_telephone)
+{
+    enter();
+    attn_browser_resize(browser, 390, 800);
+    attn_browser_set_media(browser, "", "dark");
+    open_bert(BERT(PAIR), "");
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    assert_text("[...document.querySelectorAll('#live-text, #live-pair')].every(b => "
+                "b.getBoundingClientRect().width > 300)",
+                "true");
+    assert_text(ID("live-remove") ".getBoundingClientRect().height >= 44", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(questions_are_answered_in_the_page)
 {
     enter();
@@ -547,7 +713,7 @@ START_TEST(fits_a_telephone_and_is_dark)
     wait_for_run();
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
     assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
-                "b.getBoundingClientRect().height >= 44)",
+                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
                 "true");
     leave();
 }
@@ -623,6 +789,9 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            cells_are_knocked_out, an_address_restores_all_of_it,
            a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
-           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
-           nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, everything_has_a_name, shipped_page_answers, is_seen)
+           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           a_second_text_is_offered_to_models_that_take_one, questions_are_of_both_texts,
+           two_boxes_fit_a_telephone, questions_are_answered_in_the_page,
+           temperature_and_arithmetic_and_command, nothing_is_fetched,
+           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
+           everything_has_a_name, shipped_page_answers, is_seen)

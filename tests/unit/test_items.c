@@ -374,7 +374,7 @@ START_TEST(refuses_a_header_that_is_none)
     } rows[] = {
         {"", "'a.csv' has no line, expected a header of CSV"},
         {"The keys are here,1\n", "the first line of 'a.csv' is 'The keys are here,1', expected a "
-                                  "header with 'text', 'ids', 'clean', 'a' or 'good'"},
+                                  "header with 'text', 'ids', 'image', 'clean', 'a' or 'good'"},
         {"id,text,id\n", "the header of 'a.csv': it has the name 'id' twice, expected each once"},
         {",text\n", "the header of 'a.csv': field 1 has no name, expected one"},
         {"text,\"n\n", "the header of 'a.csv': 'field 2' begins with a quote that is not closed, "
