@@ -37,6 +37,7 @@ struct attn_settings {
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
     char *unk; /* owns; NULL when there is none */
+    bool is_roberta;
 };
 
 struct attn_word_rule {
