@@ -192,7 +192,7 @@ static bool is_at_queries(const struct attn_run *run, const struct attn_answer_a
 static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
 {
     answer->has_place = true;
-    return attn_mask_find(answer->run, &answer->position, err);
+    return attn_mask_find(answer->run, "at", &answer->position, err);
 }
 
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,

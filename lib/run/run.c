@@ -28,6 +28,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
@@ -137,12 +138,26 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     return attn_run_choose_edits(run, err);
 }
 
+/* Stores the position of the only mask as the list of queries. */
+static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
+{
+    char text[32];
+    size_t position;
+
+    ATTN_TRY(attn_mask_find(run, "queries", &position, err));
+    snprintf(text, sizeof text, "%zu", position);
+    run->queries = attn_strndup(text, strlen(text), err);
+    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Words among the queries become numbers. */
 static enum attn_status number_queries(struct attn_run *run, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.selection.queries)
+    if (run->request.selection.queries == attn_mask_position)
+        ATTN_TRY(take_mask(run, err));
+    else if (run->request.selection.queries)
         status = attn_positions_number(run->request.selection.queries, &run->request.input,
                                        &run->text, &run->queries, err);
     if (run->queries)
