@@ -9,6 +9,7 @@
 #include "run/mask.h"
 #include "run/position.h"
 #include "run/run_internal.h"
+#include "text/tokenizer_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -57,6 +58,23 @@ static void hint_space(const struct attn_run *run, const char *text,
     attn_buffer_release(&other);
 }
 
+enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
+                                         const char *text, const struct attn_encoding *encoding,
+                                         struct attn_error *err)
+{
+    size_t size = 0;
+    const char *bytes;
+
+    if (encoding->n != 1 || !attn_tokenizer_is_unknown(tokenizer, encoding->ids[0]))
+        return ATTN_OK;
+    bytes = attn_tokenizer_key(tokenizer, encoding->ids[0], &size);
+    if (size == strlen(text) && memcmp(bytes, text, size) == 0)
+        return ATTN_OK; /* it is asked for by its name */
+    return attn_error_set(err, ATTN_INVALID,
+                          "`%s` '%s' is not in the vocabulary: it would be '%s', as all such words",
+                          field, attn_quote_string(text).text, attn_quote(bytes, size).text);
+}
+
 /* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
 static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,
                                       const struct attn_encoding *encoding, struct attn_error *err)
@@ -96,6 +114,8 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     options.cancel = run->host->options.cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
                                    err);
+    if (status == ATTN_OK)
+        status = attn_answer_check_known(tokenizer, token->field, token->text, &encoding, err);
     if (status == ATTN_OK && encoding.n == 1) {
         *id = encoding.ids[0];
     } else if (status == ATTN_OK) {

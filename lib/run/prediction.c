@@ -8,6 +8,7 @@
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
+#include "run/answer_internal.h"
 #include "run/class_label.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
@@ -54,6 +55,8 @@ static enum attn_status encode_all(const struct attn_request *request,
         const char *text = question->next[i];
 
         ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
+        ATTN_TRY(attn_error_at(attn_answer_check_known(tokenizer, "next", text, encoding, err),
+                               ATTN_STAGE_OPTIONS, err));
         if (encoding->n == 0)
             return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                                   attn_quote_string(text).text);

@@ -444,6 +444,22 @@ bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t i
            tokenizer->is_special[id];
 }
 
+bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    switch (tokenizer->kind) {
+    case ATTN_TOKENIZER_BPE:
+        return tokenizer->bpe.unk && id == tokenizer->bpe.unk_id;
+    case ATTN_TOKENIZER_WORDPIECE:
+        return id == tokenizer->wordpiece.unk_id;
+    case ATTN_TOKENIZER_UNIGRAM:
+        return id == tokenizer->unigram.unk_id;
+    case ATTN_TOKENIZER_WORD:
+    case ATTN_TOKENIZER_CHARACTER:
+        break;
+    }
+    return id == tokenizer->words.unk;
+}
+
 /* Makes STRINGS of N ids the one that is their text. */
 static enum attn_status decode(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                                struct attn_strings *strings, struct attn_error *err)
