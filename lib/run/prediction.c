@@ -46,7 +46,8 @@ static enum attn_status encode_all(const struct attn_request *request,
     continuations->n = question->n_next;
     options.special = request->reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    options.place = ATTN_TEXT_CONTINUES;
+    if (!attn_model_config(model)->is_encoder) /* that fills a place of its own */
+        options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;
     for (size_t i = 0; attn_model_is_classifier(model) && i < question->n_next; i++)
         ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
