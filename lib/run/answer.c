@@ -188,7 +188,12 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
 {
     const struct named_token tokens[] = {{args->target, &answer->target, "target"},
                                          {args->foil, &answer->foil, "foil"}};
-    const struct attn_tokenizer *tokenizer = answer->run->tokenizer;
+    const struct attn_run *run = answer->run;
+    const struct attn_tokenizer *tokenizer = run->tokenizer;
+    bool (*const are_forgotten)(const struct attn_sequence *text, size_t position, char byte,
+                                const struct attn_tokenizer *tokenizer) =
+        attn_model_config(run->model)->is_encoder ? attn_spaces_are_left_out
+                                                  : attn_spaces_are_forgotten;
 
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens && !answer->spaces.what; i++) {
         const char *bytes = NULL;
@@ -196,8 +201,7 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
 
         if (tokens[i].text && tokenizer)
             bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
-        if (bytes && size > 0 &&
-            attn_spaces_are_forgotten(&answer->run->text, answer->position, bytes[0], tokenizer))
+        if (bytes && size > 0 && are_forgotten(&run->text, answer->position, bytes[0], tokenizer))
             answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
     }
 }

@@ -304,13 +304,18 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
 static void look_for_spaces(struct attn_run *run)
 {
     const struct attn_request_predict *predict = &run->request.predict;
+    const bool is_encoder = attn_model_config(run->model)->is_encoder;
+    size_t at = run->text.n - 1;
 
     if (predict->answer)
         run->spaces = run->answer.spaces;
     run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    while (is_encoder && at > 0 &&
+           !attn_selection_has_query(run->masks ? run->masks : run->selection, at))
+        at--; /* the only one */
     for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
-        if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
-                                      run->tokenizer))
+        if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
+                &run->text, at, predict->next[i][0], run->tokenizer))
             run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
