@@ -59,13 +59,12 @@ struct lens {
     attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
-    char mask[ATTN_MASK_WORD_SIZE]; /* of an encoder */
-    float *stream;                  /* [n_query, D] what a head adds to it */
-    double *scratch;                /* [d_value + D] of a head */
-    float *logits;                  /* [V] */
-    struct attn_scored *ranked;     /* [V] */
-    double *values, *sums;          /* [n_value] what a reading says, and its sum over queries */
-    size_t n_value;                 /* a target has those below; else one for each place */
+    float *stream;              /* [n_query, D] what a head adds to it */
+    double *scratch;            /* [d_value + D] of a head */
+    float *logits;              /* [V] */
+    struct attn_scored *ranked; /* [V] */
+    double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
+    size_t n_value;             /* a target has those below; else one for each place */
 };
 
 /* What a target's reading says. */
@@ -120,9 +119,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    attn_mask_word(lens->frame.host, lens->mask);
-    if (!request->selection.queries) /* an encoder predicts at the mask, a word of the text */
-        request->selection.queries = config->is_encoder ? lens->mask : "-1";
+    if (!request->selection.queries)
+        request->selection.queries = config->is_encoder ? attn_mask_position : "-1";
     return ATTN_OK;
 }
 
