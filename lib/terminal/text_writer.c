@@ -34,7 +34,7 @@ struct text_writer {
     struct attn_buffer label; /* scratch */
     struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
     size_t n_group, at;       /* all, and the one that is printed next */
-    bool has_printed; /* so that the next table has an empty line before it */
+    bool has_printed;         /* so that the next table has an empty line before it */
     /* the largest of each that was shortened; 0: none was */
     size_t most_positions, most_projected, most_components;
 };
