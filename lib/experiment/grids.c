@@ -34,6 +34,14 @@ void attn_survey_grid(const struct attn_survey_args *args, const struct attn_tab
                                      .asked = "in each head"};
     if (args->has_effect && strcmp(grid->values, "change") == 0)
         grid->asked = "without each head";
+    if (!args->study && args->from && args->to && strcmp(grid->values, "weight") == 0) {
+        const size_t used = grid->values == words ? strlen(words) + 1 : 0;
+        const int size = snprintf(words + used, ATTN_GRID_WORDS_SIZE - used,
+                                  "from %s to %s in each head", args->from, args->to);
+
+        if (size >= 0 && (size_t)size < ATTN_GRID_WORDS_SIZE - used)
+            grid->asked = words + used;
+    }
 }
 
 /* What was done to each part. */
