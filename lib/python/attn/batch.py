@@ -12,7 +12,7 @@ import numpy as np
 from . import binding as c
 from .errors import Error, said
 from .library import call, interruptible, lib, path_bytes, terminated, warn_of
-from .request import Edit, Request, choice
+from .request import Edit, Request, choice, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -110,8 +110,9 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     how.text_key = None if text_key is None else terminated(text_key, "text_key")
     how.id_key = None if id_key is None else terminated(id_key, "id_key")
     how.labels = None if labels is None else terminated(labels, "labels")
-    how.max_line, how.max_record, how.precision = max_line, limit, precision
-    how.max_failed = -1 if max_failed is None else max_failed
+    how.max_line, how.max_record = whole(max_line, "max_line"), whole(limit, "limit")
+    how.precision = whole(precision, "precision", -1, 17)
+    how.max_failed = -1 if max_failed is None else whole(max_failed, "max_failed")
     if shard is not None:
         how.shard, how.n_shard = shard_of(shard)
     how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
@@ -125,7 +126,8 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
     many = c.ATTN_MANY_OPTIONS_DEFAULT()
-    many.request, many.n_max_token, many.n_edge = POINTER(c.attn_request)(request.struct), max_tokens, edges_per_query
+    many.request, many.n_max_token = POINTER(c.attn_request)(request.struct), whole(max_tokens, "max_tokens")
+    many.n_edge = whole(edges_per_query, "edges_per_query")
     many.measures = _bits("attn_measures_parse", measures, "measures")
     return _run(host, how, many, calls)
 

@@ -13,19 +13,20 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts
+from .request import (PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts, whole,
+                      with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
-          "layers": c.ATTN_ABLATE_LAYERS}
+          "layers": c.ATTN_ABLATE_LAYERS, "neurons:L": c.ATTN_ABLATE_NEURONS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
             "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
-            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE}
+            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE, "dla": None, "attn_x_grad": None}  # these are no such methods
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
 _ESTIMATES = {"atp": c.ATTN_ESTIMATE_ATP, "relp": c.ATTN_ESTIMATE_RELP, "ig": c.ATTN_ESTIMATE_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
@@ -171,8 +172,9 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     question, args = _Question(self, text, options, locals()), c.ATTN_SURVEY_ARGS_DEFAULT()
     _texts(question, args, texts)
     if probe is not False:
-        args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
-        args.probe_repeats, args.probe_seed, args.n_probe = repeats, seed, runs
+        args.has_probe, args.probe_length = True, 0 if probe is True else whole(probe, "probe", 1)
+        args.probe_repeats, args.probe_seed = whole(repeats, "repeats"), whole(seed, "seed")
+        args.n_probe = whole(runs, "runs")
     if measures is not None:
         found = c_uint64()
         call("attn_measures_parse", spec(measures, "measures"), byref(found))
@@ -181,7 +183,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
         args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", question.keep))
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
-    args.sort, args.n_most = sort and terminated(sort, "sort"), limit
+    args.sort, args.n_most = sort and terminated(sort, "sort"), whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_survey", args, answer=(target, foil, metric) if effect else None)
 
@@ -212,13 +214,14 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ABLATE_ARGS_DEFAULT()
     _texts(question, args, texts)
-    name, _, layer = parts.partition(":")
-    args.parts = c.ATTN_ABLATE_NEURONS if name == "neurons" and layer else choice(parts, _PARTS, "parts")
-    args.layer = int(layer or 0)
+    name, _, layer = str(parts).partition(":")
+    is_neurons = name == "neurons" and layer.isdecimal()
+    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else choice(parts, _PARTS, "parts")
+    args.layer = int(layer) if is_neurons else 0
     setattr(args, "with", choice(with_, _WITH, "with_"))
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", question.keep)
-    args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
+    args.seed, args.is_cumulative, args.n_control = whole(seed, "seed"), cumulative, whole(control, "control")
     if sets is not None:
         named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
         items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets"))
@@ -239,18 +242,15 @@ def _fill_places(args, positions) -> None:
 
 def _estimate(question, model, texts, options, *, site, direction, seed, positions, estimate, verify, by, limit,
               answer) -> Table:
-    name, _, points = estimate.partition(":")
     args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
     if not question.study:
         fill_input(args.corrupted, texts[1], "corrupted", question.keep)
         _share_pair(question, args.corrupted)
-    args.method = choice(name, _ESTIMATES, "estimate")
-    if points:
-        args.n_point = int(points)
+    args.method, args.n_point = with_points(estimate, _ESTIMATES, "estimate")
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
-    args.n_verified, args.seed, args.n_most = verify, seed, limit
+    args.n_verified, args.seed, args.n_most = whole(verify, "verify"), whole(seed, "seed"), whole(limit, "limit")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, **answer)
     table = question.answer("attn_patch_estimate", args, found, other=_only_text(texts[1]),
@@ -298,7 +298,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         fill_pair(args.corrupted_source, args.corrupted_source, question.keep, key_mask=options.get("key_mask"))
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
-    args.n_control, args.seed = control, seed
+    args.n_control, args.seed = whole(control, "control"), whole(seed, "seed")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
@@ -320,7 +320,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_LENS_ARGS_DEFAULT()
     _texts(question, args, texts)
-    args.top, args.reads_heads = top, heads_out
+    args.top, args.reads_heads = whole(top, "top", 1), heads_out
     fill_answer(args.answer, question.keep, target, foil)
     table = question.answer("attn_lens", args,
                             answer=None if target is None else (target, None, "logit" if heads_out else "prob"))
@@ -346,18 +346,15 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
 
 def _attribute_cells(question, answer, drawn_answer, limit) -> Table:
     args = c.ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT()
-    args.n_most = limit
+    args.n_most = whole(limit, "limit")
     fill_answer(args.answer, question.keep, **answer)
     return question.answer("attn_attribute_cells", args, answer=drawn_answer)
 
 
 def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline_text, merge_words) -> Table:
-    name, _, points = method.partition(":")
     args = c.ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT()
-    args.method = choice(name, _METHODS, "method")
+    args.method, args.n_point = with_points(method, _METHODS, "method")
     args.merges_words, args.baseline = merge_words, choice(baseline, _BASELINES, "baseline")
-    if points:
-        args.n_point = int(points)
     if baseline_text is not None:
         args.baseline = c.ATTN_BASELINE_GIVEN
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
@@ -390,7 +387,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
             return _attribute_cells(question, asked, drawn, limit)
         return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
     _texts(question, args, texts)
-    args.by_token, args.n_most = by_token, limit
+    args.by_token, args.n_most = by_token, whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at)
     return question.answer("attn_attribute", args, answer=(target, foil, "logit" if foil is None else "logit_diff"))
 
@@ -411,7 +408,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     _texts(question, args, texts)
     if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
-    args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
+    args.stride, args.merges_words, args.per = whole(stride, "stride"), merge_words, choice(per, _PER, "per")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_score", args, found, answer=(target, foil, metric))
     if not question.study:
@@ -445,10 +442,10 @@ def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
 
     limit       so many rows, default all
     """
-    request, host, table = Request(text, **options), self._use(), c_void_p()
+    request, host, table, most = Request(text, **options), self._use(), c_void_p(), whole(limit, "limit")
 
     def compute():
-        call("attn_similarity", host.pointer, byref(request.struct), limit, byref(table))
+        call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
         return table_of(table)
 
     found = interruptible(compute, host.cancel)
@@ -476,12 +473,13 @@ def compare(self: Model, text, *, attention: str, recalled: int = 5, **options) 
     recalled    K of the column recall: the share of the K largest weights of a row that are kept
     """
     request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
+    n_recalled = whole(recalled, "recalled", 1)
 
     def compute():
         found, table, tables = POINTER(c.attn_comparison)(), c_void_p(), []
         call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
         try:
-            call("attn_compare", run, recalled, byref(found))
+            call("attn_compare", run, n_recalled, byref(found))
             for part in (c.ATTN_COMPARISON_HEADS, c.ATTN_COMPARISON_COSTS, c.ATTN_COMPARISON_LOGITS):
                 call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), self._tokenizer(host), byref(table))
                 tables.append(table_of(table))
@@ -512,8 +510,8 @@ def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: i
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
     """
     request, args = Request(text, **options), c.ATTN_GENERATE_ARGS_DEFAULT()
-    args.n_most, args.temperature, args.top_k, args.top_p = n, temperature, top_k, top_p
-    args.min_p, args.seed = min_p, seed
+    args.n_most, args.temperature, args.top_p, args.min_p = whole(n, "n", 1), temperature, top_p, min_p
+    args.top_k, args.seed = whole(top_k, "top_k"), whole(seed, "seed")
     if stop:
         args.stops, args.n_stop = texts(stop, "stop", request.keep)
     problems: list[BaseException] = []

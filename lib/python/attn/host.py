@@ -8,7 +8,7 @@ from . import binding as c
 from . import library
 from .library import call, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
-from .request import choice
+from .request import choice, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16, "bf16x3": c.ATTN_COMPUTE_BF16X3}
@@ -33,11 +33,9 @@ class Host:
 def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
               **overrides) -> Host:
     """Opens the model NAME; None: no model, for attention on arrays."""
-    if not 0 <= threads <= 1024:
-        raise ValueError(f"threads is {threads}, expected 1 to 1024, or 0: as many as there are cores")
     options, cancel, pointer = c.ATTN_HOST_OPTIONS_DEFAULT(), c_int(0), c_void_p()
     options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
-    options.n_thread, options.reuse, options.on_note = threads, reuse, on_note
+    options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), reuse, on_note
     options.cancel = POINTER(c_int)(cancel)
 
     def create():

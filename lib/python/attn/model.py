@@ -15,7 +15,7 @@ from .host import Host, open_host
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT
-from .request import DEFAULT_SITES, SITES, Request, ids_of
+from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, whole
 from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 
@@ -110,7 +110,7 @@ class Model:
         tokenizer = self._tokenizer(host)
         data = utf8(text, "text")
         options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
-        options.special = c.ATTN_SPECIAL_TEXT if special == "text" else c.ATTN_SPECIAL_PARSE
+        options.special = choice(special, SPECIALS, "special")
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
         try:
@@ -327,7 +327,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
             given[name] = options.pop(name)
     if sites is not None:
         given["sites"] = sites
-    precision = int(options.pop("precision", -1))
+    precision = whole(options.pop("precision", -1), "precision", -1, 17)
     is_synced = bool(options.pop("sync", False))
     request = kind(**given)
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
