@@ -115,7 +115,7 @@ class _Question:
             study.warn(result.notes)
             return result
         for found in sums:
-            for field, _ in found._fields_:
+            for field, *_ in found._fields_:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
@@ -125,7 +125,7 @@ def _grid_of(name: str, args, table) -> dict:
     """What the library draws of the table of an experiment: fields of struct attn_table_grid."""
     grid, words = c.attn_table_grid(), create_string_buffer(c.ATTN_GRID_WORDS_SIZE)
     getattr(lib, f"{name}_grid")(byref(args), table, words, byref(grid))
-    found = ((field, getattr(grid, field)) for field, kind in grid._fields_ if kind in (c_char_p, c_bool, c_int))
+    found = ((field, getattr(grid, field)) for field, kind, *_ in grid._fields_ if kind in (c_char_p, c_bool, c_int))
     return {field: value.decode() if isinstance(value, bytes) else value for field, value in found if value}
 
 
@@ -256,7 +256,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
     table = question.answer("attn_patch_estimate", args, found, other=_only_text(texts[1]),
                             answer=(answer["target"], answer["foil"], answer["metric"]))
     for name in () if question.study else ("top", "random"):
-        table.info[name] = {field: getattr(getattr(found, name), field) for field, _ in c.attn_estimate_check._fields_}
+        table.info[name] = {field: getattr(getattr(found, name), field) for field, *_ in c.attn_estimate_check._fields_}
     if not question.study and positions is None:
         table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
     return table
