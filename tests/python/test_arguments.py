@@ -47,6 +47,32 @@ class Arguments(TestCase):
             self.assert_raises(ValueError, ("parts", "'neurons:L'"), m.ablate, KEYS, **ARE, parts=parts)
         self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
 
+    def test_what_would_be_ignored_is_refused(self):
+        m, two = model(), (KEYS, KEY)
+        for words, call in (
+                ("there is no text, expected one of a text, image, texts, probe, items", lambda: m.heads()),
+                ("there is no text", lambda: m.similarity()), ("there is no text", lambda: m.compare(attention="window:2")),
+                ("a text and texts are given", lambda: m.lens(KEYS, texts=[KEY])),
+                ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
+                ("texts and items are given", lambda: m.score(texts=[KEY], items=[{"text": KEY}])),
+                ("texts is one text", lambda: m.heads(texts=KEYS)), ("references is one text", lambda: m.ablate(
+                    KEYS, **ARE, with_="mean", references=KEY)),
+                ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("target needs effect", lambda: m.heads(KEYS, **ARE)),
+                ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
+                ("verify needs an estimate", lambda: m.patch(*two, **ARE, verify=3)),
+                ("limit needs an estimate", lambda: m.patch(*two, **ARE, limit=3)),
+                ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
+                ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),
+                ("merge_words needs a method", lambda: m.attribute(KEYS, **ARE, merge_words=True)),
+                ("limit needs by_token", lambda: m.attribute(KEYS, **ARE, limit=1)),
+                ("limit needs method='attn_x_grad'", lambda: m.attribute(KEYS, **ARE, method="ig:3", limit=1)),
+                ("baseline needs method='ig'", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
+                ("there is one text, expected a second", lambda: m.diff(KEYS)),
+                ("compare one text, two are given", lambda: m.diff(*two, with_attention="window:2"))):
+            self.assert_raises(TypeError, words, call)
+        self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
+        self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
+
 
 if __name__ == "__main__":
     unittest.main()

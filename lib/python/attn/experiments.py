@@ -13,7 +13,7 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import (PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts, whole,
+from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, spec, texts, whole,
                       with_points)
 from .table import Table, table_of
 
@@ -33,14 +33,37 @@ _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.
 
 
 def _inputs(values, what: str, keep: list):
+    """Many texts, or dicts with `text`, `ids` or `image` and what goes with these."""
+    if isinstance(values, (str, bytes, dict)):
+        raise TypeError(f"{what} is one text, expected a list of texts")
     items = list(values)
+    if not items:
+        raise ValueError(f"{what} is empty")
     array = (c.attn_input * len(items))()
     for item, value in zip(array, items):
-        parts = {name: value.get(name) for name in PARTS} if isinstance(value, dict) else {}
-        fill_input(item, value.get("text", value.get("ids")) if isinstance(value, dict) else value, what, keep)
-        fill_pair(item, c.attn_input(), keep, **parts)
+        given = value if isinstance(value, dict) else {"text": value}
+        text = given.get("text", given.get("ids"))
+        if text is None and given.get("image") is not None:
+            fill_image(item, given["image"], what, keep)
+        else:
+            fill_input(item, text, what, keep)
+        if given.get("source") is not None:
+            raise ValueError(f"{what} holds a `source`, expected one for all")
+        fill_pair(item, c.attn_input(), keep, **{name: given.get(name) for name in PARTS})
     keep.append(array)
     return array, len(items)
+
+
+def _need_text(text, options: dict) -> None:
+    if text is None and options.get("image") is None:
+        raise TypeError("there is no text, expected one of a text, image")
+
+
+def _refuse(needs: str, **given) -> None:
+    """GIVEN are arguments that mean nothing without what is NEEDED, and whether they are given."""
+    for name, is_given in given.items():
+        if is_given:
+            raise TypeError(f"{name} needs {needs}")
 
 
 def _share_pair(question: _Question, other: c.attn_input) -> None:
@@ -55,8 +78,6 @@ def _texts(question: _Question, args, texts) -> None:
     """Many texts instead of one, where they are given."""
     if texts is None:
         return
-    if question.study:
-        raise TypeError("texts and items are given, expected one of them")
     args.texts, args.n_text = _inputs(texts, "texts", question.keep)
 
 
@@ -72,8 +93,15 @@ class _Question:
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options)
-        if self.study and text is not None:
-            raise TypeError("a text and items are given, expected one of them")
+        is_text = text is not None or options.get("image") is not None
+        inputs = {"a text": is_text, "texts": given.get("texts") is not None, "items": is_of_items,
+                  "a probe": given.get("probe", False) is not False}
+        found = [name for name, is_given in inputs.items() if is_given]
+        if len(found) > 1:
+            raise TypeError(f"{' and '.join(found)} are given, expected one of them")
+        if not found:
+            ways = ["a text", "image", *(name for name in ("texts", "probe") if name in given), "items"]
+            raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
         self.request = Request(text, **options)
         self.keep = self.request.keep
 
@@ -175,6 +203,11 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
         args.has_probe, args.probe_length = True, 0 if probe is True else whole(probe, "probe", 1)
         args.probe_repeats, args.probe_seed = whole(repeats, "repeats"), whole(seed, "seed")
         args.n_probe = whole(runs, "runs")
+    else:
+        _refuse("probe", repeats=repeats, seed=seed, runs=runs)
+    if not effect:
+        _refuse("effect=True", target=target is not None, foil=foil is not None, at=at is not None,
+                metric=metric != "auto")
     if measures is not None:
         found = c_uint64()
         call("attn_measures_parse", spec(measures, "measures"), byref(found))
@@ -219,10 +252,12 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else choice(parts, _PARTS, "parts")
     args.layer = int(layer) if is_neurons else 0
     setattr(args, "with", choice(with_, _WITH, "with_"))
+    _refuse("with_='mean' or 'resample'", references=references is not None and with_ not in ("mean", "resample"))
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", question.keep)
     args.seed, args.is_cumulative, args.n_control = whole(seed, "seed"), cumulative, whole(control, "control")
     if sets is not None:
+        sets = [sets] if isinstance(sets, str) else sets
         named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
         items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets"))
                  for name, value in named]
@@ -235,6 +270,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 def _fill_places(args, positions) -> None:
     """Of patches and their estimates: the places that are patched as a whole."""
     if positions is not None:
+        if not hasattr(positions, "items"):
+            raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
         places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
                   for name, value in dict(positions).items()]
         args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
@@ -264,8 +301,8 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          corrupted_source=None, estimate: str | None = None, verify: int = 10, by: str = "part", limit: int = 0,
-          **options) -> Table:
+          corrupted_source=None, estimate: str | None = None, verify: int | None = None, by: str = "part",
+          limit: int = 0, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -275,7 +312,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
     estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
-                each, the 20 largest or `limit`. The `verify` largest are patched, and as many others, drawn by `seed`
+                each, the 20 largest or `limit`. The `verify` (10) largest are patched, and as many others, drawn by `seed`
     by          of estimates for a site with heads: "position" gives rows [layer, head, position]
     info        clean and corrupted: the metric of both runs; of estimates top and random, how they agree with effects
                 (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
@@ -286,10 +323,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         if control or corrupted_source is not None:
             raise TypeError("control and corrupted_source need estimate=None")
         return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
-                         positions=positions, estimate=estimate, verify=verify, by=by, limit=limit,
+                         positions=positions, estimate=estimate, verify=10 if verify is None else verify, by=by, limit=limit,
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
-    if by != "part":
-        raise TypeError("by needs an estimate")
+    _refuse("an estimate", by=by != "part", verify=verify is not None, limit=limit)
     if not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
         _share_pair(question, args.corrupted)
@@ -362,6 +398,10 @@ def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline
     return question.answer("attn_attribute_tokens", args, answer=drawn_answer)
 
 
+def _is_ig(method) -> bool:
+    return str(method).partition(":")[0] == "ig"
+
+
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
               method: str = "dla", metric: str = "auto", baseline: str = "mean", baseline_text=None,
               merge_words: bool = False, **options) -> Table:
@@ -377,8 +417,13 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
-        if by_token or texts is not None:
-            raise TypeError("by_token and texts need method='dla'")
+        _refuse("method='dla'", by_token=by_token, texts=texts is not None)
+        _refuse("method='ig'", baseline=baseline != "mean" and not _is_ig(method),
+                baseline_text=baseline_text is not None and not _is_ig(method))
+        _refuse("method='attn_x_grad'", limit=limit and method != "attn_x_grad")
+        _refuse("a method of tokens", merge_words=merge_words and method == "attn_x_grad")
+        if baseline != "mean" and baseline_text is not None:
+            raise TypeError("baseline and baseline_text are given, expected one of them")
         asked = {"target": target, "foil": foil, "at": at, "metric": metric}
         drawn = target, foil, metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
         if method == "attn_x_grad":
@@ -386,6 +431,9 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
                 raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
             return _attribute_cells(question, asked, drawn, limit)
         return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
+    _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
+            baseline_text=baseline_text is not None)
+    _refuse("by_token=True", limit=limit and not by_token)
     _texts(question, args, texts)
     args.by_token, args.n_most = by_token, whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at)
@@ -424,6 +472,11 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
     """
     question, args = _Question(self, a, options, locals()), c.ATTN_DIFF_ARGS_DEFAULT()
+    is_one = with_model is not None or with_attention is not None
+    if is_one and b is not None:
+        raise TypeError("with_model and with_attention compare one text, two are given")
+    if not question.study and not is_one and b is None:
+        raise TypeError("there is one text, expected a second, with_model or with_attention")
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
     other = Request(a if b is None else b, **({**options, "attention": with_attention} if with_attention else options))
     host = with_model._use() if with_model is not None else None
@@ -436,12 +489,13 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     return table
 
 
-def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
+def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
     """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
     their mean over the text; one row per pair of heads, those that are most alike first.
 
     limit       so many rows, default all
     """
+    _need_text(text, options)
     request, host, table, most = Request(text, **options), self._use(), c_void_p(), whole(limit, "limit")
 
     def compute():
@@ -467,11 +521,12 @@ class Comparison(NamedTuple):
     logits: Table
 
 
-def compare(self: Model, text, *, attention: str, recalled: int = 5, **options) -> Comparison:
+def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **options) -> Comparison:
     """How far a kind of attention, as "window:64", is from exact attention on a text, and what both cost.
 
     recalled    K of the column recall: the share of the K largest weights of a row that are kept
     """
+    _need_text(text, options)
     request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
     n_recalled = whole(recalled, "recalled", 1)
 
