@@ -11,6 +11,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import Error, said
+from .host import tower_of
 from .library import call, interruptible, lib, path_bytes, terminated, warn_of
 from .request import Edit, Request, choice, whole
 
@@ -66,13 +67,14 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
               edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
               shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
               max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
-              labels: str | None = None, resume: bool = False, sync: bool = False, on_progress: Callable[[Progress], Any] | None = None,
-              **options) -> Batch:
+              labels: str | None = None, tower: str = "text", resume: bool = False, sync: bool = False,
+              on_progress: Callable[[Progress], Any] | None = None, **options) -> Batch:
     """Runs the records of a file and writes what they come to, as `attn-cli batch` does.
 
     path        a file with a record per line, or a pipe
-    lines       "json": objects with `text` or `ids`, and `id`, and `next`, continuations of their own instead of those
-                of all; "text": a text per line
+    lines       "json": objects with `text`, `ids` or `image`, and `id`, and `next`, continuations of their own instead
+                of those of all; "text": a text per line
+    tower       of a model with two, as CLIP is, the one that the records are for: "text" or "image"
     output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
     csv, npy, edges, npz
                 files and a folder beside it, as attn-cli names them; csv has the measures, or predictions or surprisal
@@ -97,8 +99,10 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
                  precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
                  text_key=text_key, id_key=id_key, labels=labels)
+    if tower != "text":
+        given["tower"] = tower
     request = Request(None, **options)
-    host = model._use_for_many()
+    host = tower_of(model._use_for_many(), tower)
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
                                                  ("npz", npz)) if where is not None]
     items = (c.attn_records_item * len(outputs))()

@@ -531,12 +531,14 @@ def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **opti
     n_recalled = whole(recalled, "recalled", 1)
 
     def compute():
-        found, table, tables = POINTER(c.attn_comparison)(), c_void_p(), []
+        found, table, tables, tokenizer = POINTER(c.attn_comparison)(), c_void_p(), [], c_void_p()
+        if options.get("image") is None:  # else what is predicted are labels; and there may be no tokenizer
+            lib.attn_host_tokenizer(host.pointer, byref(tokenizer), byref(c.attn_error()))
         call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
         try:
             call("attn_compare", run, n_recalled, byref(found))
             for part in (c.ATTN_COMPARISON_HEADS, c.ATTN_COMPARISON_COSTS, c.ATTN_COMPARISON_LOGITS):
-                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), self._tokenizer(host), byref(table))
+                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), tokenizer, byref(table))
                 tables.append(table_of(table))
             return Comparison(*tables)
         finally:

@@ -30,6 +30,27 @@ class Host:
             lib.attn_host_free(self.pointer)
 
 
+class _Tower:
+    """The other tower of a HOST that was opened for one: POINTER, which the host frees."""
+
+    __slots__ = ("pointer", "cancel", "generation", "notes", "found", "texts", "host")
+
+    def __init__(self, pointer, host: Host):
+        self.pointer, self.host = pointer, host
+        self.texts: dict[int, str] = {}
+        self.cancel, self.generation, self.notes, self.found = host.cancel, host.generation, host.notes, host.found
+
+
+_TOWERS = {"text": c.ATTN_TOWER_TEXT, "image": c.ATTN_TOWER_IMAGE}
+
+
+def tower_of(host: Host, tower: str):
+    """The host of a tower, which is opened when it is first asked for; where a model has one, HOST."""
+    pointer = c_void_p()
+    call("attn_host_tower", host.pointer, choice(tower, _TOWERS, "tower"), byref(pointer))
+    return host if pointer.value == host.pointer.value else _Tower(pointer, host)
+
+
 def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
               **overrides) -> Host:
     """Opens the model NAME; None: no model, for attention on arrays."""

@@ -43,7 +43,8 @@ class _Many:
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
         self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries)
-        self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
+        asked = request.struct.predict
+        self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
         self.calls = c.attn_many_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
         self.calls.on_end = type(self.calls.on_end)(self.on_end)

@@ -11,7 +11,7 @@ from . import binding as c
 from . import batch, experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
-from .host import Host, open_host
+from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT
@@ -212,11 +212,13 @@ class Model:
         bits = lib.attn_config_dims(config, 1).sites
         return [name for name, site in SITES.items() if bits >> site & 1]
 
-    def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", **options) -> Iterator[Result]:
+    def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
+            **options) -> Iterator[Result]:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
 
-        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `source`,
-                    `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
+        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `image`,
+                    `source`, `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
+        tower       of a model with two, as CLIP is, the one that they are for: "text" or "image"
         measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
         on_error    what a text that cannot be run does: "raise", or "keep": its result has `error` and no tensors
@@ -225,7 +227,7 @@ class Model:
 
         Memory does not grow with the number of texts. The results are, to the bit, those of `run`.
         """
-        host = self._use_for_many()
+        host = tower_of(self._use_for_many(), tower)
         if sites is None and measures is None:
             sites = self._default_sites(options)
         return many.run_many(self, host, texts, sites=sites, measures=measures, on_error=on_error, **options)
