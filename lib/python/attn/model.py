@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from ctypes import POINTER, addressof, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
-from typing import Any, Callable, Iterable, Iterator, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 
 import numpy as np
 
@@ -26,6 +26,18 @@ class Tokens(NamedTuple):
     ids: np.ndarray
     tokens: list[str]
     offsets: np.ndarray
+
+
+class PairTokens(NamedTuple):
+    """What Model.tokenize gives of two texts. ids, tokens and offsets as in Tokens, offsets in the text that a token is
+    of; types int64 [n]: what a model with token types gets; texts int64 [n]: 1 the first text, 2 the second, 0: the
+    tokenizer added it."""
+
+    ids: np.ndarray
+    tokens: list[str]
+    offsets: np.ndarray
+    types: np.ndarray
+    texts: np.ndarray
 
 
 class Model:
@@ -103,23 +115,35 @@ class Model:
         call("attn_host_tokenizer", host.pointer, byref(tokenizer))
         return tokenizer
 
-    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True) -> Tokens:
+    @overload
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+                 pair: None = None) -> Tokens: ...
+
+    @overload
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+                 pair: str | bytes) -> PairTokens: ...
+
+    def tokenize(self, text, *, special="parse", special_tokens=True, pair=None):
         """The tokens of a text. special "text": <|endoftext|> is plain text; special_tokens False: the tokenizer adds
-        none of its own."""
+        none of its own. With `pair`, a second text, those of both, as PairTokens."""
         host = self._use()
         tokenizer = self._tokenizer(host)
-        data = utf8(text, "text")
+        data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        if second is not None:
+            options.pair, options.n_pair = second, len(second)
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
         try:
             n = encoding.n
             ids = np.array(encoding.ids[:n], np.int64)
             offsets = np.array([encoding.begin[:n], encoding.end[:n]], np.int64).T
+            types, texts = np.array(encoding.types[:n], np.int64), np.array(encoding.texts[:n], np.int64)
         finally:
             lib.attn_encoding_release(byref(encoding))
-        return Tokens(ids, [_token(tokenizer, id) for id in ids], offsets)
+        tokens = [_token(tokenizer, id) for id in ids]
+        return Tokens(ids, tokens, offsets) if pair is None else PairTokens(ids, tokens, offsets, types, texts)
 
     def decode(self, ids) -> str:
         """The text of token ids [n]."""
