@@ -34,7 +34,7 @@ class Error(Exception):
             self.add_note(hint)
 
     def __reduce__(self):
-        return type(self), (self.message, self.stage, self.hint)
+        return type(self), (self.message, self.stage, self.hint), {"code": self.code}
 
     def __str__(self):
         return self.message

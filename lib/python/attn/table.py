@@ -46,6 +46,14 @@ class Grid(np.ndarray):
         self.rows, self.columns = (other.rows, other.columns) if is_whole else ([], [])
         self.name = other.name if is_whole else ""
 
+    def __reduce__(self):
+        make, arguments, state = super().__reduce__()[:3]
+        return make, arguments, (state, self.rows, self.columns, self.name)
+
+    def __setstate__(self, state):
+        state, self.rows, self.columns, self.name = state
+        super().__setstate__(state)
+
 
 class Table:
     """Named columns: table["entropy"] is a numpy array, table.columns their names, len(table) its rows; a loop gives
