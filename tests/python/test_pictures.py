@@ -64,6 +64,16 @@ class Pictures(TestCase):
         self.assertIn("nowhere", str(results[2].error))
         self.assertIn("expected a picture", str(results[3].error))
 
+    def test_questions(self):
+        image, picture = self.path("rgb.npy"), np.load(self.path("rgb.npy"))
+        many = self.model.heads(texts=[{"image": image}, {"image": picture}])
+        self.assert_same(many["entropy"], self.model.heads(image=picture)["entropy"])
+        pairs = self.model.similarity(image=image)
+        self.assertEqual(len(pairs), 15)
+        self.assertEqual(len(self.model.compare(image=image, attention="window:2").logits), 1)
+        with self.assertRaisesRegex(attn.InvalidError, "gradients are those of decoders"):
+            self.model.attribute(image=picture, target="LABEL_1", method="saliency")
+
     def test_mistakes(self):
         for image in (np.zeros((2, 3, 4), np.uint8), np.zeros((0, 3, 3), np.uint8), np.zeros((3, 4)), [[1]], "a\0b"):
             with self.assertRaises((TypeError, ValueError)):
