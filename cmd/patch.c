@@ -163,6 +163,12 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     grid->n_text = request.input.n_text;
     grid->other = other->text;
     grid->n_other = other->n_text;
+    if (other->image) {
+        grid->text = request.input.image;
+        grid->n_text = strlen(grid->text);
+        grid->other = other->image;
+        grid->n_other = strlen(other->image);
+    }
     request.on_note = NULL;
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
@@ -172,7 +178,8 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     if (status == ATTN_OK) {
         if (!has_places) {
             grid->run = attn_run_labels(clean);
-            grid->other_run = attn_run_labels(corrupted);
+            if (!other->image) /* whose positions are called the same */
+                grid->other_run = attn_run_labels(corrupted);
         }
         status = question_write(question, err);
     }
