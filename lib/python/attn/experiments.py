@@ -13,7 +13,7 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts
+from .request import PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, spec, texts
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def _inputs(values, what: str, keep: list):
     array = (c.attn_input * len(items))()
     for item, value in zip(array, items):
         parts = {name: value.get(name) for name in PARTS} if isinstance(value, dict) else {}
+        if isinstance(value, dict) and value.get("image") is not None:
+            fill_image(item, value["image"], "image", keep)
+            continue
         fill_input(item, value.get("text", value.get("ids")) if isinstance(value, dict) else value, what, keep)
         fill_pair(item, c.attn_input(), keep, **parts)
     keep.append(array)
@@ -264,8 +267,8 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          corrupted_source=None, estimate: str | None = None, verify: int = 10, by: str = "part", limit: int = 0,
-          **options) -> Table:
+          corrupted_source=None, corrupted_image=None, estimate: str | None = None, verify: int = 10, by: str = "part",
+          limit: int = 0, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -274,6 +277,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
+    corrupted_image  with `image`, instead of both texts: two pictures with as many rows and columns of patches
     estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
                 each, the 20 largest or `limit`. The `verify` largest are patched, and as many others, drawn by `seed`
     by          of estimates for a site with heads: "position" gives rows [layer, head, position]
@@ -290,7 +294,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
     if by != "part":
         raise TypeError("by needs an estimate")
-    if not question.study:
+    is_of_pictures = corrupted is None and corrupted_image is not None
+    if is_of_pictures:
+        fill_image(args.corrupted, corrupted_image, "corrupted_image", question.keep)
+    elif not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
         _share_pair(question, args.corrupted)
     if corrupted_source is not None:
@@ -304,7 +311,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
                             answer=(target, foil, metric))
     if not question.study and positions is None:
-        table._use_labels = functools.partial(_with_labels, self, [clean, corrupted], {**options, "queries": None})
+        labelled = [clean] if is_of_pictures else [clean, corrupted]
+        table._use_labels = functools.partial(_with_labels, self, labelled, {**options, "queries": None})
     return table
 
 
