@@ -112,6 +112,7 @@ const struct command command_patch = {
         "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
         "without a copy. Over --items effect is the mean change as a share of that of the\n"
         "other run; items of different lengths need --positions, or a site with heads.\n"
+        "Two pictures are given as --image and --corrupted-image.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"
