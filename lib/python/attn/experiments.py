@@ -301,7 +301,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          corrupted_source=None, estimate: str | None = None, verify: int | None = None, by: str = "part",
+          corrupted_source=None, corrupted_image=None, estimate: str | None = None, verify: int | None = None, by: str = "part",
           limit: int = 0, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
@@ -311,6 +311,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
+    corrupted_image  with `image`, instead of both texts: two pictures with as many rows and columns of patches
     estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
                 each, the 20 largest or `limit`. The `verify` (10) largest are patched, and as many others, drawn by `seed`
     by          of estimates for a site with heads: "position" gives rows [layer, head, position]
@@ -326,7 +327,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                          positions=positions, estimate=estimate, verify=10 if verify is None else verify, by=by, limit=limit,
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
     _refuse("an estimate", by=by != "part", verify=verify is not None, limit=limit)
-    if not question.study:
+    is_of_pictures = corrupted is None and corrupted_image is not None
+    if is_of_pictures:
+        fill_image(args.corrupted, corrupted_image, "corrupted_image", question.keep)
+    elif not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
         _share_pair(question, args.corrupted)
     if corrupted_source is not None:
@@ -340,7 +344,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
                             answer=(target, foil, metric))
     if not question.study and positions is None:
-        table._use_labels = functools.partial(_with_labels, self, [clean, corrupted], {**options, "queries": None})
+        labelled = [clean] if is_of_pictures else [clean, corrupted]
+        table._use_labels = functools.partial(_with_labels, self, labelled, {**options, "queries": None})
     return table
 
 
