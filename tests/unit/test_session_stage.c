@@ -70,7 +70,7 @@ static bool uses_stage(const struct attn_model *model, const char *heads)
     options.trace = &recording.trace;
     ck_assert_int_eq(attn_session_create(model, &options, &session, &err), ATTN_OK);
     ck_assert_int_eq(attn_session_feed(session, ids, FEW, &err), ATTN_OK);
-    is_used = session->forward.stage.size > 0;
+    is_used = session->forward.weight_buffer.size > 0;
     attn_session_free(session);
     attn_recording_release(&recording);
     return is_used;
