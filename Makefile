@@ -118,7 +118,7 @@ OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)
 # Fuzz targets: with libFuzzer in MODE=fuzz, else with a main() that replays their corpora.
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(patsubst %.o,%,$(filter $(BUILD)/tests/fuzz/fuzz_%,$(FUZZ_OBJECTS)))
-FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
+FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o tiny_bpe.o \
     $(if $(filter fuzz,$(MODE)),,replay.o))
 OBJECTS += $(FUZZ_OBJECTS)
 

@@ -1,6 +1,6 @@
 /*
- * edges.h - the largest keys of each query: of a pattern too large to keep, what most questions are
- * about, in memory that grows with the length of the text and not with its square.
+ * edges.h - the keys with the largest weights of each query, for patterns that are too large to
+ * keep: the memory grows with the length of the text, and not with its square.
  *
  *     struct attn_edges *edges;
  *     attn_edges_create(selection, 3, NULL, &edges, &err);

@@ -1,6 +1,6 @@
 /*
- * given.h - what a caller of the public interface gave is looked at before it is used: a mistake is
- * a status, never an abort. Asserts are for what only the library itself can do wrong.
+ * given.h - checks of what a caller of the public interface gave: a mistake is a status, never an
+ * abort. Asserts are for what only the library itself can do wrong.
  *
  *     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err))
  *         return ATTN_INVALID;

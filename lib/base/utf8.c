@@ -108,7 +108,7 @@ int attn_utf8_is_printable(uint32_t code_point)
     return 1;
 }
 
-/* --- Columns, punctuation: tables of tests/tools/make_utf8_width.py, which says more -- */
+/* --- Columns, punctuation: tables of tests/tools/make_unicode_tables.py --widths ------- */
 
 struct range {
     uint32_t first, last;

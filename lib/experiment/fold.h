@@ -1,5 +1,5 @@
 /*
- * fold.h - the tables of many items as one: means by group, with what says how sure they are. For
+ * fold.h - makes the tables of many items one: means by group, with their intervals and errors. For
  * the files of this layer.
  *
  *     attn_fold_create(&form, study, &fold, &err);

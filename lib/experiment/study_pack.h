@@ -1,7 +1,7 @@
 /*
- * study_pack.h - the texts of items through the model side by side, short ones put together
- * (run/many.h): of experiments that find what they ask of an item in one pass over its texts. What
- * comes of an item does not depend on the others. For the files of this layer.
+ * study_pack.h - feeds the texts of items side by side, short ones together (run/many.h), for
+ * experiments that need one pass over the texts of an item. The result of an item does not depend
+ * on the others. For the files of this layer.
  *
  *     struct attn_study_pack pack = {study, host, &request, find, user};
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;

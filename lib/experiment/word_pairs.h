@@ -1,6 +1,6 @@
 /*
- * word_pairs.h - how much the rows of some words look at the columns of others, and at how many
- * pairs of words less. For the files of this layer.
+ * word_pairs.h - the weight from some words to others in each head, and its percentile among all
+ * pairs of words. For the files of this layer.
  *
  *     attn_word_pairs_create(run, "it", "chicken", &pairs, &err);
  *     attn_word_pairs_add(pairs, event);          // every event of a pattern, of one pass

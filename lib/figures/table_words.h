@@ -1,5 +1,6 @@
 /*
- * table_words.h - what the numbers of a column are in words, for those who see them drawn.
+ * table_words.h - the words for what is drawn of a table: a title, and what the numbers of the
+ * column are.
  *
  *     struct attn_table_words words = {0};
  *     attn_table_words_find(&words, column, &grid);

@@ -1,4 +1,4 @@
-/* differences.h - what a model does otherwise than GPT-2, in words for readers. */
+/* differences.h - how a model differs from GPT-2, in words for readers. */
 #ifndef ATTN_MODEL_DIFFERENCES_H
 #define ATTN_MODEL_DIFFERENCES_H
 

@@ -1,6 +1,7 @@
 /*
- * kept_layers.h - what a way back reads of each layer, kept while a text is fed: then no layer is
- * computed again (backward.h). The same bits, for more memory. For the library alone.
+ * kept_layers.h - the tensors of each layer that gradients are made of, kept while a text is fed,
+ * so that backward.h computes no layer again. The same bits, for more memory. For the library
+ * alone.
  *
  *     if (attn_kept_layers_size(config, n) <= limit)
  *         attn_kept_layers_create(config, n, pool, &kept, &err);

@@ -1,6 +1,5 @@
 /*
- * output.h - what is written beside tensors: what their rows and columns are called, and
- * predictions.
+ * output.h - what is written beside tensors: the labels of their rows and columns, and predictions.
  */
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H

@@ -1,7 +1,7 @@
 /*
  * view.h - other views of patterns: words instead of tokens, without the first key, divided by what
- * is left. A view stands between a trace and its writers: it has labels of its own, and emits what
- * becomes of each event as events that fit them.
+ * is left. A view stands between a trace and its writers: it has labels of its own, and emits
+ * changed events that fit them.
  *
  *     struct attn_view *view;
  *     attn_view_create(&labels, picture, on_event, user, &view, &err);

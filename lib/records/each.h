@@ -1,7 +1,7 @@
 /*
- * each.h - what came of each item of a study, a line for each of its rows: id, labels, the row's
- * columns, error. CSV, or JSON Lines. It streams; a run that ended early is resumed, and shards
- * joined are the whole.
+ * each.h - the results of each item of a study, a line for each row of its table: id, labels, the
+ * row's columns, error. CSV, or JSON Lines. Rows are written as they come; a run that ended early
+ * can be resumed, and the files of all shards joined are that of one run.
  *
  *     struct attn_each_options each = ATTN_EACH_OPTIONS_DEFAULT;
  *     each.path = "rows.csv", each.source = &source, each.is_resumed = true;

@@ -1,7 +1,7 @@
 /*
- * ledger_internal.h - what of results that take long is on disk: parts that grow, how far they are,
- * and how they were made. Of a batch (batch.h) and of what came of each item (each.h), who own one
- * and know what the results are.
+ * ledger_internal.h - results on disk while they are computed: files that grow, how far each is,
+ * and how it was made. A batch (batch.h) and the rows of items (each.h) own a ledger each, and know
+ * what the results are.
  *
  *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
  *     attn_ledger_name(&ledger, "results.jsonl", &err);     // a file: it can be resumed

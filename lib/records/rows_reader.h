@@ -1,5 +1,5 @@
 /*
- * rows_reader.h - reads back the rows that each.h wrote, item by item, with the same values.
+ * rows_reader.h - reads the rows that each.h wrote, item by item, with the same values.
  *
  *     attn_rows_reader_open(&options, &reader, &err);
  *     for (...)

@@ -7,7 +7,7 @@
  *     attn_session_feed(session, ids, n, &err);            // TRACE gets all that it wants
  *     attn_derivation_free(derivation);
  *
- * A derivation stands between a session and a trace. It hands on what the trace wants of the
+ * A derivation stands between a session and a trace. It passes on what the trace wants of the
  * session's own tensors. When a layer is complete, it computes the layer again from its resid_pre,
  * with the edits of the run, and emits what is derived, after the other tensors of that layer. A
  * layer that is computed again has the same bits (attn_session_feed_layer).

@@ -1,7 +1,7 @@
 /*
- * many_item.h - one of many inputs while it is inside: its record, its run, those who listen to it,
- * and what it came to; and a pack, which computes several short ones together. For many.c, which
- * reads, schedules and hands out:
+ * many_item.h - one of many inputs while it is computed: its record, its run, the traces of it, and
+ * its result; and a pack, which computes several short ones together. For many.c, which reads,
+ * schedules and returns results:
  *
  *     attn_many_task_init(&task, host, &options, &err);       // once
  *     attn_many_item_prepare(&task, &item, &err);             // item.n_row, item.can_pack

@@ -7,7 +7,6 @@
  */
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/naive.h"
 #include "tests/fuzz/tiny_bpe.h"
 
 #include <stdlib.h>

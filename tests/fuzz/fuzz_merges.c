@@ -6,7 +6,7 @@
  * encoder.py merges it, also where the order of the lines is one that no training gives.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/naive.h"
+#include "tests/fuzz/tiny_bpe.h"
 #include "text/bpe.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * tiny_bpe.h - the tokenizer of models/tiny-gpt2 for the targets that encode and decode.
+ * tiny_bpe.h - byte pair encoding for the targets: the tokenizer of models/tiny-gpt2, and merging as
+ * encoder.py of GPT-2 does it.
  */
 #ifndef ATTN_TESTS_TINY_BPE_H
 #define ATTN_TESTS_TINY_BPE_H
@@ -19,5 +20,8 @@ struct attn_tiny_parts {
     int32_t byte_ids[256];
 };
 const struct attn_tiny_parts *attn_tiny_parts(void);
+
+/* Merges IDS [n] in place, slowly: the library's result must be equal. Returns how many are left. */
+size_t attn_naive_merge(const struct attn_merges *merges, int32_t *ids, size_t n);
 
 #endif

@@ -74,3 +74,21 @@ size_t attn_part_header_end(const struct attn_part *weights)
     memcpy(&size, weights->bytes, sizeof size);
     return 8 + (size_t)size;
 }
+
+enum attn_status attn_parts_try_config(const char *directory, struct attn_buffer *config,
+                                       struct attn_error *err)
+{
+    struct attn_parts parts = attn_parts_load(directory);
+    struct attn_model *model = NULL;
+    enum attn_status status;
+
+    ck_assert(!config->has_failed);
+    free(parts.config.bytes);
+    parts.config = (struct attn_part){(unsigned char *)config->data, config->size};
+    status = attn_parts_open(&parts, &model, err);
+    attn_model_free(model);
+    parts.config = (struct attn_part){0};
+    attn_parts_release(&parts);
+    attn_buffer_release(config);
+    return status;
+}

@@ -10,6 +10,7 @@
 #define ATTN_TESTS_PARTS_H
 
 #include "attn.h"
+#include "base/buffer.h"
 
 #include <stddef.h>
 
@@ -32,6 +33,10 @@ void attn_parts_release(struct attn_parts *parts);
  * model. */
 enum attn_status attn_parts_open(const struct attn_parts *parts, struct attn_model **model,
                                  struct attn_error *err);
+
+/* Whether the model in DIRECTORY opens with CONFIG as its config.json. Releases CONFIG. */
+enum attn_status attn_parts_try_config(const char *directory, struct attn_buffer *config,
+                                       struct attn_error *err);
 
 /* Where the data of the tensors begin. */
 size_t attn_part_header_end(const struct attn_part *weights);

@@ -1,7 +1,8 @@
 /* picture.c - see picture.h. */
 #include "tests/support/picture.h"
 
-#include "tests/support/assert.h"
+#include "figures/figure_internal.h"
+#include "tests/support/suite.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -199,4 +200,20 @@ void attn_blues_assert(const char *what, uint32_t color, double weight)
     ck_assert_msg(level >= 0, "%s: #%06x is no color of the map", what, color);
     ck_assert_msg(fabs(level - 255 * sqrt(weight)) <= 1, "%s: #%06x is level %d, %g is %g", what,
                   color, level, weight, 255 * sqrt(weight));
+}
+
+bool attn_can_draw(void)
+{
+    struct attn_error err = {0};
+
+    if (attn_figure_cairo_check("a figure", &err) == ATTN_OK)
+        return true;
+    ck_assert_ptr_nonnull(strstr(err.message, "which is not installed"));
+    attn_skip_test("PNG and PDF: there is no libpangocairo ('make deps-draw' installs it)");
+    return false;
+}
+
+bool attn_is_drawn(const struct attn_format *format)
+{
+    return strcmp(format->name, "png") == 0 || strcmp(format->name, "pdf") == 0;
 }

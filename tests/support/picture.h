@@ -5,10 +5,15 @@
  *     attn_picture_read(bytes, size, &picture);      // fails the test when it is no good file
  *     uint32_t color = picture.pixels[y * picture.width + x];      // 0xRRGGBB
  *     attn_picture_release(&picture);
+ *
+ * And whether PNG and PDF can be tested here: cairo and pango, which draw them, are optional.
  */
 #ifndef ATTN_TESTS_PICTURE_H
 #define ATTN_TESTS_PICTURE_H
 
+#include "output/format.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +40,11 @@ int attn_blues_level(uint32_t color);
 /* Fails the current test unless COLOR shows WEIGHT, 0..1, on the square root scale. WHAT names the
  * cell. */
 void attn_blues_assert(const char *what, uint32_t color, double weight);
+
+/* Whether cairo and pango are there. Prints that the test that runs skips PNG and PDF if not. */
+bool attn_can_draw(void);
+
+/* Whether cairo and pango draw FORMAT: those are PNG and PDF. */
+bool attn_is_drawn(const struct attn_format *format);
 
 #endif

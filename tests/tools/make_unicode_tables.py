@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints lib/text/stages/nfc_table.c, with --nfkd nfkd_table.c, with --lowercase the table of
-lowercase.c, with --classes that of character_class.c.
+lowercase.c, with --classes that of character_class.c, with --widths those of lib/base/utf8.c.
 
 From Python's Unicode data. Normal form C needs four tables: the classes of combining marks, the
 pairs that are composed, what is decomposed for good, and the characters at which a text may not be
@@ -138,5 +138,59 @@ def print_classes():
         print()
 
 
-print_table = {"--lowercase": print_lowercase, "--nfkd": print_nfkd, "--classes": print_classes}
+# --- lib/base/utf8.c --------------------------------------------------------------------------
+
+# Zero columns: marks that combine with the character before them (Mn, Me) and the vowels and final
+# consonants of decomposed Hangul. Two columns: East_Asian_Width W and F. Unassigned characters
+# between two ranges are bridged, which makes the tables short and suits what later versions of
+# Unicode put there; whole ideographic planes are wide. Punctuation: the categories P, nothing bridged.
+JAMO = [range(0x1160, 0x1200), range(0xD7B0, 0xD800)]
+
+
+def is_unassigned(c):
+    return unicodedata.category(chr(c)) == "Cn"
+
+
+def is_zero(c):
+    return unicodedata.category(chr(c)) in ("Mn", "Me") or any(c in r for r in JAMO)
+
+
+def is_wide(c):
+    if 0x20000 <= c <= 0x2FFFD or 0x30000 <= c <= 0x3FFFD:
+        return True
+    # For unassigned characters Python says F.
+    return unicodedata.east_asian_width(chr(c)) in "WF" and not is_unassigned(c) and not is_zero(c)
+
+
+def bridged_ranges(belongs, bridges):
+    found = []
+    gap = True  # only bridged characters since the last range
+    for c in range(0x110000):
+        if belongs(c):
+            if found and gap:
+                found[-1][1] = c
+            else:
+                found.append([c, c])
+            gap = True
+        elif not bridges(c):
+            gap = False
+    return found
+
+
+def print_width_table(name, table):
+    print(f"static const struct range {name}[] = {{")
+    print(", ".join(f"{{{first:#06x}, {last:#06x}}}" for first, last in table))
+    print("};")
+
+
+def print_widths():
+    print(f"/* Unicode {unicodedata.unidata_version} */")
+    print_width_table("zero", bridged_ranges(is_zero, is_unassigned))
+    print_width_table("wide", bridged_ranges(is_wide, lambda c: is_unassigned(c) or is_zero(c)))
+    print_width_table("punctuation",
+                      bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False))
+
+
+print_table = {"--lowercase": print_lowercase, "--nfkd": print_nfkd, "--classes": print_classes,
+               "--widths": print_widths}
 print_table.get(sys.argv[-1], print_nfc)()

@@ -7,8 +7,8 @@
 #include "output/format_internal.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
-#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

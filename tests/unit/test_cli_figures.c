@@ -5,7 +5,6 @@
  */
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
-#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/naughty.h"
 #include "tests/support/picture.h"

@@ -316,8 +316,8 @@ static const struct family families[] = {
 };
 
 /* The config of FAMILY with VALUE for KEY; NULL: without it. */
-static struct attn_part write_config(const struct family *family, const char *key,
-                                     const char *value)
+static struct attn_buffer write_config(const struct family *family, const char *key,
+                                       const char *value)
 {
     struct attn_buffer text = {0};
 
@@ -329,28 +329,16 @@ static struct attn_part write_config(const struct family *family, const char *ke
             attn_buffer_append_format(&text, ",\"%s\":%s", family->keys[i].name, own);
     }
     attn_buffer_append_string(&text, "}");
-    ck_assert(!text.has_failed);
-    return (struct attn_part){(unsigned char *)text.data, text.size};
+    return text;
 }
 
 /* Opens the model of FAMILY with such a config. */
 static enum attn_status try_value(const struct family *family, const char *key, const char *value,
                                   struct attn_error *err)
 {
-    struct attn_parts parts = attn_parts_load(family->directory);
-    struct attn_buffer config = {0};
-    struct attn_model *model;
-    enum attn_status status;
+    struct attn_buffer config = write_config(family, key, value);
 
-    free(parts.config.bytes);
-    parts.config = write_config(family, key, value);
-    status = attn_parts_open(&parts, &model, err);
-    attn_model_free(model);
-    config.data = (char *)parts.config.bytes;
-    attn_buffer_release(&config);
-    parts.config = (struct attn_part){0};
-    attn_parts_release(&parts);
-    return status;
+    return attn_parts_try_config(family->directory, &config, err);
 }
 
 /* Fails unless VALUE for KEY is refused with a message that has EXPECTED in it. */

@@ -425,7 +425,7 @@ END_TEST
 /* --- configs ---------------------------------------------------------------------------------- */
 
 /* The keys of the fixture NAME, one of which is another. */
-static struct attn_part write_config(const char *name, const char *key, const char *value)
+static struct attn_buffer write_config(const char *name, const char *key, const char *value)
 {
     const bool is_clip = strcmp(name, "clip_vision_model") == 0;
     const char *keys[][2] = {
@@ -452,31 +452,18 @@ static struct attn_part write_config(const char *name, const char *key, const ch
         attn_buffer_append_format(&text, ",\"%s\":%s", keys[i][0],
                                   strcmp(keys[i][0], key) == 0 ? value : keys[i][1]);
     attn_buffer_append_string(&text, "}");
-    ck_assert(!text.has_failed);
-    return (struct attn_part){(unsigned char *)text.data, text.size};
+    return text;
 }
 
 static enum attn_status open_changed(const char *name, const char *key, const char *value,
                                      struct attn_error *err)
 {
     char directory[ATTN_ENCODER_PATH_SIZE];
-    struct attn_parts parts;
-    struct attn_buffer config = {0};
-    struct attn_model *model = NULL;
-    enum attn_status status;
+    struct attn_buffer config = write_config(name, key, value);
 
     attn_encoder_path(name, directory);
-    parts = attn_parts_load(directory);
-    free(parts.config.bytes);
-    parts.config = write_config(name, key, value);
     *err = (struct attn_error){0};
-    status = attn_parts_open(&parts, &model, err);
-    attn_model_free(model);
-    config.data = (char *)parts.config.bytes;
-    attn_buffer_release(&config);
-    parts.config = (struct attn_part){0};
-    attn_parts_release(&parts);
-    return status;
+    return attn_parts_try_config(directory, &config, err);
 }
 
 START_TEST(configs_that_lie_are_refused_in_a_line)

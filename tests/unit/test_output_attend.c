@@ -4,9 +4,9 @@
  */
 #include "attn.h"
 #include "output/format_internal.h"
-#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/npy.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
 

@@ -6,8 +6,8 @@
  * text is, with a number of its own in them, which is then taken out of the text.
  */
 #include "output/format_internal.h"
-#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
 

@@ -1,7 +1,9 @@
-/* Word level: which words a text has, where they are, what is said of those that are not known. */
+/* Word level: which words a text has, where they are, what is said of those that are not known; the
+ * vocabulary that a text makes. */
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
+#include "text/words.h"
 
 #include <string.h>
 
@@ -295,10 +297,103 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
+/* --- The vocabulary that a text makes ------------------------------------------------------------ */
+
+/* Fails the test unless the words of TEXT, joined by '|', are EXPECTED. */
+static void assert_list(const char *text, enum attn_tokenizer_kind kind, const char *drop,
+                        const char *expected)
+{
+    struct attn_word_list list = {0};
+    struct attn_error err = {0};
+    char joined[256];
+    size_t size = 0;
+
+    ck_assert_msg(attn_word_list_read(&list, text, strlen(text), kind, drop, &err) == ATTN_OK, "%s",
+                  err.message);
+    for (size_t i = 0; i < list.n; i++) {
+        ck_assert_uint_lt(size + list.words[i].size + 2, sizeof joined);
+        if (i > 0)
+            joined[size++] = '|';
+        memcpy(joined + size, list.words[i].text, list.words[i].size);
+        size += list.words[i].size;
+    }
+    joined[size] = '\0';
+    ck_assert_str_eq(joined, expected);
+    ck_assert_str_eq(list.drop, drop);
+    attn_word_list_release(&list);
+}
+
+START_TEST(words_are_sorted_by_code_point_each_once)
+{
+    assert_list("Life is short, eat dessert first", ATTN_TOKENIZER_WORD, ",",
+                "Life|dessert|eat|first|is|short");
+    assert_list("b a\tb  a\na b", ATTN_TOKENIZER_WORD, "", "a|b");
+    assert_list("\xf0\x9f\xa6\x89 \xe7\x8c\xab z aa a \xc3\xa9", ATTN_TOKENIZER_WORD, "",
+                "a|aa|z|\xc3\xa9|\xe7\x8c\xab|\xf0\x9f\xa6\x89");
+}
+END_TEST
+
+START_TEST(dropped_characters_are_part_of_no_word)
+{
+    assert_list("a,b . \xe3\x80\x82"
+                "c",
+                ATTN_TOKENIZER_WORD, ",.\xe3\x80\x82", "ab|c");
+}
+END_TEST
+
+START_TEST(characters_are_words_too)
+{
+    assert_list("ab ba,\n", ATTN_TOKENIZER_CHARACTER, ",", "\n| |a|b");
+}
+END_TEST
+
+static void assert_no_list(const char *text, const char *drop, const char *message)
+{
+    struct attn_word_list list = {0};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(
+        attn_word_list_read(&list, text, strlen(text), ATTN_TOKENIZER_WORD, drop, &err),
+        ATTN_INVALID);
+    ck_assert_str_eq(err.message, message);
+    ck_assert_uint_eq(list.n, 0);
+}
+
+START_TEST(refuses_what_is_no_text_and_a_text_without_words)
+{
+    assert_no_list("a \xff", ",",
+                   "the text of the vocabulary is not UTF-8 at byte 2: found '\\xff'");
+    assert_no_list("a", ".\xc3", "what is to be dropped is not UTF-8 at byte 1: found '\\xc3'");
+    assert_no_list("", "", "the text of the vocabulary has no words");
+    assert_no_list(" ,\n", ",", "the text of the vocabulary has no words");
+}
+END_TEST
+
+START_TEST(a_vocabulary_survives_every_failed_allocation)
+{
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    for (int n = 0; status == ATTN_NO_MEMORY; n++) {
+        struct attn_word_list list = {0};
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = attn_word_list_read(&list, "a b c", 5, ATTN_TOKENIZER_WORD, ",", &err);
+        attn_alloc_fail_off();
+        ck_assert(n < 100 && (status == ATTN_OK) == (list.n == 3));
+        attn_word_list_release(&list);
+    }
+    ck_assert_int_eq(status, ATTN_OK);
+}
+END_TEST
+
 ATTN_SUITE("tokenizer_words", gives_the_ids_and_places_of_the_first_article,
            drops_characters_anywhere_in_a_word, splits_at_unicode_white_space_only,
            names_an_unknown_word_and_the_closest_ones, prefers_the_same_word_in_another_case,
            uses_the_unknown_token_when_there_is_one, joins_words_with_single_spaces,
            refuses_or_replaces_what_is_not_utf8, refuses_vocabularies_with_gaps_and_duplicates,
            splits_into_characters_when_the_config_says_so, refuses_configs_that_make_no_sense,
-           has_no_special_tokens, survives_every_failed_allocation)
+           has_no_special_tokens, survives_every_failed_allocation,
+           words_are_sorted_by_code_point_each_once, dropped_characters_are_part_of_no_word,
+           characters_are_words_too, refuses_what_is_no_text_and_a_text_without_words,
+           a_vocabulary_survives_every_failed_allocation)

@@ -1,6 +1,6 @@
 /*
- * test_session_stage.c - sessions that read weights once: they copy matrices from the file instead
- * of touching its map, and nothing else differs. And which pages of a map stay in memory.
+ * test_session_weight_buffer.c - sessions that read weights once: they copy matrices from the file
+ * instead of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
 #include "model/session_internal.h"
@@ -49,8 +49,8 @@ static void record(const struct attn_model *model, const struct attn_session_opt
                   err.message);
 }
 
-/* Whether a feed leaves something in the session's stage. */
-static bool uses_stage(const struct attn_model *model, const char *heads)
+/* Whether a feed leaves something in the session's buffer of weights. */
+static bool uses_buffer(const struct attn_model *model, const char *heads)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(model), FEW);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -99,7 +99,7 @@ static void check_same(const char *directory, enum attn_compute compute, struct 
         attn_recording_release(&mapped);
         attn_recording_release(&copied);
     }
-    ck_assert(uses_stage(model, "0-1"));
+    ck_assert(uses_buffer(model, "0-1"));
     attn_model_free(model);
 }
 
@@ -170,8 +170,8 @@ START_TEST(few_heads_are_read_where_they_are_mapped)
 {
     struct attn_model *model = open_model("models/fable");
 
-    ck_assert(uses_stage(model, "3.*"));
-    ck_assert(!uses_stage(model, "0.0"));
+    ck_assert(uses_buffer(model, "3.*"));
+    ck_assert(!uses_buffer(model, "0.0"));
     attn_model_free(model);
 }
 END_TEST
@@ -187,7 +187,7 @@ START_TEST(weights_are_mapped_where_no_file_may_stay_open)
     limit.rlim_cur = 6; /* of which a model may keep 0 to 2 */
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     model = open_model("models/fable");
-    ck_assert(!uses_stage(model, "0-1"));
+    ck_assert(!uses_buffer(model, "0-1"));
     record(model, &options, FEW, FEW, &mapped);
     options.reads_once = true;
     record(model, &options, FEW, FEW, &copied);
@@ -198,7 +198,7 @@ START_TEST(weights_are_mapped_where_no_file_may_stay_open)
 }
 END_TEST
 
-/* What a session with or without a stage takes. */
+/* What a session with or without a buffer takes. */
 static size_t measure(const struct attn_model *model, bool reads_once)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -212,11 +212,11 @@ static size_t measure(const struct attn_model *model, bool reads_once)
     return n_byte;
 }
 
-START_TEST(only_weights_that_are_read_from_maps_take_a_stage)
+START_TEST(only_weights_that_are_read_from_maps_take_a_buffer)
 {
     static const struct {
         struct attn_model_options options;
-        bool has_stage;
+        bool has_buffer;
     } cases[] = {
         {{.size = sizeof(struct attn_model_options), .load = ATTN_MAP}, true},
         {{.size = sizeof(struct attn_model_options), .load = ATTN_READ}, false},
@@ -226,7 +226,7 @@ START_TEST(only_weights_that_are_read_from_maps_take_a_stage)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct attn_model *model = open_model_as("models/fable", &cases[i].options);
 
-        ck_assert_int_eq(measure(model, true) > measure(model, false), cases[i].has_stage);
+        ck_assert_int_eq(measure(model, true) > measure(model, false), cases[i].has_buffer);
         attn_model_free(model);
     }
 }
@@ -261,8 +261,8 @@ START_TEST(the_pages_of_packed_weights_are_given_back)
 }
 END_TEST
 
-ATTN_SUITE("session stage", copied_weights_give_the_same_bits,
+ATTN_SUITE("session weight buffer", copied_weights_give_the_same_bits,
            matrices_of_other_families_are_copied, large_output_matrices_are_copied_in_pieces,
            few_heads_are_read_where_they_are_mapped, weights_are_mapped_where_no_file_may_stay_open,
-           only_weights_that_are_read_from_maps_take_a_stage,
+           only_weights_that_are_read_from_maps_take_a_buffer,
            the_pages_of_packed_weights_are_given_back)
