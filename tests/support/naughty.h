@@ -21,7 +21,7 @@ extern const size_t attn_n_naughty;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ATTN_NAUGHTY_STEP = 8 };
 #else
-enum { ATTN_NAUGHTY_STEP = 3 };
+enum { ATTN_NAUGHTY_STEP = 5 };
 #endif
 
 /* Whether it can be an argument of a program: without NUL. */
