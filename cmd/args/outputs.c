@@ -133,7 +133,7 @@ enum attn_status outputs_check_tables(const struct output_args *args, struct att
 {
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (!walk.output.format->tensors)
-            return refuse(err, "--top, --next and --compare make tables",
+            return refuse(err, "--top, --next, --target, --label and --compare make tables",
                           "--%s needs a table to write", walk.output.format->name);
     return ATTN_OK;
 }
