@@ -244,8 +244,7 @@ const struct attn_format attn_json_format = {
 const struct attn_format attn_jsonl_format = {
     .name = "jsonl",
     .argument = "FILE",
-    .help = "write the tables of `top`, `next`, `target` and `compare` as JSON lines, one object "
-            "per row",
+    .help = "write the tables of predictions and of `compare` as JSON lines, one object per row",
     .title = "JSON lines",
     .is_decimal = true,
     .has_predictions = true,
