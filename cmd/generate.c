@@ -21,8 +21,8 @@ struct generate_args {
     struct model_args model;
     struct request_args request;
     struct ablation_args ablation;
-    int64_t n_most; /* 0: not given */
-    double temperature, top_p, min_p;
+    int64_t n_most;                   /* 0: not given */
+    double temperature, top_p, min_p; /* top_p below 0: not given */
     int64_t top_k, seed;
     struct text_list stops;
 };
@@ -66,7 +66,7 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct generate_args, request.running)},
 };
 
-static const struct generate_args defaults = {.request = REQUEST_ARGS_DEFAULT};
+static const struct generate_args defaults = {.request = REQUEST_ARGS_DEFAULT, .top_p = -1};
 
 static enum attn_status generate(struct call *call, struct attn_error *err);
 
@@ -229,7 +229,7 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     how.n_most = (size_t)args->n_most;
     how.temperature = args->temperature;
     how.top_k = (size_t)args->top_k;
-    how.top_p = args->top_p;
+    how.top_p = args->top_p < 0 ? 0 : args->top_p;
     how.min_p = args->min_p;
     how.seed = (uint64_t)args->seed;
     how.stops = args->stops.items;
@@ -255,6 +255,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    if (args->top_p == 0)
+        return refuse(err, NULL, "--top-p is 0, expected above 0 and at most 1");
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));

@@ -126,5 +126,7 @@ static enum attn_status lens(struct call *call, struct attn_error *err)
                                 .example = EXAMPLE,
                                 .answer = has_target ? &answer : NULL};
 
+    if (has_target && args->top > 0)
+        return refuse(err, NULL, "--top lists the most probable tokens, and --target asks for one");
     return question_answer(&question, work, err);
 }

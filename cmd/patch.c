@@ -344,7 +344,7 @@ static enum attn_status read_verify(const char *text, struct attn_patch_estimate
     if (!attn_parse_int(text, size, 0, INT64_C(1) << 31, &n) ||
         (text[size] == ':' &&
          !attn_parse_int(text + size + 1, strlen(text + size + 1), 0, INT64_MAX, &seed)))
-        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED", text);
+        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED, K from 0", text);
     how->n_verified = (size_t)n;
     how->seed = (uint64_t)seed;
     return ATTN_OK;

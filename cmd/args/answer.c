@@ -151,7 +151,7 @@ enum attn_status control_read(const struct control_args *args, size_t *n, uint64
         return ATTN_OK;
     if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
         (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
-        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED", value);
+        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED, N from 1", value);
     *n = (size_t)found;
     return ATTN_OK;
 }

@@ -101,7 +101,7 @@ static enum attn_status read_bootstrap(const char *value, struct attn_study_args
         return ATTN_OK;
     if (!attn_parse_int(value, size, 1, INT32_MAX, &n) ||
         (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), &study->seed)))
-        return refuse(err, NULL, "'--bootstrap' is '%s', expected N or N:SEED", value);
+        return refuse(err, NULL, "'--bootstrap' is '%s', expected N or N:SEED, N from 1", value);
     study->n_bootstrap = (size_t)n;
     return ATTN_OK;
 }

@@ -133,7 +133,7 @@ enum attn_status outputs_check_tables(const struct output_args *args, struct att
 {
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (!walk.output.format->tensors)
-            return refuse(err, "--top, --next and --compare make tables",
+            return refuse(err, "--top, --next, --target, --label and --compare make tables",
                           "--%s needs a table to write", walk.output.format->name);
     return ATTN_OK;
 }
@@ -282,12 +282,42 @@ static const struct option width_rows[] = {
 
 const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);
 
-bool tables_have_pictures(const struct tables_args *args)
+static bool has_pictures(const struct output_args *output, const struct picture_args *args)
 {
-    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+    for (struct output_walk walk = {.args = output}; output_next(&walk);)
         if (walk.output.format->is_picture)
             return true;
-    return args->picture.is_heatmap;
+    return args->is_heatmap;
+}
+
+bool tables_have_pictures(const struct tables_args *args)
+{
+    return has_pictures(&args->output, &args->picture);
+}
+
+enum attn_status outputs_check_picture(const struct output_args *output,
+                                       const struct picture_args *args, struct attn_error *err)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } options[] = {
+        {"figure", args->figure},
+        {"values", args->values != ATTN_CELL_TEXT_AUTO},
+        {"cell", args->cell > 0},
+        {"dpi", args->dpi > 0},
+        {"font-size", args->font_size > 0},
+        {"font", args->font},
+        {"figure-width", args->figure_width},
+        {"title", args->title},
+        {"theme", args->theme != ATTN_THEME_LIGHT},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options && !has_pictures(output, args); i++)
+        if (options[i].is_given)
+            return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw one",
+                          "--%s needs a picture", options[i].name);
+    return ATTN_OK;
 }
 
 enum attn_status tables_check(const struct tables_args *args, struct attn_error *err)
@@ -302,6 +332,7 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
         if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",
                           walk.output.format->name);
+    ATTN_TRY(outputs_check_picture(&args->output, &args->picture, err));
     ATTN_TRY(picture_find(&args->picture, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)

@@ -114,6 +114,7 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     const struct request_args *args = served->args;
 
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
+    ATTN_TRY(outputs_check_picture(&args->output, &args->picture, err));
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
     if (args->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);

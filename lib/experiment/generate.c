@@ -42,15 +42,16 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID, "the temperature is %g, expected a number from 0",
                               args->temperature);
     if (!(args->top_p >= 0 && args->top_p <= 1))
-        return attn_error_set(err, ATTN_INVALID, "top_p is %g, expected above 0 and at most 1",
+        return attn_error_set(err, ATTN_INVALID, "`top_p` is %g, expected above 0 and at most 1",
                               args->top_p);
     if (!(args->min_p >= 0 && args->min_p < 1))
-        return attn_error_set(err, ATTN_INVALID, "min_p is %g, expected 0 to less than 1",
+        return attn_error_set(err, ATTN_INVALID, "`min_p` is %g, expected 0 to less than 1",
                               args->min_p);
     if (args->temperature == 0 && (args->top_k > 0 || args->top_p > 0 || args->min_p > 0)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "top_k, top_p and min_p choose among draws, and nothing is drawn without a "
-                       "temperature");
+        attn_error_set(
+            err, ATTN_INVALID,
+            "`top_k`, `top_p` and `min_p` choose among draws, and nothing is drawn without a "
+            "temperature");
         attn_error_hint(err, "`temperature 1` draws from the model's own probabilities");
         return ATTN_INVALID;
     }

@@ -131,7 +131,8 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
                               "`interval` is %g percent, expected a number between 0 and 100",
                               args->interval);
     if (args->n_bootstrap > MOST_RESAMPLES)
-        return attn_error_set(err, ATTN_INVALID, "%zu resamples, expected at most %d",
+        return attn_error_set(err, ATTN_INVALID,
+                              "`bootstrap` has %zu resamples, expected at most %d",
                               args->n_bootstrap, MOST_RESAMPLES);
     return ATTN_OK;
 }

@@ -493,8 +493,8 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
     }
     if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
         return attn_error_set(err, ATTN_INVALID,
-                              "`key_mask` has %zu items, expected one for each of %zu tokens",
-                              f->n_key_mask, n);
+                              "`key_mask` has %zu item%s, expected one for each of %zu tokens",
+                              f->n_key_mask, f->n_key_mask == 1 ? "" : "s", n);
     if (is_whole && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");
@@ -523,8 +523,8 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     if (f->source_mask && n != f->n_source_mask)
         return attn_error_set(
             err, ATTN_INVALID,
-            "`key_mask` has %zu items, expected one for each of %zu rows of the source",
-            f->n_source_mask, n);
+            "`key_mask` has %zu item%s, expected one for each of %zu rows of the source",
+            f->n_source_mask, f->n_source_mask == 1 ? "" : "s", n);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
     if (check_numbers(f, &rows, err) != ATTN_OK)

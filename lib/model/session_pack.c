@@ -48,8 +48,8 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
                 i, sequence->n, sequence->n_logit, sequence->logit0);
         if (!sequence->key_mask && f->key_mask && sequence->n != f->n_key_mask)
             return attn_error_set(err, ATTN_INVALID,
-                                  "`key_mask` has %zu items, expected one for each of %zu tokens",
-                                  f->n_key_mask, sequence->n);
+                                  "`key_mask` has %zu item%s, expected one for each of %zu tokens",
+                                  f->n_key_mask, f->n_key_mask == 1 ? "" : "s", sequence->n);
         if (sequence->key_mask && !config->is_encoder)
             return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
                                   attn_quote_string(f->model->name).text);

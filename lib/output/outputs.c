@@ -55,8 +55,9 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
             continue;
         if (first)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'`%s` -' and '`%s` -' cannot both be standard output",
-                                  first->name, items[i].format->name);
+                                  "'`%s`%s' and '`%s`%s' cannot both be standard output",
+                                  first->name, first->argument ? " -" : "", items[i].format->name,
+                                  items[i].format->argument ? " -" : "");
         first = items[i].format;
     }
     if (!first || !first->needs_directory)

@@ -170,6 +170,10 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
         return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
+    if (answer->has_foil && answer->foil == answer->target)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`target` and `foil` are the same, number %d: they differ by 0",
+                              answer->foil);
     if (answer->metric == ATTN_ANSWER_CE && attn_model_config(run->model)->is_encoder)
         return attn_error_set(err, ATTN_INVALID,
                               "metric 'ce' is of next tokens, and '%s' is an encoder, which "

@@ -46,7 +46,9 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
                    : question->n_next > 0 ? "`next`"
                                           : "`target`");
     if (attn_model_config(run->model)->has_two_towers)
-        attn_error_hint(err, "`image cat.png` with `label 'a cat'`, of each text, compares them");
+        attn_error_hint(
+            err,
+            "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

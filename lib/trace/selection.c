@@ -131,16 +131,33 @@ void attn_selection_free(struct attn_selection *selection)
     attn_free(selection);
 }
 
+static bool parse_index(const char *text, size_t size, size_t n, size_t *index)
+{
+    int64_t value;
+
+    if (n == 0 || !attn_parse_int(text, size, 0, (int64_t)n - 1, &value))
+        return false;
+    *index = (size_t)value;
+    return true;
+}
+
 static enum attn_status report_item(const struct axis *axis, const char *item, size_t size,
                                     struct attn_error *err)
 {
-    enum attn_status status =
+    const size_t n = strcspn(item, "-"), end = strcspn(item, "+,");
+    size_t first, last;
+
+    if (n < end && parse_index(item, n, axis->n, &first) &&
+        parse_index(item + n + 1, end - n - 1, axis->n, &last) && first > last)
+        attn_error_set(err, ATTN_INVALID,
+                       "bad item '%s' of the %s, expected the smaller number first",
+                       attn_quote(item, size).text, axis->noun);
+    else
         attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu",
                        attn_quote(item, size).text, axis->noun, axis->n - 1);
-
     attn_error_hint(err,
                     "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
-    return status;
+    return ATTN_INVALID;
 }
 
 /* What is wrong with an item of heads, of which a side cannot be read. */
@@ -153,16 +170,6 @@ static enum attn_status report_heads(const struct attn_dims *dims, const char *i
     attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
                          "separated by commas");
     return ATTN_INVALID;
-}
-
-static bool parse_index(const char *text, size_t size, size_t n, size_t *index)
-{
-    int64_t value;
-
-    if (n == 0 || !attn_parse_int(text, size, 0, (int64_t)n - 1, &value))
-        return false;
-    *index = (size_t)value;
-    return true;
 }
 
 /* Reads "N-M" or "N-M+STEP", whose '-' is at DASH. */
@@ -386,7 +393,7 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection, co
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    ATTN_TRY(replace_flags(selection, &(struct axis){"queries", selection->dims.n_position}, spec,
+    ATTN_TRY(replace_flags(selection, &(struct axis){"positions", selection->dims.n_position}, spec,
                            selection->queries, selection->dims.n_position, err));
     selection->n_query = count(selection->queries, selection->dims.n_position);
     selection->has_chosen_queries = true;
