@@ -283,7 +283,7 @@ def predictions_of(found: c.attn_result) -> Predictions:
 class Result:
     """What a run gave. Tensors are attributes, by the names of their sites: r.pattern, r.z, r.logits.
 
-    tokens          texts [T] of the tokens; None without a tokenizer
+    tokens          texts [T] of the tokens, of a picture "[CLS]" and places, "3,4"; None without a tokenizer
     ids             int64 [T]; None where embeddings were given
     types           int64 [T] the token types; 0 where the model has none
     offsets         int64 [T, 2] each token's bytes in its text as UTF-8: text.encode()[begin:end], of the second text
