@@ -33,7 +33,8 @@ static const struct option attribute_rows[] = {
                   "part (default): one row per part of the model. token: one row per head and "
                   "key that it read from, those with the 20 largest magnitudes, or as --sort and "
                   "--limit have it"),
-    OPTION_TEXT("method", "NAME", struct attribute_args, method,
+    OPTION_TEXT("method", "dla|saliency|grad_x_input|ig[:N]|attnlrp|relevance|attn_x_grad",
+                struct attribute_args, method,
                 "dla (default): the parts that write a logit. Of the tokens of the text, by "
                 "gradients of --metric: saliency, the length of the gradient by the token's "
                 "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "

@@ -42,7 +42,17 @@ static const struct {
                        " -x -a '(__attn_cli_commands; __attn_cli_topics)'"},
 };
 
-/* It follows from the name of the argument, "FILE"; for three options from their own names. */
+/* The length of the first word of an argument, "ig[:N]|atp": to a bar that is in no brackets. */
+static size_t word_size(const char *argument)
+{
+    size_t size = 0;
+
+    for (int depth = 0; argument[size] && (depth > 0 || argument[size] != '|'); size++)
+        depth += (argument[size] == '[') - (argument[size] == ']');
+    return size;
+}
+
+/* It follows from the name of the argument, "FILE"; for some options from their own names. */
 static enum value value_of(const struct option *option)
 {
     static const struct {
@@ -50,7 +60,8 @@ static enum value value_of(const struct option *option)
         enum value value;
     } known[] = {
         {"model", NULL, VALUE_MODEL},    {"sites", NULL, VALUE_SITES},
-        {"attention", NULL, VALUE_KIND}, {NULL, "PATH", VALUE_FILE},
+        {"attention", NULL, VALUE_KIND}, {"with-attention", NULL, VALUE_KIND},
+        {NULL, "MODEL", VALUE_MODEL},    {NULL, "PATH", VALUE_FILE},
         {NULL, "DIR", VALUE_FOLDER},     {NULL, "COMMAND|TOPIC", VALUE_SUBJECT},
     };
 
@@ -60,7 +71,7 @@ static enum value value_of(const struct option *option)
             return known[i].value;
     if (strstr(option->argument, "FILE"))
         return VALUE_FILE;
-    return strchr(option->argument, '|') ? VALUE_WORDS : VALUE_OWN;
+    return option->argument[word_size(option->argument)] ? VALUE_WORDS : VALUE_OWN;
 }
 
 static bool has_choices(const struct option *option)
@@ -71,8 +82,8 @@ static bool has_choices(const struct option *option)
            (value == VALUE_FILE && option->argument[0] >= 'a');
 }
 
-/* "map|read" as "map read"; words in capitals stand for something else. */
-static void print_choices(struct attn_sink *out, const struct option *option)
+/* "map|read" as "map read", and colons as COLON; words in capitals stand for something else. */
+static void print_choices(struct attn_sink *out, const struct option *option, const char *colon)
 {
     const char *gap = "";
 
@@ -84,10 +95,12 @@ static void print_choices(struct attn_sink *out, const struct option *option)
         return;
     }
     for (const char *word = option->argument; *word;) {
-        size_t size = strcspn(word, "|");
+        const size_t size = word_size(word);
 
         if (word[0] >= 'a') {
-            print(out, "%s%.*s", gap, (int)size, word);
+            print_text(out, gap);
+            for (size_t i = 0; i < size && word[i] != '['; i++)
+                print(out, "%.*s", word[i] == ':' ? 2 : 1, word[i] == ':' ? colon : &word[i]);
             gap = " ";
         }
         word += size + (word[size] == '|');
@@ -117,7 +130,7 @@ static void print_bash_value(struct attn_sink *out, const struct option *option)
     if (!has_choices(option) && value_of(option) != VALUE_FILE)
         return;
     print_text(out, " '");
-    print_choices(out, option);
+    print_choices(out, option, ":");
     print_text(out, "'");
 }
 
@@ -209,11 +222,14 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
     enum value value = value_of(option);
     bool is_either = value == VALUE_FILE && has_choices(option);
 
-    print(out, ":%s:", has_choices(option) ? "value" : option->argument);
+    print_text(out, ":");
+    for (const char *at = has_choices(option) ? "value" : option->argument; *at; at++)
+        print(out, *at == ':' ? "\\%c" : "%c", *at);
+    print_text(out, ":");
     print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value].zsh);
     if (!has_choices(option))
         return;
-    print_choices(out, option);
+    print_choices(out, option, "\\:");
     print_text(out, is_either ? "" : ")");
 }
 
@@ -311,7 +327,7 @@ static void print_fish_options(struct attn_sink *out, const struct command *comm
             print_text(out, actions[value_of(option)].fish);
         if (option->argument && has_choices(option)) {
             print_text(out, " -a '");
-            print_choices(out, option);
+            print_choices(out, option, ":");
             print_text(out, "'");
         }
         if (option->help) {

@@ -68,7 +68,7 @@ static const struct option piece_rows[] = {
     OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
                   "restore (default): copy from the clean run into the corrupted one; noise: the "
                   "other way round"),
-    OPTION_TEXT("estimate", "METHOD", struct patch_args, estimate,
+    OPTION_TEXT("estimate", "atp|relp|ig[:N]", struct patch_args, estimate,
                 "estimate all effects by gradients, in about two runs: atp, attribution patching, "
                 "where q, k and pattern make the softmax again, good for heads; relp, by the rules "
                 "of RelP; ig[:N], the mean gradient at N points (5) between both texts, good for "

@@ -49,7 +49,7 @@ void help_row(struct attn_sink *out, const char *name, const char *text, size_t 
 
 static void print_option(struct attn_sink *out, const struct option *option)
 {
-    char name[64], text[1024];
+    char name[128], text[1024];
     char letter[8] = "    ";
 
     if (option->letter)

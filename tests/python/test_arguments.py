@@ -73,6 +73,22 @@ class Arguments(TestCase):
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
 
+    def test_a_live_page_is_of_a_text_alone(self):
+        m = model()
+        for words, run, options in (
+                ("ids or embeddings", m.run([1, 2]), {}), ("queries", m.run(KEYS, queries=0), {}),
+                ("edits", m.run(KEYS, edits=attn.zero("z", head="2.1")), {}),
+                ("grad", m.run(KEYS, **ARE, grad=True, sites="pattern"), {}), ("format is 'svg'", m.run(KEYS), {"format": "svg"})):
+            self.assert_raises(TypeError, words, run.render, **{"format": "html", "live": True, **options})
+        self.assert_raises(TypeError, "story needs live", m.run(KEYS).render, "html", story="story.json")
+        try:
+            page = m.run(KEYS).render("html", live=True)
+        except attn.FileError:
+            self.skipTest("there is no attn.wasm")
+        self.assertGreater(len(page), len(m.run(KEYS).render("html")) + (1 << 20))
+        self.assertLess(len(m.run(KEYS).render("html", live=True, live_limit=1)), len(page) - (1 << 20))
+        self.assert_raises(attn.FileError, "no-story", m.run(KEYS).render, "html", live=True, story="no-story")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -345,6 +345,41 @@ def _capture(selection):
     return capture, owner
 
 
+class _Live:
+    """What a live page holds: attn.wasm, the files of the model, a story. They are open as long as it is there."""
+
+    _OTHERS = ("queries", "edits", "image", "source", "pair", "types", "key_mask", "labels", "patch", "grad")
+
+    def __init__(self, host: Host, given: dict, format: str, options: dict):
+        self.files, self.struct = c_void_p(), None
+        story, limit = options.pop("story", None), whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
+        if not options.pop("live", False):
+            if story is not None:
+                raise TypeError("story needs live=True")
+            return
+        if format != "html":
+            raise TypeError(f"live makes a page, and the format is {format!r}")
+        others = [name for name in self._OTHERS
+                  if given.get(name) is not None and given[name] is not False and np.size(given[name])]
+        if others or not isinstance(given.get("text"), str):
+            raise TypeError(f"live and {(others + ['ids or embeddings'])[0]} do not go together: the page runs the model on "
+                            "a text of its reader")
+        module = c_char_p()
+        call("attn_live_module_find", os.fsencode(os.environ.get("ATTN_LIVE_MODULE", "")), byref(module))
+        try:
+            source, name = host.found[0].source, host.found[1]
+            args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, module=module, most=limit << 20,
+                                    story=None if story is None else path_bytes(story, "story"))
+            call("attn_live_open", byref(args), lib.attn_host_model(host.pointer), byref(self.files))
+        finally:
+            lib.attn_text_free(module)
+        self.struct = lib.attn_live_of(self.files)
+
+    def __del__(self):
+        if self.files:
+            lib.attn_live_close(self.files)
+
+
 def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=Request) -> bytes | None:
     """Runs what was GIVEN once more with one output: to PATH, or to memory and returned."""
     given, options = dict(given), dict(options)
@@ -354,9 +389,12 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     if sites is not None:
         given["sites"] = sites
     precision = whole(options.pop("precision", -1), "precision", -1, 17)
+    live = _Live(host, given, format, options)
     is_synced = bool(options.pop("sync", False))
     request = kind(**given)
-    request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
+    picture = picture_options(options, request.keep)
+    picture.live = live.struct
+    request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture)
     if options:
         raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
     request.struct.outputs.precision = precision

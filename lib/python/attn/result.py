@@ -283,7 +283,7 @@ def predictions_of(found: c.attn_result) -> Predictions:
 class Result:
     """What a run gave. Tensors are attributes, by the names of their sites: r.pattern, r.z, r.logits.
 
-    tokens          texts [T] of the tokens; None without a tokenizer
+    tokens          texts [T] of the tokens, of a picture "[CLS]" and places, "3,4"; None without a tokenizer
     ids             int64 [T]; None where embeddings were given
     types           int64 [T] the token types; 0 where the model has none
     offsets         int64 [T, 2] each token's bytes in its text as UTF-8: text.encode()[begin:end], of the second text
@@ -441,7 +441,9 @@ class Result:
         self.render("png", path, **options)
 
     def save_html(self, path, **options) -> None:
-        """Saves a web page with all heads, which works without a network."""
+        """Saves a web page with all heads, which works without a network. live=True puts attn-cli and the model into it,
+        where they run: type another text, switch heads off, knock keys out. story: the path of its steps, as JSON;
+        live_limit: of a model of more MiB (64) the page asks for the files."""
         self.render("html", path, **options)
 
     def save_npz(self, path, **options) -> None:
