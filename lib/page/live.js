@@ -303,9 +303,9 @@ function say(text, isProblem = false) {
   $('live-status').classList.toggle('problem', isProblem);
 }
 
-function sizeOf({ ids, picture }) {
-  if (isPicture) return `${picture.n_row} x ${picture.n_col} patches`;
-  return `${ids.length} token${ids.length === 1 ? '' : 's'}`;
+function sizeOf({ tokens: { length }, picture }) {
+  if (picture) return `${picture.n_row} x ${picture.n_col} patches`;
+  return `${length} ${isPicture ? 'position' : 'token'}${length === 1 ? '' : 's'}`;
 }
 
 function showTexts(run) {
@@ -593,9 +593,9 @@ function choosePicture() {
     el('p', {}, el('label', {}, 'A PNG or a JPEG ', input)));
 }
 
-// PNG is the picture as it was resized and cropped, base64.
+// PNG is the picture as it was resized and cropped, base64; a run of other keys than patches has none.
 function showSeen(png) {
-  $('live-seen').src = 'data:image/png;base64,' + png.trim();
+  if (png) $('live-seen').src = 'data:image/png;base64,' + png.trim();
 }
 
 function makePicture() {
@@ -716,7 +716,8 @@ function hashParts() {
   if (isSame(asked, first)) return [];
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
     : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
-  return [...texts, ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
+  const parts = [...texts, ...optionsOf(asked)];
+  return (parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value));
 }
 
 // What an address asks for. Without a text it is what the page began with. No address holds a picture.
@@ -946,7 +947,7 @@ viewer.isReady.then(async () => {
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
-  if (isPicture) showSeen($('picture-data').textContent);
+  if (isPicture) showSeen($('picture-data')?.textContent);
   if (story) makeStory();
   if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);

@@ -583,6 +583,20 @@ START_TEST(a_second_text_is_offered_to_models_that_take_one)
 }
 END_TEST
 
+/* What was said of reading the text goes on with it. */
+START_TEST(tokens_are_added_as_it_was_said)
+{
+    enter();
+    open_bert(BERT("--special-tokens", "off", "--html", "p.html", "--live", "the cat"), "");
+    type("the mat");
+    assert_text(TOKENS, "the mat");
+    attn_browser_click_on(browser, "#live-command");
+    assert_text(ID("live-line") ".value",
+                "attn-cli run -m bert --html page.html --special-tokens off 'the mat'");
+    leave();
+}
+END_TEST
+
 START_TEST(questions_are_of_both_texts)
 {
     struct attn_ran ran;
@@ -782,6 +796,7 @@ START_TEST(another_picture_is_shown)
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-restore");
     wait_for_run();
+    assert_text("location.hash.endsWith('&label=')", "true"); /* nothing is changed any more */
     attn_browser_click_on(browser, "#live-first");
     attn_browser_wait(browser, "attnLive.isDone()");
     assert_text(CLS, before);
@@ -1030,11 +1045,11 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-           a_second_text_is_offered_to_models_that_take_one, questions_are_of_both_texts,
-           two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
-           labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,
-           another_picture_is_shown, a_picture_is_dropped, labels_are_typed,
-           pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-           temperature_and_arithmetic_and_command, nothing_is_fetched,
-           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-           everything_has_a_name, shipped_page_answers, is_seen)
+           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+           questions_are_of_both_texts, two_boxes_fit_a_telephone,
+           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
+           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
+           labels_are_typed, pictures_fit_a_telephone_and_are_named,
+           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
+           nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, everything_has_a_name, shipped_page_answers, is_seen)
