@@ -27,7 +27,7 @@ struct patch_args {
     struct items_args items;
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
-    const char *corrupted_source;                              /* likewise */
+    const char *corrupted_source, *corrupted_image;            /* likewise */
     const char *site, *queries;
     int direction;                 /* enum patch_direction */
     const char *estimate, *verify; /* NULL: not given */
@@ -45,6 +45,9 @@ static const struct option patch_rows[] = {
     OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
                 "the source of the corrupted text; default: that of --source, which has as many "
                 "tokens"),
+    OPTION_TEXT("corrupted-image", "FILE", struct patch_args, corrupted_image,
+                "a picture instead of --corrupted, where --image gives the clean one; it must have "
+                "as many rows and columns of patches"),
 };
 
 static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
@@ -84,6 +87,7 @@ static const struct option_part parts[] = {
     {&patch_options, 0},
     {&special_options, offsetof(struct patch_args, question.prompt)},
     {&pair_options, offsetof(struct patch_args, question.prompt)},
+    {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
     {&source_options, offsetof(struct patch_args, question.source)},
     {&items_options, offsetof(struct patch_args, items)},
     {&answer_options, offsetof(struct patch_args, answer)},
@@ -108,6 +112,7 @@ const struct command command_patch = {
         "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
         "without a copy. Over --items effect is the mean change as a share of that of the\n"
         "other run; items of different lengths need --positions, or a site with heads.\n"
+        "Two pictures are given as --image and --corrupted-image.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"
@@ -159,6 +164,12 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     grid->n_text = request.input.n_text;
     grid->other = other->text;
     grid->n_other = other->n_text;
+    if (other->image) {
+        grid->text = request.input.image;
+        grid->n_text = strlen(grid->text);
+        grid->other = other->image;
+        grid->n_other = strlen(other->image);
+    }
     request.on_note = NULL;
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
@@ -168,7 +179,8 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     if (status == ATTN_OK) {
         if (!has_places) {
             grid->run = attn_run_labels(clean);
-            grid->other_run = attn_run_labels(corrupted);
+            if (!other->image) /* whose positions are called the same */
+                grid->other_run = attn_run_labels(corrupted);
         }
         status = question_write(question, err);
     }
@@ -199,7 +211,28 @@ static enum attn_status read_places(const struct text_list *list, struct taken *
     return ATTN_OK;
 }
 
-/* Reads both texts, or opens the items. */
+/* Whether there is one pair, of texts or of pictures. GIVEN is an option that gives a text, or
+ * NULL. */
+static enum attn_status check_pair(const struct patch_args *args, const char *given,
+                                   struct attn_error *err)
+{
+    static const char example[] = "--image clean.png --corrupted-image other.png";
+    const char *clean = args->question.prompt.image, *corrupted = args->corrupted_image;
+
+    if ((clean || corrupted) && given)
+        return refuse(err, NULL, "--%s and --%s are given, expected one of them", given,
+                      clean ? "image" : "corrupted-image");
+    if (!clean != !corrupted)
+        return refuse(err, example, "--%s is not given", clean ? "corrupted-image" : "image");
+    if (clean)
+        return ATTN_OK;
+    if (args->question.prompt.label.n > 0)
+        return refuse(err, example, "--label is given without --image, which it is about");
+    ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
+    return check_one("corrupted", args->corrupted, args->corrupted_ids, err);
+}
+
+/* Reads both texts or pictures, or opens the items. */
 static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
                                   struct attn_error *err)
 {
@@ -211,12 +244,11 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
                         : args->corrupted_ids ? "corrupted-ids"
                                               : NULL;
 
-    if (args->items.path && given)
-        return refuse(err, NULL, "--%s and --items are given, expected one of them", given);
-    if (!args->items.path) {
-        ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
-        ATTN_TRY(check_one("corrupted", args->corrupted, args->corrupted_ids, err));
-    }
+    if (args->items.path && (given || args->corrupted_image))
+        return refuse(err, NULL, "--%s and --items are given, expected one of them",
+                      given ? given : "corrupted-image");
+    if (!args->items.path)
+        ATTN_TRY(check_pair(args, given, err));
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &how->study, err));
     if (!how->study)
         ATTN_TRY(question_open(question, err));
@@ -225,6 +257,8 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
         return ATTN_OK;
     ATTN_TRY(pair_read(&args->question.prompt, &question->input.key_mask, &question->request, err));
     how->corrupted = question->request.input; /* both have the same pair and the same mask */
+    how->corrupted.image = args->corrupted_image;
+    question->request.input.image = args->question.prompt.image;
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
     ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
@@ -261,8 +295,8 @@ static enum attn_status patch_each(struct question *question, struct attn_error 
     else
         ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
-        note("the answer is %.6g for the clean text, %.6g for the corrupted one", sum.clean,
-             sum.corrupted);
+        note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum.clean,
+             args->corrupted_image ? "picture" : "text", sum.corrupted);
     if (args->question.running.is_verbose && !how.study)
         note("the first piece changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum.n_feed);

@@ -59,7 +59,7 @@
 /* Step by step: tokens, models and sessions. */
 #include "text/encoding.h"
 #include "text/tokenizer.h"
-#include "model/rope.h"
+#include "model/rope_config.h"
 #include "model/image_config.h"
 #include "model/config.h"
 #include "model/model.h"

@@ -18,11 +18,10 @@ make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch
 same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }
 files_of() { (cd "$1" && find . ! -type d | LC_ALL=C sort); }
 
-# Runs both examples, whose output is below tests/install.
+# Runs both examples.
 run_examples() {
     "$scratch/one_head" models/tiny-gpt2 2.1 'The cat sat on the mat' >"$scratch/seen" &&
-        same tests/install/one_head.out "$scratch/seen" && "$scratch/first_number" >"$scratch/seen" &&
-        same tests/install/first_number.out "$scratch/seen"
+        same tests/install/one_head.out "$scratch/seen" && [ "$("$scratch/first_number")" = 0.8114 ]
 }
 # Compiles both with ARGUMENT...
 compile_examples() {

@@ -115,9 +115,6 @@ enum attn_status question_open(struct question *question, struct attn_error *err
         return refuse(err, "--csv and --json write it",
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
-    if (args->prompt.label.n > 0 && !args->prompt.image)
-        return refuse(err, "--image cat.png --label 'a cat' --label 'a dog'",
-                      "--label is given without --image, which it is about");
     ATTN_TRY(attention_check(&args->attention, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
@@ -127,6 +124,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);
+    question->request.predict.labels = args->prompt.label.items;
+    question->request.predict.n_label = args->prompt.label.n;
     question->request.attention.change = &question->changed;
     question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
@@ -264,7 +263,10 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.target = asked.target;
         grid.foil = asked.foil;
     }
-    if (!grid.text) {
+    if (!grid.text && question->request.input.image) {
+        grid.text = question->request.input.image;
+        grid.n_text = strlen(grid.text);
+    } else if (!grid.text) {
         grid.text = question->request.input.text;
         grid.n_text = question->request.input.n_text;
     }

@@ -571,7 +571,7 @@ struct wave {
     const struct attn_layer_feed *feed;
     const int *list; /* [n_head] */
     size_t n_head;
-    size_t first, n_row; /* a multiple of the tile */
+    size_t first, n_row; /* these rows: a multiple of the tile, but at the end */
     bool is_watched;
 };
 
@@ -709,7 +709,7 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
         wave.n_head -= wave.n_head > n_thread ? wave.n_head % n_thread : 0; /* none waits */
         wave.n_head = wave.n_head < n_watched - at ? wave.n_head : n_watched - at;
         n_fit = n_fit < ATTN_QUERY_TILE ? ATTN_QUERY_TILE : n_fit;
-        for (wave.first = 0; wave.first < n; wave.first += wave.n_row) {
+        for (wave.first = heads->first; wave.first < n; wave.first += wave.n_row) {
             wave.n_row = n_fit < n ? n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE : n;
             wave.n_row = wave.n_row < n - wave.first ? wave.n_row : n - wave.first;
             run_wave(&wave);
@@ -718,8 +718,12 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
     for (int head = 0; head < (int)heads->n_head; head++)
         if (n_matrix == 0 || !attn_selection_has_head(heads->selection, heads->layer, head))
             list[n_other++] = head;
-    wave = (struct wave){
-        .heads = heads, .feed = feed, .list = list, .n_head = (size_t)n_other, .n_row = n};
+    wave = (struct wave){.heads = heads,
+                         .feed = feed,
+                         .list = list,
+                         .n_head = (size_t)n_other,
+                         .first = heads->first,
+                         .n_row = n - heads->first};
     run_wave(&wave);
 }
 

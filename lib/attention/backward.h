@@ -87,6 +87,8 @@ struct attn_heads_back {
     struct attn_pool *pool; /* NULL: the caller's thread */
     int layer;
     size_t n, n_head, n_kv_head; /* n: positions */
+    size_t first;                /* queries before it have no gradient: of their rows nothing is
+                                    read, nor is their dq written */
     const float *q, *k, *v, *z;  /* those that scores are made of */
     const float *dz;
     float *dq, *dk, *dv; /* what comes of it */

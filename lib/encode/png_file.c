@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "encode/embed.h"
+#include "encode/quoting.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * everything, what both cost, and the next tokens. JSON is one object with what was compared in
  * front. Values are cells with columns (base/table.h), so every form writes them alike.
  */
-#include "experiment/comparison_forms.h"
+#include "experiment/comparison_internal.h"
 
 #include "analysis/difference_internal.h"
 #include "attention/attention_internal.h"
@@ -15,7 +15,6 @@
 #include "base/table_internal.h"
 #include "encode/json_writer.h"
 #include "encode/text_table.h"
-#include "experiment/comparison_internal.h"
 #include "output/format_internal.h"
 #include "output/labels_json.h"
 #include "output/outputs_internal.h"

@@ -1,8 +1,14 @@
-/* comparison_internal.h - what comparison.h declares for the library alone. */
+/*
+ * comparison_internal.h - a comparison with exact attention: how it is filled, and how it is
+ * written as text, CSV and JSON (comparison_forms.c). For the library and the tool alone.
+ */
 #ifndef ATTN_EXPERIMENT_COMPARISON_INTERNAL_H
 #define ATTN_EXPERIMENT_COMPARISON_INTERNAL_H
 
 #include "experiment/comparison.h"
+#include "output/outputs.h"
+#include "tables/table_order.h"
+#include "tables/table_writer_internal.h"
 
 /* LABELS are those of the run. */
 struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
@@ -12,5 +18,27 @@ struct attn_head_place attn_comparison_place(const struct attn_compared_head *he
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison,
                                         struct attn_error *err);
+
+/* What is compared, and how to call it. */
+struct attn_compared_run {
+    const struct attn_comparison *found;
+    const struct attn_labels *labels; /* model, options, tokens, ids; of arrays options and axes */
+    const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
+    size_t n;                               /* tokens, or queries of arrays */
+    const struct attn_attention *attention; /* what was chosen, of the first layer */
+    int n_recalled;                         /* K of the recall */
+    const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
+    struct attn_table_fit fit;              /* of text */
+    struct attn_table_order order;          /* of the heads, in text and tables */
+};
+
+/* Writes it as text. */
+enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
+                                       struct attn_sink *out, struct attn_error *err);
+
+/* Writes it to OUTPUT, whose format holds tensors and tables: a folder of tables, or a document. */
+enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
+                                       const struct attn_output *output, int precision,
+                                       struct attn_error *err);
 
 #endif

@@ -35,9 +35,8 @@ struct attn_explain_args {
     size_t n_edit;
     const struct attn_config *config; /* of the model; NULL: attention on arrays */
     enum attn_compute compute;        /* in which numbers the run multiplies */
-    const int32_t *key_mask,
-        *source_mask; /* of the run's text and source: 0 where a key is masked, and
-                                              no key is shown; or NULL. Borrowed */
+    /* Borrowed: of the run's text and source; keys with 0 are masked and not shown. Or NULL. */
+    const int32_t *key_mask, *source_mask;
 };
 
 #define ATTN_EXPLAIN_ARGS_DEFAULT                                                                  \

@@ -1,8 +1,8 @@
-/* explain_figure.c - see explain_figure.h. From left to right: key, k, score, exponential, weight,
- * v, weight times v; the block's input and the query made of it stand above k, the context vector
- * below the last column. Under the vectors stands what their colors mean: q and k share a scale,
- * and so do products and their sum. */
-#include "experiment/explain_figure.h"
+/* explain_figure.c - the arithmetic of one row as a figure. From left to right: key, k, score,
+ * exponential, weight, v, weight times v; the block's input and the query made of it stand above k,
+ * the context vector below the last column. Under the vectors stands what their colors mean: q and
+ * k share a scale, and so do products and their sum. */
+#include "experiment/explain_internal.h"
 
 #include "base/escape.h"
 #include "base/path.h"
@@ -484,6 +484,22 @@ bool attn_explain_figure_is_format(const struct attn_format *format)
     return format->tensors && format->tensors->draw;
 }
 
+/* FILE, which is empty, is for the caller to free. */
+static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
+                                    struct attn_sink **file, struct attn_error *err)
+{
+    struct attn_sink *sink = output->sink;
+    size_t n_unknown;
+
+    ATTN_TRY(draw(sheet, err));
+    if (output->path) {
+        ATTN_TRY(attn_output_create_file(output, file, err));
+        sink = *file;
+    }
+    ATTN_TRY(output->format->tensors->draw(sheet->shapes, sink, &n_unknown, err));
+    return output->path ? attn_sink_commit(sink, err) : attn_sink_check(sink, err);
+}
+
 enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
                                            const struct attn_labels *labels,
                                            const struct attn_picture_options *picture,
@@ -491,19 +507,11 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
 {
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
-    struct attn_sink *file = NULL, *sink;
+    struct attn_sink *file = NULL;
     enum attn_status status;
-    size_t n_unknown;
 
     ATTN_TRY(check(row, output, err));
-    status = draw(&sheet, err);
-    if (status == ATTN_OK && output->path)
-        status = attn_output_create_file(output, &file, err);
-    sink = file ? file : output->sink;
-    if (status == ATTN_OK)
-        status = output->format->tensors->draw(&shapes, sink, &n_unknown, err);
-    if (status == ATTN_OK)
-        status = file ? attn_sink_commit(file, err) : attn_sink_check(sink, err);
+    status = write_sheet(&sheet, output, &file, err);
     attn_sink_free(file);
     attn_token_texts_release(sheet.texts, 2);
     attn_buffer_release(&sheet.scratch);

@@ -4,7 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/label.h"
+#include "run/zero_shot.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -186,6 +186,8 @@ static enum attn_status tabulate_means(const struct means *means, struct attn_ta
 struct asking {
     const struct attn_experiment *experiment;
     const struct attn_inquiry *inquiry;
+    struct attn_host *host;     /* borrowed: the inquiry's, its other tower, or `labelled` */
+    struct attn_host *labelled; /* owns; where pictures are compared with texts; or NULL */
     struct attn_request request;
     const struct attn_input *texts; /* [n_text] borrowed */
     size_t n_text;
@@ -239,6 +241,18 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                                                                              : ATTN_INVALID;
 }
 
+/* Finds whose model is asked, by INPUT, the first of all: of two towers one, and with labels a
+ * classifier. */
+static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
+                                    struct attn_error *err)
+{
+    struct attn_request first = asking->request;
+
+    first.input = *input;
+    asking->request.predict.n_label = 0;
+    return attn_zero_shot_choose_host(&asking->host, &first, &asking->labelled, err);
+}
+
 /* Lets EXPERIMENT change the request of FRAME, whose run is not prepared. */
 static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
                                struct attn_error *err)
@@ -255,8 +269,6 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
-    ATTN_TRY(attn_label_choose_host(&frame->host, &frame->request, &frame->labelled, err));
-    frame->request.predict.n_label = 0;
     if (!experiment->makes_runs) {
         ATTN_TRY(choose(experiment, frame, err));
         ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
@@ -295,7 +307,7 @@ static struct attn_frame *make_frame(const struct asking *asking, const struct a
 
     if (!frame)
         return NULL;
-    frame->host = asking->inquiry->host;
+    frame->host = asking->host;
     frame->plan = asking->experiment->plan;
     frame->args = asked->args;
     frame->sum = asked->sum;
@@ -321,7 +333,6 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_selection_free(frame->selection);
     attn_run_free(frame->other);
     attn_run_free(frame->run);
-    attn_host_free(frame->labelled);
     attn_free(frame);
 }
 
@@ -451,6 +462,21 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_st
     return status;
 }
 
+/* Finds whose model is asked about the items, by the first that can be read. */
+static enum attn_status choose_host_of_items(struct asking *asking, struct attn_study *study,
+                                             struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    const struct attn_model *model = attn_host_model(asking->host);
+    const struct attn_item *first = NULL;
+
+    if (asking->request.predict.n_label == 0 &&
+        !(model && attn_model_config(model)->has_two_towers))
+        return ATTN_OK;
+    ATTN_TRY(attn_study_peek(study, &first, err));
+    return choose_host(asking, first ? &first->record.input : &nothing, err);
+}
+
 /* Asks about each item of the study, and folds their rows. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
@@ -485,7 +511,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
                sizeof args.sort);
     ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
-    if (experiment->makes_runs) {
+    status = choose_host_of_items(asking, items.study, &failure);
+    if (status == ATTN_OK && experiment->makes_runs) {
         const struct asked all = {.request = &asking->request,
                                   .args = asking->inquiry->args,
                                   .sum = asking->sum,
@@ -493,10 +520,10 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 
         status = ask(asking, &all, &none, &failure);
         attn_table_free(none);
-    } else {
+    } else if (status == ATTN_OK) {
         status = show_columns(asking, items.study, &failure);
         if (status == ATTN_OK)
-            status = attn_study_ask(items.study, asking->inquiry->host, ask_item, &items, &failure);
+            status = attn_study_ask(items.study, asking->host, ask_item, &items, &failure);
     }
     if (status == ATTN_OK)
         status = attn_study_end(items.study, &asking->table, &failure);
@@ -514,11 +541,13 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     struct asked one = {.request = &asking->request, .spaces = &spaces};
 
     ATTN_TRY(read_inquiry(asking, err));
+    asking->host = asking->inquiry->host;
     asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
     if (!asking->sum)
         return ATTN_NO_MEMORY;
     if (asking->study)
         return ask_items(asking, err);
+    ATTN_TRY(choose_host(asking, asking->n_text > 0 ? asking->texts : &asking->request.input, err));
     if (asking->n_text > 0 && !asking->experiment->makes_runs)
         return ask_texts(asking, err);
     one.args = asking->inquiry->args;
@@ -569,6 +598,7 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
     attn_table_free(asking.means.first);
     attn_free(asking.means.moments);
     attn_free(asking.sum);
+    attn_host_free(asking.labelled);
     return status;
 }
 

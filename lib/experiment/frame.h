@@ -117,7 +117,7 @@ struct attn_experiment {
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
     unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
-                                            NULL: SINGLE */
+                                                 NULL: SINGLE */
     uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */
     attn_fold_derive_fn derive;               /* likewise */
     const char *hint;                         /* likewise */
@@ -159,8 +159,7 @@ enum { ATTN_FRAME_MOST_OWNED = 16 };
 
 /* What every experiment begins with. What it owns may stay empty. */
 struct attn_frame {
-    struct attn_host *host;           /* borrowed, or `labelled` */
-    struct attn_host *labelled;       /* owns; where a picture is compared with texts; or NULL */
+    struct attn_host *host;           /* borrowed; that whose model is asked */
     const struct attn_config *config; /* of its model; makes_runs: set by the experiment */
     const void *args;                 /* borrowed; as they were read */
     void *sum;                        /* borrowed; zeros at first. Of several texts all add to it */

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is sorted by, what was asked for beside the measures, or the first of those chosen. */
+/* The column that is drawn: that of the sort, or what was asked for beside the measures, or the
+ * first measure that was chosen. */
 static const char *survey_values(const struct attn_survey_args *args, char *words)
 {
     if (args->sort) {
@@ -34,13 +35,22 @@ void attn_survey_grid(const struct attn_survey_args *args, const struct attn_tab
                                      .asked = "in each head"};
     if (args->has_effect && strcmp(grid->values, "change") == 0)
         grid->asked = "without each head";
+    if (!args->study && args->from && args->to && strcmp(grid->values, "weight") == 0) {
+        const size_t used = grid->values == words ? strlen(words) + 1 : 0;
+        const int size = snprintf(words + used, ATTN_GRID_WORDS_SIZE - used,
+                                  "from %s to %s in each head", args->from, args->to);
+
+        if (size >= 0 && (size_t)size < ATTN_GRID_WORDS_SIZE - used)
+            grid->asked = words + used;
+    }
 }
 
-/* What was done to each part. */
+/* The words for what was done to each part. */
 static const char *ablate_asked(const struct attn_ablate_args *args)
 {
     static const char *const zeros[] = {"without each head", "without the attention of each layer",
-                                        "without the MLP of each layer", "without each layer"};
+                                        "without the MLP of each layer", "without each layer",
+                                        "without each neuron"};
     static const char *const others[] = {
         [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
         [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
@@ -55,24 +65,30 @@ void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_tab
                       char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
     const bool is_of_heads = args->parts == ATTN_ABLATE_HEADS;
+    const bool is_of_neurons = args->parts == ATTN_ABLATE_NEURONS;
 
     (void)table;
     (void)words;
-    *grid = (struct attn_table_grid){.rows = NULL};
-    if (args->parts == ATTN_ABLATE_NEURONS || args->n_set > 0)
-        return;
     *grid = (struct attn_table_grid){.rows = "layer",
-                                     .columns = is_of_heads ? "head" : "part",
+                                     .columns = is_of_heads     ? "head"
+                                                : is_of_neurons ? "neuron"
+                                                                : "part",
                                      .values = "change",
                                      .figure = args->is_cumulative ? ATTN_FIGURE_CURVE
                                                : is_of_heads       ? ATTN_FIGURE_DEFAULT
                                                              : ATTN_FIGURE_BARS, /* one a layer */
                                      .is_sequence = args->is_cumulative,
                                      .asked = ablate_asked(args)};
+    if (args->n_set == 0)
+        return;
+    grid->rows = grid->columns = "set";
+    grid->figure = ATTN_FIGURE_BARS;
+    if (args->with == ATTN_ABLATE_WITH_ZERO)
+        grid->asked = "without each set of heads";
 }
 
-/* Gives a grid of two texts a column for each position, place, head, kv_head or neuron of TABLE; of
- * heads by position a row for each head. Its words are BEFORE SITE of each .... */
+/* Makes GRID one of two texts: a column for each position, place, head, kv_head or neuron of TABLE;
+ * in a table of heads by position, a row for each head. Its words are "BEFORE SITE of each ...". */
 static void fill_patched(const struct attn_table *table, const char *before, const char *site,
                          char *words, struct attn_table_grid *grid)
 {
@@ -82,7 +98,7 @@ static void fill_patched(const struct attn_table *table, const char *before, con
         if (strcmp(name, "position") != 0 && strcmp(name, "head") != 0 &&
             strcmp(name, "kv_head") != 0 && strcmp(name, "neuron") != 0)
             continue;
-        grid->detail = grid->columns; /* of a head and a position */
+        grid->detail = grid->columns; /* the table has heads and positions */
         grid->columns = name;
     }
     grid->positions = "position";
@@ -113,7 +129,7 @@ void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
     grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
 }
 
-/* Means over texts and items have no positions, and items have targets of their own. */
+/* Means over texts or items have no positions. Each item has a target of its own. */
 void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
@@ -181,7 +197,7 @@ void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
                     : args->method == ATTN_TOKEN_METHOD_RELEVANCE ? "relevance for @"
                                                                   : "share of @",
         .asked = args->merges_words ? "of each word" : "of each token",
-        .figure = args->study ? ATTN_FIGURE_BARS /* they may have other tokens each */
+        .figure = args->study ? ATTN_FIGURE_BARS /* items may differ in their tokens */
                               : ATTN_FIGURE_TOKENS};
 }
 
@@ -201,7 +217,7 @@ void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
                                      .asked = "of the largest cells"};
 }
 
-/* Of many texts there are no tokens; of items there is a bar for each group. */
+/* Many texts have no tokens in common. Items have a bar for each group. */
 void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
                      char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {

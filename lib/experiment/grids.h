@@ -1,6 +1,6 @@
 /*
- * grids.h - what a picture of an experiment's table draws, unless something else is chosen: its
- * columns, its figure, and what it says of them.
+ * grids.h - how the table of an experiment is drawn, unless the caller chooses otherwise: its
+ * columns, its kind of figure, and its words.
  *
  *     char words[ATTN_GRID_WORDS_SIZE];
  *     struct attn_table_grid grid;
@@ -8,9 +8,9 @@
  *     grid.model = "fable", grid.text = ..., grid.answer = ...; // what this does not know
  *     attn_table_picture_write(table, &grid, &picture, &output, &err);
  *
- * ARGS are those of the experiment. TABLE is what it made of them, or NULL before: what its columns
- * decide is left out then. The grid borrows from both, and from WORDS. Without `rows` there is no
- * picture of such a table.
+ * ARGS are those of the experiment. TABLE is its table, or NULL before it is there: then the fields
+ * that depend on its columns are left out. The grid borrows from both, and from WORDS. It has no
+ * `rows` where such a table has no picture.
  */
 #ifndef ATTN_EXPERIMENT_GRIDS_H
 #define ATTN_EXPERIMENT_GRIDS_H
@@ -29,7 +29,7 @@
 
 enum { ATTN_GRID_WORDS_SIZE = 96 };
 
-/* Where `sort` names a column, that is drawn. */
+/* Where `sort` names a column, that column is drawn. */
 ATTN_API void attn_survey_grid(const struct attn_survey_args *args, const struct attn_table *table,
                                char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
 

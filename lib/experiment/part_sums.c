@@ -215,6 +215,7 @@ static void add_squares(const struct attn_part_sums *s, const float *row, double
 static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
+    const size_t first = attn_answer_goal(s->options.answer).first; /* in the last layer */
     double *squares = attn_alloc(2 * s->n_unit, sizeof *squares, err);
     double *others = squares + s->n_unit;
 
@@ -224,6 +225,8 @@ static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error
         const int layer = (int)(at / s->n);
         const size_t row = at % s->n;
 
+        if (!is_of_keys(s) && layer + 1 == (int)s->n_layer && row < first)
+            continue; /* whose gradients are 0: it was not stored */
         add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
         add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
         for (size_t h = 0; h < s->n_variant; h++) {
@@ -411,6 +414,7 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
         .rule = s->options.method == ATTN_ESTIMATE_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .trace = &s->trace,
         .is_for_both = s->options.method != ATTN_ESTIMATE_IG,
+        .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 
     if (s->is_swapped)

@@ -13,8 +13,8 @@
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H
 
-#include "experiment/answer_internal.h"
 #include "experiment/patch_estimate.h"
+#include "experiment/reply.h"
 
 struct attn_part_sums_options {
     const struct attn_answer *answer; /* of the base run */

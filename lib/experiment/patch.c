@@ -122,6 +122,8 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
 
 enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
+    const struct attn_image_grid *of_clean = &frame->run->text.grid,
+                                 *of_corrupted = &frame->other->text.grid; /* zeros of texts */
     const size_t n_source = frame->run->source.n;
     char clean[320], corrupted[320];
 
@@ -130,6 +132,13 @@ enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct
                                             "the source of the clean text has %zu rows, that of "
                                             "the corrupted one %zu; expected as many",
                                             n_source, frame->other->source.n),
+                             ATTN_STAGE_INPUT, err);
+    if (of_clean->n_row != of_corrupted->n_row || of_clean->n_col != of_corrupted->n_col)
+        return attn_error_at(attn_error_set(err, ATTN_INVALID,
+                                            "the clean picture has %zu x %zu patches, the "
+                                            "corrupted one %zu x %zu; expected as many",
+                                            of_clean->n_row, of_clean->n_col, of_corrupted->n_row,
+                                            of_corrupted->n_col),
                              ATTN_STAGE_INPUT, err);
     if (frame->run->text.n == frame->other->text.n)
         return ATTN_OK;
@@ -265,9 +274,9 @@ static enum attn_status read_source(struct patch *patch, struct attn_error *err)
 enum attn_status attn_patch_refuse_difference(const struct attn_answer *answer, double value,
                                               struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %.6g of both texts: there is no difference to restore",
-                   attn_answer_metric_name(answer->metric), value);
+    attn_error_set(err, ATTN_INVALID, "'%s' is %.6g of both %s: there is no difference to restore",
+                   attn_answer_metric_name(answer->metric), value,
+                   answer->run->text.pixels ? "pictures" : "texts");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 

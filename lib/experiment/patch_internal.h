@@ -23,8 +23,8 @@ struct attn_patch_places {
 enum attn_status attn_patch_check_places(const struct attn_patch_place *given, size_t n,
                                          struct attn_error *err);
 
-/* Finds the N of GIVEN in the clean text, and then those of the frame's item, of which one of the
- * same name says where that place is. */
+/* Finds the places GIVEN [n] in the clean text, then those of the frame's item. A place of the item
+ * replaces the given one of the same name. */
 enum attn_status attn_patch_find_places(struct attn_frame *frame,
                                         const struct attn_patch_place *given, size_t n,
                                         struct attn_patch_places *places, struct attn_error *err);

@@ -9,14 +9,14 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "experiment/answer_internal.h"
 #include "experiment/frame.h"
+#include "experiment/reply.h"
 #include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
-#include "run/masked.h"
+#include "run/masked_copies.h"
 #include "run/prediction.h"
 #include "text/words.h"
 
@@ -120,7 +120,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, and the tokens that they are about. */
+/* Rows of logits, and the token that each of them predicts. */
 struct score_work {
     const struct scoring *scoring;
     const float *logits;     /* [rows, n_vocab] */
@@ -191,7 +191,7 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 /* --- Encoders --------------------------------------------------------------------------------- */
 
-enum { MASKED_ROWS = 4096 }; /* so many rows of all copies of a text go through together, at most */
+enum { MASKED_ROWS = 4096 }; /* the most rows, of copies of one text, that are fed together */
 
 /* An attn_masked_fn. */
 static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,

@@ -136,6 +136,15 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
     return ATTN_OK;
 }
 
+static enum attn_status build(struct attn_study *study, struct attn_error *err)
+{
+    study->ids = attn_alloc(N_SLOT, sizeof *study->ids, err);
+    if (!study->ids)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_monitor_create(1, &study->monitor, err));
+    return attn_fold_create(&study->form, study->args, &study->fold, err);
+}
+
 enum attn_status attn_study_open(const struct attn_study_args *args,
                                  const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err)
@@ -155,10 +164,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
-    made->ids = attn_alloc(N_SLOT, sizeof *made->ids, err);
-    status = made->ids ? attn_monitor_create(1, &made->monitor, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        status = attn_fold_create(&form->fold, args, &made->fold, err);
+    status = build(made, err);
     if (status == ATTN_OK)
         *study = made;
     else

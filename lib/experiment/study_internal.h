@@ -16,8 +16,8 @@
 #ifndef ATTN_EXPERIMENT_STUDY_INTERNAL_H
 #define ATTN_EXPERIMENT_STUDY_INTERNAL_H
 
-#include "experiment/answer_internal.h"
 #include "experiment/fold.h"
+#include "experiment/reply.h"
 #include "run/host.h"
 
 struct attn_study;

@@ -332,9 +332,12 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
 {
-    if (a->args->merges_words && !a->frame.run->text.tokens.bytes)
+    const struct attn_run *run = a->frame.run;
+
+    if (a->args->merges_words && !run->text.tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
+    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, err));
     return attn_answer_check_goal(&a->answer, err);
 }
 
@@ -358,6 +361,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
     attn_derivative_embed(run, a->e);
+    options.skips_zeros = a->args->method != ATTN_TOKEN_METHOD_RELEVANCE; /* which reads patterns */
     options.rule =
         a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
     return attn_derivative_create(&a->answer, &options, &a->derivative, err);

@@ -17,7 +17,7 @@
 #define ATTN_EXPERIMENT_TRIAL_H
 
 #include "capture/capture.h"
-#include "experiment/answer_internal.h"
+#include "experiment/reply.h"
 
 struct attn_trial {
     const struct attn_run *run;

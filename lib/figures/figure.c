@@ -514,11 +514,21 @@ static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
     attn_buffer_release(&name.text);
 }
 
-void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
+/* A cell without a value and what it is called, at X, Y. Returns how wide the name is. */
+static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kind, double x,
+                            double y)
 {
     const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
                                  [ATTN_CELL_HIDDEN] = "left out",
                                  [ATTN_CELL_NOT_FINITE] = "not finite"};
+
+    attn_figure_add_nothing(pen, kind, (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
+    add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+    return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
+}
+
+void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
+{
     struct attn_shape_cells ramp = {
         .x = x, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
     uint16_t *colors;
@@ -539,9 +549,7 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
         if (!pen->has_kind[kind])
             continue;
-        attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
-                                (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
-        add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+        add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
         y += ENTRY;
     }
     pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
@@ -602,9 +610,6 @@ struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_p
 
 void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y)
 {
-    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
-                                 [ATTN_CELL_HIDDEN] = "left out",
-                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
     const struct attn_shape_text line = {
         .x = x, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
     struct attn_shape_cells ramp = {
@@ -623,14 +628,9 @@ void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double 
     attn_figure_add_frame(pen, x, y, LYING_WIDTH, RAMP_WIDTH);
     add_ticks_below(pen, x, y);
     x += LYING_WIDTH + ENTRY;
-    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
-        if (!pen->has_kind[kind])
-            continue;
-        attn_figure_add_nothing(pen, (enum attn_cell_kind)kind,
-                                (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
-        add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
-        x += 2 * ENTRY + attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
-    }
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        if (pen->has_kind[kind])
+            x += 2 * ENTRY + add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
 }
 
 /* --- What the file says -------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ struct attn_figure_pen {
     double room;         /* the width that is asked for, in units; 0: none */
     double growth;       /* of cells, as they have room */
     bool is_fitted;      /* the scale ends at the largest number on a patch */
-    bool is_even;        /* or, as all of them are small, above it */
+    bool is_even;        /* all numbers are small: the scale ends above the largest */
     bool is_veiled;      /* cells let a picture through */
     uint32_t grounds[2]; /* its darkest and its lightest color */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
@@ -221,10 +221,11 @@ void attn_figure_append_position(const struct attn_backdrop *backdrop,
                                  const struct attn_token_texts *texts, size_t i,
                                  struct attn_buffer *out);
 
-/* Where such a scale ends at least: heads that look at everything would hide the picture. */
+/* The smallest end of such a scale. With a smaller one, heads that look at all patches equally
+ * would hide the picture. */
 double attn_figure_least_end(const struct attn_backdrop *backdrop);
 
-/* Lets a scale that was not asked for end at the largest number on a patch. */
+/* Makes the scale end at the largest number on a patch, unless a scale was asked for. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);
 
 /* Appends " of [CLS]" where there is one query. */

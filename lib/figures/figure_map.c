@@ -14,22 +14,22 @@
 #include <math.h>
 
 enum {
-    WHOLE = 336,  /* the longer side of one map, about */
-    FEW = 168,    /* of some, */
+    WHOLE = 336,  /* about the longer side of a map: of one, */
+    FEW = 168,    /* of a few, */
     MANY = 96,    /* and of many */
-    SOME = 4,     /* maps side by side, at most */
+    SOME = 4,     /* the most maps side by side that are a few */
     BETWEEN = 10, /* maps */
-    ACROSS = 720, /* the width of maps of one head, about */
+    ACROSS = 720, /* about the width of all maps of one head */
     NUMBER = 30,  /* room for the numbers of layers at the left */
     ABOVE = 20,   /* and for those of heads above */
-    AXIS = 18,    /* for what the numbers are */
+    AXIS = 18,    /* for the words "layer" and "head" */
     CAPTION = 18, /* and for a query above its map */
     LINE = 13,    /* of text below a map */
     TEXT = 10,    /* size of its font */
-    ENTRY = 15,   /* columns of "[REG3] 12.3 %" and what keeps it from the next, */
+    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, */
     SHORT = 12,   /* of "[CLS] 12.3 %" */
     SHORTEST = 7, /* and of "12.3 %" */
-    SHARES = 10,  /* of a position if all had the same weight: colours do not end below */
+    SHARES = 10,  /* the scale ends at this many times a uniform weight, or above */
 };
 
 /* Maps are numbered as matrices are, or as the queries of one matrix. */
@@ -44,8 +44,8 @@ struct maps {
     double step_x, step_y;   /* from one map to the next */
     double left, top;
     size_t n_line, n_in_line; /* of text below a map, and weights in a line */
-    bool is_short;            /* registers have one weight together, */
-    bool is_terse;            /* and there is no room for names */
+    bool is_short;            /* one number stands for all registers, */
+    bool is_terse;            /* and numbers stand without names */
 };
 
 bool attn_figure_is_map(const struct attn_figure_pen *pen)
@@ -172,7 +172,7 @@ void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buf
     append_position(pen, position, out);
 }
 
-/* "12.3 %"; of scores "-1.25". What there is no number of is named. */
+/* "12.3 %"; of scores "-1.25". A cell without a number is named: "masked". */
 static void append_weight(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                           enum attn_cell_kind kind, double value, struct attn_buffer *out)
 {
@@ -459,7 +459,7 @@ static void add_numbers(struct attn_figure_pen *pen, const struct maps *maps)
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* Grey, and pale or on dark ground dim: 0 to 255 becomes FROM to TO. */
+/* The grey of a picture is pale, or dim on dark ground: 0 to 255 becomes FROM to TO. */
 static void find_greys(const struct attn_figure_pen *pen, double *from, double *to)
 {
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
@@ -468,7 +468,7 @@ static void find_greys(const struct attn_figure_pen *pen, double *from, double *
     *to = is_dark ? 130 : 255;
 }
 
-/* Puts the picture among the shapes, and what its palette lets through. */
+/* Adds the picture to the shapes, in grey, and says between which greys it is. */
 static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
@@ -489,8 +489,7 @@ static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop 
     pen->grounds[1] = 0x010101 * (uint32_t)lround(to);
 }
 
-/* The color, and its opacity, that looks like COLOR on white ground and lets as much of any other
- * ground through as can be. */
+/* The color with the smallest opacity that looks like COLOR on white ground. */
 static uint32_t veil_of(uint32_t color, uint8_t *opacity)
 {
     const uint32_t least = (uint32_t)fmin(fmin(color >> 16 & 255, color >> 8 & 255), color & 255);
@@ -503,7 +502,7 @@ static uint32_t veil_of(uint32_t color, uint8_t *opacity)
     return veil;
 }
 
-/* What has no weight leaves the picture as it is. Of a map that begins with white the colors are
+/* A cell without weight leaves the picture as it is. Of a map that begins with white the colors are
  * those of the map on white ground. Of others and of both signs the opacity grows with the size of
  * the number; a map that begins dark is used from its bright part on. */
 static void set_veils(struct attn_figure_pen *pen)

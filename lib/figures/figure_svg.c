@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/embed.h"
 #include "encode/png_file.h"
+#include "encode/quoting.h"
 #include "encode/text_table.h"
 
 #include <inttypes.h>
@@ -44,6 +44,14 @@ static void append_attribute(struct attn_buffer *out, const char *name, double n
     attn_buffer_append_string(out, "=\"");
     append_number(out, number);
     attn_buffer_append_char(out, '"');
+}
+
+static void append_place(struct attn_buffer *out, double x, double y, double width, double height)
+{
+    append_attribute(out, "x", x);
+    append_attribute(out, "y", y);
+    append_attribute(out, "width", width);
+    append_attribute(out, "height", height);
 }
 
 static void append_color(struct attn_buffer *out, const char *name, uint32_t color)
@@ -118,49 +126,28 @@ static void fill_row(void *user, size_t y, unsigned char *rgb)
             rgb = attn_png_put_color(rgb, image->row[x]);
 }
 
-/* The image as base64. SINK is empty, for the caller to free. */
-static enum attn_status append_png(struct attn_buffer *out, struct svg_image *image,
-                                   struct attn_sink **sink, struct attn_error *err)
-{
-    const struct attn_shape_cluster *cluster = image->cluster;
-    const struct attn_png_image png = {.width = (size_t)cluster->width * image->scale,
-                                       .height = (size_t)cluster->height * image->scale,
-                                       .fill_row = fill_row,
-                                       .user = image};
-    const void *bytes;
-    size_t size;
-
-    ATTN_TRY(attn_sink_create_memory(sink, err));
-    ATTN_TRY(attn_png_write(&png, *sink, err));
-    ATTN_TRY(attn_sink_check(*sink, err));
-    bytes = attn_sink_bytes(*sink, &size);
-    attn_base64_append(out, bytes, size);
-    return ATTN_OK;
-}
-
 static enum attn_status append_image(struct attn_buffer *out, const struct attn_shapes *figure,
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
     struct svg_image image = {figure, cluster, NULL, cluster->scale};
-    struct attn_sink *sink = NULL;
+    const struct attn_png_image png = {.width = (size_t)cluster->width * cluster->scale,
+                                       .height = (size_t)cluster->height * cluster->scale,
+                                       .fill_row = fill_row,
+                                       .user = &image};
     enum attn_status status;
 
     image.row = attn_alloc((size_t)cluster->width, sizeof *image.row, err);
     if (!image.row)
         return ATTN_NO_MEMORY;
     attn_buffer_append_string(out, "<image");
-    append_attribute(out, "x", cluster->x);
-    append_attribute(out, "y", cluster->y);
-    append_attribute(out, "width", cluster->width);
-    append_attribute(out, "height", cluster->height);
+    append_place(out, cluster->x, cluster->y, cluster->width, cluster->height);
     attn_buffer_append_string(out,
                               " preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
                               "style=\"image-rendering:pixelated\" "
                               "xlink:href=\"data:image/png;base64,");
-    status = append_png(out, &image, &sink, err);
+    status = attn_png_append_base64(&png, out, err);
     attn_buffer_append_string(out, "\"/>\n");
-    attn_sink_free(sink);
     attn_free(image.row);
     return status;
 }
@@ -202,10 +189,7 @@ static enum attn_status append_picture(struct attn_buffer *out, const struct att
 static void append_use(struct attn_buffer *out, const struct attn_shape_picture *picture)
 {
     attn_buffer_append_string(out, "<use xlink:href=\"#picture\"");
-    append_attribute(out, "x", picture->x);
-    append_attribute(out, "y", picture->y);
-    append_attribute(out, "width", picture->width);
-    append_attribute(out, "height", picture->height);
+    append_place(out, picture->x, picture->y, picture->width, picture->height);
     attn_buffer_append_string(out, "/>\n");
 }
 
@@ -214,10 +198,7 @@ static void append_use(struct attn_buffer *out, const struct attn_shape_picture 
 static void append_box(struct attn_buffer *out, const struct attn_shape_box *box)
 {
     attn_buffer_append_string(out, "<rect");
-    append_attribute(out, "x", box->x);
-    append_attribute(out, "y", box->y);
-    append_attribute(out, "width", box->width);
-    append_attribute(out, "height", box->height);
+    append_place(out, box->x, box->y, box->width, box->height);
     append_color(out, "fill", box->color);
     attn_buffer_append_string(out, "/>\n");
 }

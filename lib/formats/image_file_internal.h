@@ -1,4 +1,4 @@
-/* image_file_internal.h - one function a format of pictures that a library of others reads. */
+/* image_file_internal.h - one function for each format of pictures that another library reads. */
 #ifndef ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
 #define ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
 

@@ -87,7 +87,8 @@ static void convert_cmyk(const unsigned char *cmyk, size_t n, unsigned char *rgb
         }
 }
 
-/* Decompresses FILE into OUT. Bytes that belong to nothing are common, and harmless. */
+/* Decompresses FILE into OUT. Extraneous bytes between the parts of a file are common, and
+ * harmless. */
 static enum attn_status decompress(const struct jpeg_reading *reading, int format,
                                    unsigned char *out, struct attn_error *err)
 {
@@ -119,8 +120,8 @@ static enum attn_status decompress_cmyk(const struct jpeg_reading *reading, stru
 
 static enum attn_status decode(const struct jpeg_reading *reading, struct attn_error *err)
 {
-    /* 64 pixels are a bit at least, which gives 512 in a byte; this leaves room for codes of
-     * less. */
+    /* 64 pixels take at least one bit, so a byte holds at most 512; the limit leaves room for
+     * shorter codes. */
     const uint64_t most_a_byte = 1 << 13;
     const struct attn_file *file = reading->file;
     int width = 0, height = 0, sampling, colors = 0;

@@ -67,8 +67,8 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
 
 /* --- What libpng calls ---------------------------------------------------------------------- */
 
-/* Where state lies only libpng knows, which is in memory already, and its function to ask for it is
- * in the state. So it is looked up once more. */
+/* Our state is known to libpng alone here, and the function that asks libpng for it is a part of
+ * the state. libpng is in memory already, so that function is looked up once more. */
 static struct png_reading *find_reading(const png_struct *reader)
 {
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -91,7 +91,7 @@ static _Noreturn void on_error(png_struct *reader, const char *text)
     longjmp(reading->jump, 1);
 }
 
-/* Pictures with odd chunks are shown by everybody. */
+/* Warnings are ignored: other programs show such pictures, too. */
 static void on_warning(png_struct *reader, const char *text)
 {
     (void)reader, (void)text;
@@ -99,8 +99,8 @@ static void on_warning(png_struct *reader, const char *text)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Whether so many bytes of a file can hold the rows of a picture: deflate makes at most 1032 of
- * one. */
+/* Whether so many bytes of a file can hold the rows of a picture: deflate makes at most 1032 bytes
+ * of one. */
 static enum attn_status check_size(const struct png_reading *reading, int depth, int color)
 {
     const uint64_t n_channel = color & ATTN_PNG_COLOR_MASK_PALETTE

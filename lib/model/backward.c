@@ -190,24 +190,33 @@ static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
     return layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
 }
 
+/* The first row that SITE has. */
+static size_t first_row(const struct attn_backward *b, enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : b->first;
+}
+
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
     const size_t n_head = n_head_of(dims, site);
-    size_t width;
+    size_t width, first;
 
     if (!wants(b, site))
         return;
     width = attn_site_width(site, dims);
+    first = first_row(b, site);
     for (int head = 0; head < (int)n_head; head++) {
         const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
         const struct attn_trace_event event = {.site = site,
                                                .layer = b->layer,
                                                .head = has_heads ? head : ATTN_ALL_HEADS,
-                                               .n_row = b->n,
+                                               .row0 = first,
+                                               .n_row = b->n - first,
                                                .n_col = width,
                                                .ld = n_head * width,
-                                               .data = data + (size_t)head * width};
+                                               .data =
+                                                   data + (first * n_head + (size_t)head) * width};
 
         attn_emit_back(b, &event);
     }
@@ -216,10 +225,13 @@ void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
+    size_t first, width;
 
     if (!wants(b, site))
         return;
-    attn_check_back(b, data, b->n * n_head_of(dims, site) * attn_site_width(site, dims));
+    first = first_row(b, site);
+    width = n_head_of(dims, site) * attn_site_width(site, dims);
+    attn_check_back(b, data + first * width, (b->n - first) * width);
     attn_hand_on_back(b, site, data);
 }
 
@@ -351,6 +363,7 @@ enum attn_status attn_backward_create(const struct attn_model *model,
     made->kept = options->kept;
     made->swaps = options->swaps;
     made->n = options->n;
+    made->skips_zeros = options->skips_zeros;
     status = build(made, options, err);
     if (status == ATTN_OK)
         *backward = made;
@@ -396,6 +409,7 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
 
     b->resid = resid;
     b->layer = ATTN_NO_LAYER;
+    b->first = b->skips_zeros ? goal->first : 0;
     b->status = ATTN_OK;
     b->err = err;
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */

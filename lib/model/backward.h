@@ -34,7 +34,9 @@ struct attn_backward_options {
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
     const struct attn_kept_layers *kept;    /* of the same feed as RESID; borrowed, or NULL */
     const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
-    bool reads_once;                        /* as of sessions; and gemm and isa likewise */
+    bool skips_zeros; /* of the last layer, rows before the goal's have gradients of 0: the trace
+                         does not get these, nor need what was kept of that layer have them */
+    bool reads_once;  /* as of sessions; and gemm and isa likewise */
     enum attn_gemm gemm;
     enum attn_isa isa;
 };
@@ -60,7 +62,8 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,
                                       struct attn_backward **backward, struct attn_error *err);
 
-/* RESID [n_layer + 1], each [n, d_model]: resid_pre of every layer, and resid_post of the last.
+/* RESID [n_layer + 1], each [n, d_model]: resid_pre of every layer, and resid_post of the last, of
+ * which only the goal's rows count where it skips zeros.
  * ATTN_CANCELED, what the trace returned, or ATTN_FORMAT for gradients that are not finite. */
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
                                    const struct attn_backward_goal *goal, struct attn_error *err);

@@ -14,7 +14,7 @@
  *
  * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
  * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line hands on what it gets.
+ * line hands on what it gets. Lines go through the rows from b->first on.
  */
 #include "model/backward_internal.h"
 
@@ -44,8 +44,9 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
     attn_linear_back(b, ATTN_SITE_Z_GRAD, &w->out, d_out, b->d_z);
     attn_attention_back(b);
     attn_rotary_back(b, ATTN_SITE_Q_GRAD, &w->q_norm, b->at.q_raw, b->d_q);
-    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
     attn_linear_back(b, ATTN_N_SITE, &w->q, b->d_q, b->d_normed);
+    attn_widen_back(b);
+    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
     attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
     attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
 }

@@ -24,6 +24,8 @@ struct attn_backward {
     enum attn_backward_rule rule;
     struct attn_pool *pool; /* NULL when the work is too small to share */
     size_t n;               /* positions */
+    size_t first;           /* the first row that a line goes through: gradients before it are 0 */
+    bool skips_zeros;
 
     const float *const *resid; /* [n_layer + 1], of the run */
     const struct attn_kept_layers *kept;
@@ -53,8 +55,8 @@ bool attn_backward_is_over(struct attn_backward *b);
 /* DATA holds the gradient SITE: the trace gets what it wants of it. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* The two halves of that: refuses X [n] with a NaN or an infinity, and hands on what was looked at.
- * The gradient of the stream is looked at whenever it has changed, once. */
+/* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
+ * trace what was checked. The gradient of the stream is checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data);
 
@@ -98,8 +100,12 @@ void attn_mlp_post_again(struct attn_backward *b, float *out);
  * mlp_pre, and D_MLP_LINEAR. */
 void attn_activation_back(struct attn_backward *b);
 
-/* From d_z to d_q, d_k and d_v; q and k are those that scores are made of. */
+/* From d_z to d_q, d_k and d_v; q and k are those that scores are made of. Keys and values of all
+ * rows have gradients. */
 void attn_attention_back(struct attn_backward *b);
+
+/* From here on all rows are gone through: keys have brought gradients to those that were 0. */
+void attn_widen_back(struct attn_backward *b);
 
 /* SITE: from turned queries or keys to those before turning and norm, which X is. */
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,

@@ -38,7 +38,7 @@ static void find_logits(struct attn_backward *b, const struct output_rows *rows)
                                          .ldy = n_vocab,
                                          .last_col = n_vocab};
 
-    attn_stage_run_linear(&b->f->stage, &map, 1, b->pool);
+    attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
     if (cap == 0)
         return;
     memcpy(b->raw, b->logits, rows->n * n_vocab * sizeof *b->raw);
@@ -121,7 +121,7 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                                          .is_transposed = true};
 
     if (!are_few(b, rows->n)) {
-        attn_stage_run_linear(&b->f->stage, &map, 1, b->pool);
+        attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
         return;
     }
     for (size_t i = 0; i < rows->n; i++)

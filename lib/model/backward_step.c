@@ -85,8 +85,8 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
 static void run_row_task(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
-    const size_t first = task * ROWS_PER_TASK, rest = work->b->n - first, d = work->n_col;
-    const size_t n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
+    const size_t first = work->b->first + task * ROWS_PER_TASK, rest = work->b->n - first;
+    const size_t d = work->n_col, n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
 
     (void)worker;
     switch (work->operation) {
@@ -110,8 +110,15 @@ static void run_row_task(void *context, size_t task, int worker)
 
 static void run_rows(struct row_work *work)
 {
-    attn_pool_run(work->b->pool, (work->b->n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task,
-                  work);
+    const size_t n = work->b->n - work->b->first;
+
+    attn_pool_run(work->b->pool, (n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task, work);
+}
+
+/* Y = X, [n, n_col], from the first row on. */
+static void copy_rows(const struct attn_backward *b, const float *x, size_t n_col, float *y)
+{
+    memcpy(y + b->first * n_col, x + b->first * n_col, (b->n - b->first) * n_col * sizeof *y);
 }
 
 /* --- norms, sums ------------------------------------------------------------------------------ */
@@ -128,7 +135,7 @@ void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *wei
         attn_norm_read(b->f, weights);
         run_rows(&work);
     } else if (dx != dy) {
-        memcpy(dx, dy, b->n * d * sizeof *dx);
+        copy_rows(b, dy, d, dx);
     }
 }
 
@@ -158,8 +165,10 @@ static void run_map(struct attn_backward *b, const struct attn_linear_args *give
 
     map.engine = &b->f->engine;
     map.scratch = b->f->heads.scratch;
-    map.n_row = b->n;
-    attn_stage_run_linear(&b->f->stage, &map, 1, b->pool);
+    map.x += b->first * map.ldx;
+    map.y += b->first * map.ldy;
+    map.n_row = b->n - b->first;
+    attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
 }
 
 void attn_linear_back(struct attn_backward *b, enum attn_site site,
@@ -178,7 +187,7 @@ void attn_linear_back(struct attn_backward *b, enum attn_site site,
     if (linear->weight.data)
         run_map(b, &map);
     else
-        memcpy(dx, dy, b->n * b->model->config.d_model * sizeof *dx);
+        copy_rows(b, dy, b->model->config.d_model, dx);
     attn_visit_back(b, site, dx);
 }
 
@@ -214,15 +223,15 @@ void attn_mlp_post_again(struct attn_backward *b, float *out)
 {
     const struct attn_forward *f = b->f;
     const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t n = b->n * b->model->config.d_mlp;
+    const size_t d = b->model->config.d_mlp, begin = b->first * d, n = b->n * d - begin;
 
     if (attn_backward_is_over(b))
         return;
-    memcpy(out, b->at.mlp, n * sizeof *out);
+    copy_rows(b, b->at.mlp, d, out);
     if (b->model->config.has_gated_mlp)
-        kernels->gate(f->activation, out, b->at.mlp_linear, n);
+        kernels->gate(f->activation, out + begin, b->at.mlp_linear + begin, n);
     else
-        kernels->activate(f->activation, out, n);
+        kernels->activate(f->activation, out + begin, n);
 }
 
 void attn_activation_back(struct attn_backward *b)
@@ -267,6 +276,7 @@ void attn_attention_back(struct attn_backward *b)
                                     .pool = b->pool,
                                     .layer = b->layer,
                                     .n = b->n,
+                                    .first = b->first,
                                     .n_head = f->dims.n_head,
                                     .n_kv_head = f->dims.n_kv_head,
                                     .q = b->at.q,
@@ -290,6 +300,16 @@ void attn_attention_back(struct attn_backward *b)
     attn_visit_back(b, ATTN_SITE_V_GRAD, b->d_v);
     attn_visit_back(b, is_turned ? ATTN_SITE_ROT_Q_GRAD : ATTN_SITE_Q_GRAD, b->d_q);
     attn_visit_back(b, is_turned ? ATTN_SITE_ROT_K_GRAD : ATTN_SITE_K_GRAD, b->d_k);
+}
+
+void attn_widen_back(struct attn_backward *b)
+{
+    const size_t n = b->first * b->model->config.d_model;
+
+    memset(b->d_normed, 0, n * sizeof *b->d_normed);
+    if (b->model->config.has_parallel_residual)
+        memset(b->d_branch, 0, n * sizeof *b->d_branch);
+    b->first = 0;
 }
 
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,

@@ -10,7 +10,7 @@
 #include "attention/attention.h"
 #include "base/status.h"
 #include "model/image_config.h"
-#include "model/rope.h"
+#include "model/rope_config.h"
 #include "trace/site.h"
 
 #include <stdbool.h>
@@ -59,18 +59,19 @@ struct attn_config {
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
-    size_t d_out;    /* width of attn_out: d_model, but where attention is all there is */
+    size_t d_out;    /* width of attn_out: d_model, unless the model is attention alone */
     size_t d_mlp;    /* 0: blocks have no MLP */
     size_t n_ctx;    /* longest sequence; SIZE_MAX when nothing limits it */
     size_t n_vocab;  /* rows of the embedding; of an image classifier its labels, else 0 */
     bool is_encoder; /* every token sees all others: a sequence goes through in one feed, and what
-                             is predicted are tokens at their own positions */
-    size_t d_embed;  /* width of the embedding and of the output matrix: d_model, or narrow */
+                        is predicted are tokens at their own positions */
+    size_t d_embed;  /* width of the embedding and of the output matrix: d_model, or less */
     bool has_embed_map;    /* resid_pre = x W + b of the embedding x, from d_embed to d_model */
-    bool has_embed_norm;   /* after positions and types were added */
+    bool has_embed_norm;   /* a norm of the embedding with its positions and types */
     size_t n_type;         /* token types, whose rows are added to the embedding; 0: none */
-    size_t first_position; /* learned positions count from it. Above 0, tokens first_position - 1,
-                              which pad, have that position and are not counted */
+    size_t first_position; /* the first token has this learned position. Above 0, padding tokens,
+                              whose id is first_position - 1, have that position and are not
+                              counted */
     double embed_scale;    /* embedding rows are multiplied by it, in float32; 0: they are not */
     const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
     size_t d_source;      /* width of the source that such layers read */
@@ -104,12 +105,13 @@ struct attn_config {
     bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
     size_t d_projected;   /* width of text_embed or image_embed, a map of one row of ln_final; 0:
                              there is none */
-    int32_t projected_id; /* text_embed is of the first token of this id; ATTN_LARGEST_ID: of the
-                             first of the largest id. image_embed is of the first row */
+    int32_t projected_id; /* text_embed is made of the row of the first token with this id;
+                             ATTN_LARGEST_ID: of the first token with the largest id in the text.
+                             image_embed is made of the first row */
     struct attn_image_config image;
     const char *const *labels; /* [n_vocab] of an image classifier, as `id2label` names them; NULL:
                                   there are none */
-    double logits_cap;         /* logits become cap * tanh(logits / cap); 0: they stay */
+    double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
     /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else
      * config.json) */

@@ -75,10 +75,10 @@ struct attn_config_field {
     const char *key;  /* "n_layer", "residual"; NULL: none, or one that says it otherwise */
     enum attn_config_type type;
     size_t offset;            /* in struct attn_config */
-    bool is_of_source;        /* it says nothing where no layer attends to a source */
-    bool is_of_encoder;       /* it says nothing of a decoder */
-    bool is_of_tower;         /* it says nothing of a model that is none of two towers */
-    bool is_of_image;         /* it says nothing of a model that reads tokens */
+    bool is_of_source;        /* shown only where a layer attends to a source */
+    bool is_of_encoder;       /* shown only for encoders */
+    bool is_of_tower;         /* shown only for the towers of CLIP */
+    bool is_of_image;         /* shown only for models that read pictures */
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */
     int n_key_word;           /* the first of them that the key may be */

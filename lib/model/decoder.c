@@ -19,7 +19,7 @@
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
 #include "model/block.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/step_internal.h"
 
 #include <math.h>
@@ -101,7 +101,7 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
     if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
         attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
     else
-        attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+        attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     if (f->model->config.logits_cap > 0)
         attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
 }
@@ -195,9 +195,9 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* The row of PART, the whole sequence, that stands for all of it: of a picture that of [CLS], of a
- * text the end. Without such a token it is the first, as in transformers; of embeddings the
- * last. */
+/* The row of PART, a whole sequence, from which text_embed or image_embed is made: [CLS] of a
+ * picture; the end token of a text, or as in transformers its first token where it has none; the
+ * last row of embeddings. */
 static size_t find_projected(const struct attn_config *config, const struct attn_feed_part *part)
 {
     size_t row = 0;
@@ -239,13 +239,13 @@ static void run_projection(struct attn_forward *f, const float *x)
 
         memcpy(f->projected + i * d, x + row * d, d * sizeof *x);
     }
-    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     attn_forward_check_finite(f, projected, n * f->dims.d_projected);
     attn_visit(f, config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED : ATTN_SITE_TEXT_EMBED,
                projected);
 }
 
-/* Y = X / its length, [n]; a zero stays zero. */
+/* Y [n] = X / its length; a vector of zeros stays as it is. */
 static void divide_by_length(const float *x, size_t n, float *y)
 {
     double sum = 0;
@@ -368,7 +368,7 @@ static void embed_patches(struct attn_forward *f, const struct attn_feed_part *p
                          (part->grid.n_front - 1) * d, f->resid + d);
 }
 
-/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is not the usual. */
+/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is another. */
 static void add_places(struct attn_forward *f, const struct attn_feed_part *part)
 {
     const struct attn_image_grid *grid = &part->grid;

@@ -177,8 +177,8 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     return attn_config_check(json, config, err);
 }
 
-/* The object of a config of two towers that TOWER is read from. What old files have beside it
- * counts where it is there (configuration_clip.py). */
+/* The object of a config of two towers from which TOWER is read. Old files may have a second one
+ * for it, which counts then (configuration_clip.py). */
 static enum attn_status find_section(const struct attn_json *json, enum attn_tower tower,
                                      const struct attn_node **section, struct attn_error *err)
 {
@@ -201,8 +201,8 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
     return ATTN_OK;
 }
 
-/* Reads the config of TOWER, whose keys stand in an object of their own; but the width of what both
- * are projected to is that of the model. */
+/* Reads the config of TOWER, whose keys stand in an object of their own. Only the width that both
+ * towers are projected to is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)

@@ -65,6 +65,7 @@
     X(FINAL_NORM_BIAS, NONE, BIAS, config->has_final_norm &&is_layer_norm)                         \
     X(EMBED_NORM_BIAS, NONE, BIAS, config->has_embed_norm &&is_layer_norm)                         \
     X(HEAD_NORM_BIAS, NONE, BIAS, has_head &&is_layer_norm)                                        \
+    X(TASK, NONE, PART, false)    /* of a classifier, whose head has the names of an MLM head */   \
     X(IGNORED, NONE, PART, false) /* buffers that are no weights */
 
 enum attn_weight_part {
@@ -91,12 +92,12 @@ enum attn_weight_kind {
 };
 
 /*
- * One tensor of a family. In a name # stands for the layer's number; /name never has the
- * prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, M
- * d_projected, P n_ctx and the positions before the first, U d_value, S d_model or
- * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. Of pictures:
- * C n_channel, h patch_height, w patch_width, R n_register, I one and the patches of a picture, L
- * what a classifier reads. 1 is 1.
+ * One tensor of a family. In a name # stands for the layer's number; /name never has the prefix.
+ * Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, M d_projected, P
+ * n_ctx and the positions before the first, U d_value, S d_model or d_source, X d_source, N
+ * n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. Of pictures: C n_channel, h
+ * patch_height, w patch_width, R n_register, I = 1 + the patches of a picture, L the width that a
+ * classifier reads. 1 is one.
  */
 struct attn_weight_rule {
     const char *name; /* after the prefix; another spelling, of older files, follows a | */
@@ -125,10 +126,11 @@ struct attn_family {
                      and v may be one tensor or three */
     bool has_interleaved_heads; /* rows of q and k: the halves of a head take turns */
     const char *vocabulary_key; /* of the config: "vocab_size" */
-    const char
-        *towers[2]; /* the model_type of each (enum attn_tower), of a family of two; the other
-                              fields but the first two mean nothing then */
-    const char *other_tower; /* the model_type of what may be in the same files; or NULL */
+    /* Of a family with two towers the model_type of each (enum attn_tower); of the other fields
+     * only the first two count then. */
+    const char *towers[2];
+    const char *other_tower; /* the model_type of the other tower, which may be in the same files;
+                                or NULL */
 };
 
 /* All families, in the order in which messages name them. X(name): the row is attn_family_NAME. */
@@ -173,8 +175,8 @@ const struct attn_family *attn_family_at(size_t i);
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err);
 
-/* Reads a CONFIG of any family, of a family of two towers that of TOWER, and checks that it can be
- * run. Release it also after a failure. */
+/* Reads a CONFIG of any family and checks that it can be run. In a family with two towers it is the
+ * config of TOWER. Release it also after a failure. */
 enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,
                                          struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);

@@ -70,7 +70,7 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
     if (attn_site_is_pooled(site, &f->dims))
         return (struct attn_site_rows){sequence, 0, 1};
-    if (site == ATTN_SITE_EMBED) /* where all positions are left */
+    if (site == ATTN_SITE_EMBED) /* no position is dropped there */
         return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
                                        part->n_row - f->dims.n_front};
     return attn_feed_part_left(part);
@@ -133,7 +133,8 @@ bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
-    return f->trace && position < attn_selection_dims(f->trace->selection)->n_position &&
+    return f->trace && position >= f->first_watched &&
+           position < attn_selection_dims(f->trace->selection)->n_position &&
            attn_selection_has_query(f->trace->selection, position);
 }
 
@@ -269,9 +270,11 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
 {
     const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
 
+    if (f->feed.is_finite && !f->feed.has_edits)
+        return;
     if (is_scores &&
         (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
-        return; /* that makes keys -inf */
+        return; /* masked keys have the score -inf */
     if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {

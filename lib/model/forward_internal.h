@@ -26,7 +26,7 @@
 #include "attention/heads.h"
 #include "base/memory.h"
 #include "model/rotary.h"
-#include "model/stage.h"
+#include "model/weight_buffer.h"
 #include "trace/edit.h"
 #include "trace/trace.h"
 
@@ -43,17 +43,18 @@ struct attn_step_place {
 struct attn_feed_part {
     size_t first;       /* its first among the rows of the feed */
     size_t row0, n_row; /* its first position, counted from the beginning; how many */
-    size_t n_dropped; /* the first of these positions, in the last layer: nothing needs what is made
-                           of them any more */
-    size_t n_cut;     /* the last of them, of an encoder: likewise */
-    size_t left;      /* the first of the others, among the rows of the feed that are left */
+    size_t n_dropped;   /* how many of them are left out of the last layer at the beginning, because
+                           nothing needs their rows */
+    size_t n_cut;       /* likewise at the end; of encoders */
+    size_t left;        /* its first row among the rows of the feed that are left */
     size_t logit0, n_logit;        /* of an encoder: the positions at which logits may be asked for;
                                       n_logit 0: all */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
     const int32_t *key_mask;       /* [n_row] of a whole sequence; NULL: all are seen */
-    struct attn_image_grid grid;   /* of a picture; n_row 0: it is none, or begins in a layer */
-    bool has_usual_grid;           /* whose positions were learned, as they are */
+    struct attn_image_grid grid;   /* of a picture; n_row 0: there is none, or the feed begins at a
+                                      layer */
+    bool has_usual_grid;           /* the learned positions are those of this grid */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -68,6 +69,7 @@ struct attn_feed {
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
     bool has_z;              /* it begins with z of that layer, which is given */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
+    bool is_finite;          /* what is visited now was found to be */
     bool is_done;            /* the end was reached */
     enum attn_status status; /* the first failure */
     struct attn_error *err;
@@ -92,11 +94,13 @@ struct attn_forward {
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
-    bool is_trace_over;             /* it sees nothing any more */
+    bool is_trace_over;             /* nothing that it wants is left */
+    size_t first_watched;           /* in the last layer that runs nothing is watched of the
+                                       positions before it */
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
-                         own place, for a way back (backward.h) */
+                          own place, for a way back (backward.h) */
     bool is_projected; /* text_embed or image_embed is watched or asked for, of all rows */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
@@ -111,7 +115,7 @@ struct attn_forward {
     struct attn_head_shape shape;
     struct attn_engines engines; /* kernels for n_engine_row positions of a sequence */
     size_t n_engine_row;
-    struct attn_stage stage;
+    struct attn_weight_buffer weight_buffer;
 
     struct attn_feed feed;
     struct attn_pending pending;
@@ -120,7 +124,8 @@ struct attn_forward {
     size_t n_source;               /* rows of the source that was set */
     size_t n_cached;               /* rows of the KV cache that may hold something */
     size_t n_edited;               /* rows changed by edits */
-    const struct attn_edit *edits; /* those of the session, which sequences have but for others */
+    const struct attn_edit *edits; /* those of the session, for sequences without edits of their
+                                      own */
     atomic_bool *has_effect;       /* [n_sequence, n_edit] set for those that changed a value of a
                                       sequence; NULL where there are none */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
@@ -143,14 +148,14 @@ struct attn_forward {
     float *out;     /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */
     uint16_t *rounded; /* [rows, inputs of the widest map] for products in bfloat16 */
     float *vectors;    /* [2, widest row of a norm or of positions]: its weight and bias, or a row
-                             of positions */
+                          of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
     float *projected; /* [n_sequence, D + d_projected], where is_projected: rows, then their maps */
     float *logits;    /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
     float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads; of a
-                     classifier one row for each sequence */
+                           classifier one row for each sequence */
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
     struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */
@@ -199,7 +204,7 @@ bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
  * pass ends in the heads, only wanted ones are; and v only when it is watched or z needed. */
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head);
 
-/* Whether the trace wants SITE of the current layer, and the row of POSITION. */
+/* Whether the trace wants SITE of the current layer, and in the last one the row of POSITION. */
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
 

@@ -220,10 +220,10 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
                                    : c->n_position,
                     f->model->weights.unembed.weight.n_row);
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
-    f->stage.capacity =
-        attn_stage_size(&f->stage, f->model, n_run < c->n_layer ? n_run : c->n_layer,
-                        f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);
-    f->stage.bytes = attn_arena_take(arena, f->stage.capacity, 1);
+    f->weight_buffer.capacity = attn_weight_buffer_size(
+        &f->weight_buffer, f->model, n_run < c->n_layer ? n_run : c->n_layer,
+        f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);
+    f->weight_buffer.bytes = attn_arena_take(arena, f->weight_buffer.capacity, 1);
     plan_heads(f, arena);
     f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);
 }

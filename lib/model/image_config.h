@@ -1,6 +1,6 @@
 /*
- * image_config.h - what the config of a model that reads pictures has beside others, and which of
- * two towers a model is.
+ * image_config.h - what a config says of pictures, in models that read them; and the two towers of
+ * CLIP.
  */
 #ifndef ATTN_MODEL_IMAGE_CONFIG_H
 #define ATTN_MODEL_IMAGE_CONFIG_H
@@ -24,14 +24,14 @@ enum attn_pooling {
 };
 
 /*
- * Of an image encoder, whose positions are [CLS], the registers, and the patches of the picture row
- * by row; all zero in other models. Learned positions are those of [CLS] and of the patches of a
- * picture of height x width.
+ * The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
+ * of the picture, row by row. Positions are learned for [CLS] and for the patches of a picture of
+ * height x width. In other models all fields are 0.
  */
 struct attn_image_config {
     size_t n_channel, height, width;  /* pixels */
-    size_t patch_height, patch_width; /* likewise; above 0 in image encoders alone */
-    size_t n_register;                /* positions after [CLS] that are no patches */
+    size_t patch_height, patch_width; /* likewise; above 0 only in image encoders */
+    size_t n_register;                /* positions between [CLS] and the patches */
     enum attn_resample resample;
     enum attn_pooling pooling;
 };

@@ -12,7 +12,7 @@
 #include "kernels/kernels.h"
 #include "model/families/gguf.h"
 #include "model/gguf_config.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 
 #include <math.h>
@@ -72,26 +72,31 @@ static enum attn_status read_config(const struct attn_source *source, enum attn_
     return status;
 }
 
+/* Reads the config of M from its GGUF file. JSON and *parsed are the caller's to release. */
+static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffer *json,
+                                         struct attn_json **parsed, struct attn_error *err)
+{
+    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
+
+    ATTN_TRY(attn_gguf_write_config(m->gguf, json, err));
+    text.data = (const unsigned char *)json->data, text.size = json->size;
+    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
+    ATTN_TRY(attn_family_parse_config(&text, parsed, err));
+    ATTN_TRY(attn_family_read_config(*parsed, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
+    return attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
+}
+
 /* Reads the config of M from its GGUF file, FILE, which is taken over. */
 static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, enum attn_load load,
                                   struct attn_error *err)
 {
-    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
     struct attn_buffer json = {0};
     struct attn_json *parsed = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_gguf_take(file, load, &m->gguf, err));
     m->st = attn_gguf_files(m->gguf);
-    status = attn_gguf_write_config(m->gguf, &json, err);
-    text.data = (const unsigned char *)json.data, text.size = json.size;
-    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
-    if (status == ATTN_OK)
-        status = attn_family_parse_config(&text, &parsed, err);
-    if (status == ATTN_OK)
-        status = attn_family_read_config(parsed, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
-    if (status == ATTN_OK)
-        status = attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
+    status = read_gguf_config(m, &json, &parsed, err);
     attn_json_free(parsed);
     attn_buffer_release(&json);
     ATTN_TRY(status);

@@ -21,8 +21,8 @@ struct attn_model {
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;
-    float *label_rows; /* [labels, d_projected] owns; the rest is borrowed from another model then;
-                          NULL: of other models */
+    float *label_rows; /* [labels, d_projected] owns, where texts are the labels; all else is
+                          borrowed from another model then. Else NULL */
 };
 
 /* Starts what makes products in the sessions with GEMM and ISA on a MODEL that is reused: once,
@@ -52,7 +52,7 @@ const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
 const struct attn_gguf *attn_model_gguf(const struct attn_model *model);
 
 /* Texts that a picture is compared with. */
-struct attn_model_labels {
+struct attn_zero_shot_labels {
     const char *const *names; /* [n] */
     const float *embeds;      /* [n, d_projected]: text_embed of each */
     size_t n;
@@ -61,11 +61,11 @@ struct attn_model_labels {
 
 /* A classifier: MODEL, a tower of pictures, with logits of LABELS, the scaled cosine of image_embed
  * and each embed. Borrows MODEL and the names. */
-enum attn_status attn_model_label(const struct attn_model *model,
-                                  const struct attn_model_labels *labels,
-                                  struct attn_model **labelled, struct attn_error *err);
+enum attn_status attn_model_zero_shot(const struct attn_model *model,
+                                      const struct attn_zero_shot_labels *labels,
+                                      struct attn_model **labelled, struct attn_error *err);
 
-/* What cosines are multiplied by, of MODEL, a tower of texts beside one of pictures. */
+/* exp(logit_scale), by which cosines are multiplied, from MODEL, the tower of texts. */
 double attn_model_logit_scale(const struct attn_model *model);
 
 /* In which numbers sessions multiply the weights, as attn_model_options said. */

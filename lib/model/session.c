@@ -17,7 +17,7 @@
 #include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/forward_internal.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 #include "model/session_internal.h"
 #include "model/step_internal.h"
 #include "trace/edit_internal.h"
@@ -148,7 +148,7 @@ static enum attn_status check_masks(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Whether there is what is asked for after a feed. */
+/* Whether the model has the logits or projections that OPTIONS ask for. */
 static enum attn_status check_results(const struct attn_config *config, const char *name,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -201,7 +201,8 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Whether a projection is watched, or is what watched or later logits are made of. */
+/* Whether text_embed or image_embed is watched, or is read by the output layer of logits that are
+ * watched or asked for later. */
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;
@@ -244,7 +245,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .activation = attn_activation_find(config->act_fn),
         .head_activation =
             attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
-        .stage = {.st = is_staged ? model->st : NULL},
+        .weight_buffer = {.st = is_staged ? model->st : NULL},
         .feed = {.layer = ATTN_NO_LAYER},
         .embeddings_name = options->embeddings_name,
         .source_name = options->source_name,
@@ -678,6 +679,11 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 size_t attn_session_n_position(const struct attn_session *session)
 {
     return session ? session->n_position : 0;
+}
+
+void attn_session_watch_from(struct attn_session *session, size_t first)
+{
+    session->forward.first_watched = first;
 }
 
 void attn_session_end_trace(struct attn_session *session)

@@ -44,7 +44,7 @@ struct attn_session_options {
                                        file, in half the time of mapping them; speed only */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
     const struct attn_trace *trace; /* borrowed; NULL: nothing is watched. Only what it wants, and
-                                         what has_logits needs, is computed */
+                                       what has_logits needs, is computed */
     const struct attn_edit *edits;  /* [n_edit], copied (their data borrowed) */
     size_t n_edit;
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
@@ -57,8 +57,8 @@ struct attn_session_options {
     const char *source_name;     /* name when numbers are not finite or too large; or NULL */
     size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
     size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
-    const int32_t *key_mask; /* [n_key_mask] borrowed; of encoders, for each token 1, or 0: it is
-                                masked. Sequences without their own are so long then */
+    const int32_t *key_mask; /* [n_key_mask] borrowed; of encoders: 1 for each token, 0 where it is
+                                masked. Sequences without a mask of their own have this length */
     size_t n_key_mask;
     const int32_t *source_mask; /* [n_source_mask] likewise for each row of a source */
     size_t n_source_mask;

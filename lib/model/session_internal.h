@@ -45,8 +45,8 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
-/* Rows of logits that there are: one for each position that was fed, or of a classifier one for
- * each sequence. */
+/* The number of rows of logits: one for each position that was fed; of a classifier one for each
+ * sequence. */
 size_t attn_session_n_logits(const struct attn_session *session);
 
 /* Whether position ROW of all that was fed has logits: the last layer computed it. */
@@ -74,6 +74,10 @@ enum attn_status attn_session_measure(const struct attn_model *model,
  * of a whole feed that had X there. ATTN_INVALID with dropout; not to be used with reads_once. */
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
+
+/* In the last layer that feeds run, the trace does without what is made of the positions before
+ * FIRST: it sees them only where they are computed all the same. */
+void attn_session_watch_from(struct attn_session *session, size_t first);
 
 /* Shows the trace nothing any more: what is fed from now on only asks what would follow. */
 void attn_session_end_trace(struct attn_session *session);

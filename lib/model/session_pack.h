@@ -26,10 +26,10 @@ struct attn_session_sequence {
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
     const int32_t *types;    /* [n], of the tokens; NULL: all are 0 */
-    const int32_t *key_mask; /* [n] instead of the session's; NULL: that */
+    const int32_t *key_mask; /* [n] instead of the session's; NULL: the session's */
     size_t logit0, n_logit;  /* of an encoder: the positions at which logits may be asked for. The
-                               last layer is computed for these alone, and for what is watched;
-                               n_logit 0: all. Decoders ignore it */
+                                last layer is computed for these alone, and for what is watched;
+                                n_logit 0: all. Decoders ignore it */
 };
 
 /*
@@ -45,7 +45,7 @@ ATTN_API enum attn_status attn_session_feed_many(struct attn_session *session,
                                                  const struct attn_session_sequence *sequences,
                                                  size_t n, struct attn_error *err);
 
-/* text_embed or image_embed of the sequences of the last feed, any: ROWS [n, d_projected].
+/* text_embed or image_embed of each sequence of the last feed, into ROWS [n, d_projected].
  * ATTN_INVALID without has_projections or before any feed. */
 ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                                    struct attn_error *err);

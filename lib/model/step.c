@@ -25,17 +25,29 @@ static void run_maps(struct attn_forward *f)
         return;
     }
     atomic_store_explicit(&pending->is_violated, false, memory_order_relaxed);
-    attn_stage_run_linear(&f->stage, pending->maps, pending->n_map, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, pending->maps, pending->n_map, f->feed.pool);
     pending->n_map = 0;
     if (atomic_load_explicit(&pending->is_violated, memory_order_relaxed))
         attn_forward_report_non_finite(f);
 }
 
+/* DATA was found to be finite. */
+static void visit_finite(struct attn_forward *f, enum attn_site site, float *data)
+{
+    f->feed.is_finite = true;
+    attn_visit(f, site, data);
+    f->feed.is_finite = false;
+}
+
 void attn_step_finish(struct attn_forward *f)
 {
     run_maps(f);
-    for (size_t i = 0; i < f->pending.n_visit; i++)
-        attn_visit(f, f->pending.visits[i].site, f->pending.visits[i].data);
+    for (size_t i = 0; i < f->pending.n_visit; i++) {
+        const struct attn_pending_visit *visit = &f->pending.visits[i];
+        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but what became of one */
+
+        (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
+    }
     f->pending.n_visit = 0;
 }
 
@@ -436,11 +448,11 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
-/* X, which the map before it computed for SITE, becomes what OPERATION makes of it with WEIGHTS. */
+/* Applies OPERATION with WEIGHTS to X, which the map before it computed for SITE. */
 static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
                           const struct attn_norm_weights *weights, float *x)
 {
@@ -532,5 +544,5 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
             memcpy(resid, x, f->feed.n_left * d * sizeof(float));
         attn_forward_check_finite(f, resid, f->feed.n_left * d);
     }
-    attn_visit(f, site, resid);
+    visit_finite(f, site, resid);
 }

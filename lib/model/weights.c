@@ -14,7 +14,7 @@
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/elements.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -543,13 +543,14 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
         !has_output)
         config->output = ATTN_OUTPUT_NONE;
-    /* Nor has an encoder logits whose file lacks the head before it, or a classifier's matrix. */
+    /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
+     * of a classifier, or when its head is that of a classifier. */
     for (size_t i = 0; i < family->n_rule; i++) {
         const enum attn_weight_part part = family->rules[i].part;
 
-        if (((part == ATTN_PART_HEAD && config->head_act_fn) ||
+        if ((part == ATTN_PART_TASK || (part == ATTN_PART_HEAD && config->head_act_fn) ||
              (part == ATTN_PART_OUTPUT && config->image.pooling != ATTN_POOLING_NONE)) &&
-            !has_tensor(family, &family->rules[i], "", st)) {
+            has_tensor(family, &family->rules[i], "", st) == (part == ATTN_PART_TASK)) {
             config->head_act_fn = NULL;
             config->n_vocab = part == ATTN_PART_OUTPUT ? 0 : config->n_vocab;
             config->image.pooling = ATTN_POOLING_NONE;
@@ -558,7 +559,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
             config->has_output_bias = false;
         }
     }
-    /* Nor has a tower by itself a projection whose file lacks it. */
+    /* A tower by itself has no projection when its file lacks it. */
     for (size_t i = 0; i < family->n_rule; i++)
         if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
             !has_tensor(family, &family->rules[i], "", st))
@@ -781,8 +782,8 @@ enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
         const struct attn_weight_rule *rule = find_rule(naming, entry.name, &at);
         struct attn_non_finite found;
 
-        if (!rule || rule->part == ATTN_PART_IGNORED || at != layer ||
-            !is_readable(naming, entry.tensor.dtype))
+        if (!rule || rule->part == ATTN_PART_IGNORED || rule->part == ATTN_PART_TASK ||
+            at != layer || !is_readable(naming, entry.tensor.dtype))
             continue;
         found = attn_tensor_find_non_finite(&entry.tensor);
         if (found.n_nan + found.n_infinite > 0)

@@ -81,7 +81,8 @@ struct attn_weights {
             struct attn_linear projection; /* [D, d_projected] */
             struct attn_linear patches;    /* [channels * pixels of a patch, De] */
         };
-        struct attn_linear linears[ATTN_MODEL_N_LINEAR]; /* of no block; the largest first */
+        struct attn_linear linears[ATTN_MODEL_N_LINEAR]; /* outside of the blocks; the largest
+                                                            first */
     };
     struct attn_arena packed; /* owns what attn_weights_pack made */
     bool is_reused;           /* it was called, whatever it packed */

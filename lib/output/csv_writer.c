@@ -8,7 +8,7 @@
  * step has few open at a time; one fed in many steps has all of them open, as far as
  * the system allows.
  */
-#include "encode/embed.h"
+#include "encode/quoting.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 

@@ -2,12 +2,12 @@
  * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
  * id,layer,head,query,key,query_token,key_token,weight.
  *
- * Tokens and the id are text that no spreadsheet runs (embed.h). Other sites are passed over. A
+ * Tokens and the id are text that no spreadsheet runs (quoting.h). Other sites are passed over. A
  * line is put together from pieces that are made once: what all lines of a row begin with, the key
  * with the query's token, and the key's token.
  */
-#include "encode/embed.h"
 #include "encode/float_text.h"
+#include "encode/quoting.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 

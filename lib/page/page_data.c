@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/status_internal.h"
-#include "encode/embed.h"
+#include "encode/quoting.h"
 
 #include <string.h>
 #define ZLIB_CONST /* input is read only */

@@ -5,7 +5,7 @@
 #include "base/sink_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
-#include "encode/embed.h"
+#include "encode/quoting.h"
 #include "figures/table_picture_internal.h"
 #include "figures/table_words.h"
 #include "output/picture_internal.h"

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
-#include "encode/embed.h"
 #include "encode/png_file.h"
+#include "encode/quoting.h"
 #include "output/picture_internal.h"
 
 #include <math.h>
@@ -33,7 +33,6 @@ struct picture {
     size_t n_down, n_across;
     size_t cell, side; /* pixels of a cell, and of a head */
     uint32_t palette[256];
-    struct attn_sink *png; /* owns; what is drawn */
 };
 
 /* Groups of heads follow one another; heads stand in the column of their number. */
@@ -156,22 +155,16 @@ static enum attn_status make_view(struct picture *picture, const struct attn_pag
 {
     struct attn_png_image image = {
         .palette = picture->palette, .n_color = 256, .fill_row = fill_row, .user = picture};
-    const void *bytes;
-    size_t size;
 
     ATTN_TRY(place_heads(picture, &page->heads, err));
     fill_palette(picture, page->base.options.picture);
     image.width = picture->n_across * (picture->side + GAP) - GAP;
     image.height = picture->n_down * (picture->side + GAP) - GAP;
-    ATTN_TRY(attn_sink_create_memory(&picture->png, err));
-    ATTN_TRY(attn_png_write(&image, picture->png, err));
-    ATTN_TRY(attn_sink_check(picture->png, err));
     attn_buffer_append_string(
         out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
              "larger on light ground. With a script they can be looked at one by one.</p>\n"
              "<p><img alt=\"The weights of all heads as a picture\" src=\"data:image/png;base64,");
-    bytes = attn_sink_bytes(picture->png, &size);
-    attn_base64_append(out, bytes, size);
+    ATTN_TRY(attn_png_append_base64(&image, out, err));
     attn_buffer_append_string(out, "\"></p>\n");
     if (page->has_best)
         append_table(page, out);
@@ -186,7 +179,6 @@ enum attn_status attn_page_first_view_write(const struct attn_page *page, struct
 
     if (status == ATTN_OK)
         attn_sink_write(page->base.sink, text.data, text.size);
-    attn_sink_free(picture.png);
     attn_free(picture.places);
     attn_buffer_release(&text);
     return status;

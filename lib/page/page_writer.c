@@ -20,7 +20,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
-#include "encode/embed.h"
+#include "encode/quoting.h"
 #include "figures/figure_internal.h"
 #include "output/picture_internal.h"
 

@@ -37,6 +37,8 @@ struct kept {
 struct made_item {
     struct attn_item item; /* comes first */
     struct attn_input inputs[ATTN_N_ITEM_PAIR][2];
+    const char
+        *images[2]; /* paths, which are labels, too: of a picture, and of the corrupted one */
     struct attn_record_store stores[ATTN_N_ITEM_PAIR]
                                    [2]; /* of these; the first has id and source */
     struct kept *kept;                  /* owns all */
@@ -69,6 +71,7 @@ struct attn_items {
 /* --- Keys ------------------------------------------------------------------------------------- */
 
 static const char corrupted_source[] = "corrupted_source";
+static const char *const image_names[2] = {"image", "corrupted_image"};
 
 /* Those of items that are no labels, places or inputs, and what they are in CSV. */
 static const struct item_key {
@@ -136,6 +139,15 @@ static const struct item_key *find_key(const char *name)
         if (strcmp(name, item_keys[i].name) == 0)
             return &item_keys[i];
     return NULL;
+}
+
+/* Whether NAME is a picture, and which. */
+static bool find_image(const char *name, size_t *i)
+{
+    for (*i = 0; *i < 2; ++*i)
+        if (strcmp(name, image_names[*i]) == 0)
+            return true;
+    return false;
 }
 
 static bool is_place(const char *name)
@@ -289,14 +301,14 @@ static enum attn_status take_label(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
-/* Takes a label that is also the path of a picture, where the item has no other input. */
+/* Takes a label that is also the path of picture number I, where the item has no other input. */
 static enum attn_status take_image(struct made_item *made, struct attn_record_reading *reading,
-                                   const char *name, const struct attn_json_token *value,
+                                   size_t i, const struct attn_json_token *value,
                                    struct attn_error *err)
 {
-    ATTN_TRY(take_label(made, reading, name, value, err));
+    ATTN_TRY(take_label(made, reading, image_names[i], value, err));
     if (value->type == ATTN_JSON_STRING && !attn_json_has_nul(value))
-        made->item.record.input.image = made->labels[made->item.n_label - 1].text;
+        made->images[i] = made->labels[made->item.n_label - 1].text;
     return ATTN_OK;
 }
 
@@ -323,8 +335,8 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
     if (is_place(name))
         return take_place(made, reading, name, value, err);
     known = find_key(name);
-    if (strcmp(name, "image") == 0)
-        return take_image(made, reading, name, value, err);
+    if (find_image(name, &i))
+        return take_image(made, reading, i, value, err);
     if (!known)
         return take_label(made, reading, name, value, err);
     if (known->name == corrupted_source)
@@ -374,6 +386,7 @@ static void choose_pair(struct made_item *made, size_t p)
 void attn_item_choose(struct attn_item *item, unsigned pairs)
 {
     struct made_item *made = (struct made_item *)item;
+    const char *const *given;
     char names[80] = "";
     size_t used = 0, found = ATTN_N_ITEM_PAIR;
 
@@ -397,10 +410,12 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
         return;
     }
+    given = made->inputs[found][0].image || made->inputs[found][1].image ? image_names
+                                                                         : pair_names[found];
     for (size_t i = 0; i < 2 && pair_names[found][i]; i++)
         if (!is_there(&made->inputs[found][i]))
             fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has '%s' and no '%s', expected both",
-                 pair_names[found][1 - i], pair_names[found][i]);
+                 given[1 - i], given[i]);
     choose_pair(made, found);
 }
 
@@ -427,6 +442,14 @@ static void share_parts(struct made_item *made)
         }
 }
 
+/* Gives the item the pictures that it names: the only one is also half of a pair. */
+static void take_images(struct made_item *made)
+{
+    made->item.record.input.image = made->images[0];
+    for (size_t i = 0; i < 2; i++)
+        made->inputs[ATTN_ITEM_CLEAN_CORRUPTED][i].image = made->images[i];
+}
+
 /* Until one is chosen, the first input that there is. */
 static void choose_first(struct made_item *made)
 {
@@ -436,8 +459,8 @@ static void choose_first(struct made_item *made)
 
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         has_text = has_text || is_there(&made->inputs[p][0]) || is_there(&made->inputs[p][1]);
-    if (has_text)
-        item->record.input.image = NULL;
+    if (!has_text)
+        take_images(made);
     made->inputs[ATTN_ITEM_SINGLE][0] = item->record.input;
     share_parts(made);
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
@@ -706,6 +729,10 @@ static enum attn_status take_columns(struct attn_items *items, bool *has_input,
         if (find_input(column->name, &pair, &i, &are_ids)) {
             column->kind = are_ids ? ATTN_CSV_LIST : ATTN_CSV_TEXT;
             *has_input = true;
+        } else if (find_image(column->name, &i)) {
+            column->kind = ATTN_CSV_TEXT;
+            *has_input = true;
+            ATTN_TRY(add_label(items, column->name, err));
         } else if (is_place(column->name)) {
             column->kind = ATTN_CSV_TEXT;
         } else if (!known) {
@@ -741,7 +768,7 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
         return ATTN_OK;
     return attn_error_set(err, ATTN_FORMAT,
                           "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
-                          "'clean', 'a' or 'good'",
+                          "'image', 'clean', 'a' or 'good'",
                           name.text, attn_quote(text, size).text);
 }
 

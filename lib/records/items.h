@@ -17,13 +17,14 @@
  *     id                        text or integer; default: its number from 0
  *     text or ids               the input; in CSV ids are "5 17 3"
  *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
+ *     image                     a picture instead of a text: its path, which is a label, too
+ *     corrupted_image           with it the pair of patch; likewise
  *     a, b                      the pair of diff; also a_ids, b_ids
  *     good, bad                 the pair of score; also good_ids, bad_ids, and BLiMP's names,
  *                               sentence_good and sentence_bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (run/position.h)
- *     source                    the second sequence, of models with cross-attention
- *     corrupted_source          that of `corrupted`, where it is another one
+ *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name

@@ -5,8 +5,8 @@
  */
 #include "analysis/measure_internal.h"
 #include "base/memory.h"
-#include "encode/embed.h"
 #include "encode/float_text.h"
+#include "encode/quoting.h"
 #include "records/records_internal.h"
 #include "text/words.h"
 #include "trace/selection_internal.h"

@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "encode/embed.h"
 #include "encode/float_text.h"
+#include "encode/quoting.h"
 #include "run/prediction.h"
 
 #include <inttypes.h>

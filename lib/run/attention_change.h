@@ -1,6 +1,5 @@
 /*
- * attention_change.h - what becomes other in the attention of a model: a part of a request
- * (run/request.h).
+ * attention_change.h - how a request (run/request.h) changes the attention of a model.
  *
  *     struct attn_attention_change change = {.parts = ATTN_PART_KIND};
  *     change.to.kind = ATTN_ATTENTION_WINDOW, change.to.window = 64;
@@ -23,7 +22,7 @@ enum attn_attention_part {
     ATTN_PART_DROPOUT_SEED = 1 << 8,
 };
 
-/* What becomes other than the model has it, in every layer. */
+/* What is not as the model has it, in every layer. */
 struct attn_attention_change {
     unsigned parts;           /* which of `to` count: bits ATTN_PART_... */
     struct attn_attention to; /* its matrix and keep are not used: see below */

@@ -39,7 +39,8 @@ struct attn_host {
     struct attn_monitor *lock; /* owns; of `other` */
     struct attn_host *other;   /* owns, unless is_later; NULL: it was not asked for */
     bool is_later;             /* it was made from another host, whose threads it has */
-    bool is_labelled;          /* likewise, and reads pictures as that one does (label.h) */
+    bool is_labelled;          /* likewise, a classifier of pictures with labels of a request
+                                  (zero_shot.h) */
 };
 
 /* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */

@@ -26,12 +26,19 @@ static enum attn_status check(const struct attn_input *input, const struct attn_
 {
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const bool is_picture = attn_input_is_picture(input);
+    const char *of_text = input->pair       ? "pair"
+                          : input->types    ? "types"
+                          : input->key_mask ? "key_mask"
+                                            : NULL;
 
     if (attn_input_is_picture(source))
         return attn_error_set(err, ATTN_INVALID, "`source` is a picture, expected a text");
     if (is_picture && (attn_input_is_given(input) || (input->image && input->pixels)))
         return attn_error_set(err, ATTN_INVALID,
                               "`image` is given beside another input, expected one of them");
+    if (is_picture && of_text)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s` goes with a text, and `image` gives a picture", of_text);
     if (is_picture && !attn_model_reads_pictures(model))
         return attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
                               name.text);
@@ -75,7 +82,7 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     return ATTN_OK;
 }
 
-/* By itself a picture is made as those were that the family was trained on. */
+/* Notes that a directory without preprocessor_config.json gets the usual steps of its family. */
 static void note_defaults(const struct attn_host *host, const struct attn_request *request)
 {
     const struct attn_image_config *image = &attn_model_config(host->model)->image;

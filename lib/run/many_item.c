@@ -14,8 +14,8 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/image_input.h"
-#include "run/mask.h"
-#include "run/masked.h"
+#include "run/mask_token.h"
+#include "run/masked_copies.h"
 #include "run/position.h"
 #include "trace/selection_internal.h"
 
@@ -355,7 +355,7 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
-        attn_mask_find(item->run, &item->position, err) != ATTN_OK)
+        attn_mask_find(item->run, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
     if (!item->record.at ||
         attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)

@@ -18,7 +18,7 @@ struct attn_model_part {
     char *name;                   /* owns; "config.json" */
     char *path;                   /* owns; NULL: it is in memory */
     const struct attn_blob *blob; /* of one in memory; borrowed from the source */
-    bool is_there;                /* a file has this path; it is this one, whatever its names: */
+    bool is_there;                /* there is a file at this path, with: */
     dev_t device;
     ino_t inode;
 };

@@ -20,8 +20,8 @@
 
 struct attn_host; /* run/host.h */
 
-/* A caller with values of their own fills the first four and borrows; one with a picture its
- * height, its width and `shown`, of which a request makes the values. */
+/* A caller may fill these fields, and a request borrows them: with values the first four; with a
+ * picture height, width and `shown`, of which the request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
     float *values; /* [n_channel, height, width] owns where it was read or made; or NULL */

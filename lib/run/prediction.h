@@ -60,9 +60,10 @@ struct attn_prediction_args {
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
     const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
                                                last position alone */
-    const struct attn_model *model;         /* of an encoder tokens are those at the positions, not
-                                               after them, and some are chosen; of a classifier of
-                                               pictures labels, and none is */
+    const struct attn_model *model;         /* an encoder predicts the token at each of the
+                                               positions, not after it, and positions are given; a
+                                               classifier of pictures predicts a label, without
+                                               positions */
     size_t n_vocab;
 };
 

@@ -54,7 +54,7 @@ struct attn_request_predict {
     size_t n_next;
     const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
     const char *const *labels; /* [n_label] texts that a picture is compared with, by a model with
-                                  two towers (run/label.h): `top` are of them, by themselves all */
+                                  two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;
     const void *later[1]; /* here and below NULL: room for later fields */
 };

@@ -19,15 +19,16 @@
 #include "run/gradient.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
-#include "run/label.h"
-#include "run/mask.h"
+#include "run/mask_token.h"
 #include "run/position.h"
 #include "run/request_internal.h"
+#include "run/zero_shot.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
@@ -137,12 +138,26 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     return attn_run_choose_edits(run, err);
 }
 
+/* Stores the position of the only mask as the list of queries. */
+static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
+{
+    char text[32];
+    size_t position;
+
+    ATTN_TRY(attn_mask_find(run, "queries", &position, err));
+    snprintf(text, sizeof text, "%zu", position);
+    run->queries = attn_strndup(text, strlen(text), err);
+    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Words among the queries become numbers. */
 static enum attn_status number_queries(struct attn_run *run, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.selection.queries)
+    if (run->request.selection.queries == attn_mask_position)
+        ATTN_TRY(take_mask(run, err));
+    else if (run->request.selection.queries)
         status = attn_positions_number(run->request.selection.queries, &run->request.input,
                                        &run->text, &run->queries, err);
     if (run->queries)
@@ -289,13 +304,18 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
 static void look_for_spaces(struct attn_run *run)
 {
     const struct attn_request_predict *predict = &run->request.predict;
+    const bool is_encoder = attn_model_config(run->model)->is_encoder;
+    size_t at = run->text.n - 1;
 
     if (predict->answer)
         run->spaces = run->answer.spaces;
     run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    while (is_encoder && at > 0 &&
+           !attn_selection_has_query(run->masks ? run->masks : run->selection, at))
+        at--; /* the only one */
     for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
-        if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
-                                      run->tokenizer))
+        if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
+                &run->text, at, predict->next[i][0], run->tokenizer))
             run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
@@ -481,13 +501,13 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* The host whose model the input goes through: of a directory with two towers that of the input,
- * with labels a classifier. */
+/* Finds the host whose model reads the input: in a directory with two towers the one of texts or of
+ * pictures, with labels a classifier. */
 static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(attn_label_choose_host(&run->host, &run->request, &run->labelled, err));
+    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &run->request, &run->labelled, err));
     if (predict->n_label > 0 && !attn_predict_is_asked(predict))
         predict->top = predict->n_label;
     return ATTN_OK;
@@ -689,7 +709,7 @@ static void note_edits(const struct attn_run *run, size_t n_row)
         attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
-/* Says where text_embed is not that of a whole text. */
+/* Notes that text_embed is made of the first token, where a text has no end token. */
 static void note_end(const struct attn_run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);

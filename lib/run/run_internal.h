@@ -46,8 +46,9 @@ struct attn_run {
     struct attn_request request;         /* a copy; what it points to is borrowed */
     struct attn_picture_options picture; /* a copy of the request's, which points here; or unused */
     bool is_performed;                   /* or begun */
-    struct attn_host *labelled; /* owns; `host`, where a picture is compared with texts; or NULL */
-    const struct attn_model *model;         /* the host's; NULL for arrays */
+    struct attn_host *labelled;     /* owns; `host`, where it is a classifier whose labels are texts
+                                       (run/zero_shot.h); or NULL */
+    const struct attn_model *model; /* the host's; NULL for arrays */
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;
     char *queries; /* owns; those of the request as numbers, or NULL */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    EDGE = 3, /* columns of the number of a row */
-    WIDE = 5, /* of a cell with one digit after the point, and what keeps it from the one before */
+    EDGE = 3,   /* columns of the number of a row */
+    WIDE = 5,   /* of a cell with one digit after the point, and of the gap before it */
     NARROW = 4, /* without that digit */
     SHADE = 2,  /* and without a number */
 };

@@ -9,7 +9,7 @@
  * When a stage that changed the text is done, the places of the tokens that were appended meanwhile
  * become places in the text that it was given.
  *
- * A kind of stage is a row of functions: see split.h, change.h, added.h, bpe.h, words.c.
+ * A kind of stage is a row of functions: see split.h, change.h, added_tokens.h, bpe.h, words.c.
  */
 #ifndef ATTN_TEXT_PIPELINE_H
 #define ATTN_TEXT_PIPELINE_H

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "formats/gguf.h"
-#include "text/added.h"
+#include "text/added_tokens.h"
 #include "text/bpe.h"
 #include "text/pipeline.h"
 #include "text/stages/decode.h"
@@ -37,6 +37,7 @@ struct attn_settings {
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
     char *unk; /* owns; NULL when there is none */
+    bool is_roberta;
 };
 
 struct attn_word_rule {
@@ -109,8 +110,8 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
-    char *mask_text; /* owns; the token that the files say stands for others; NULL: they do not say,
-                        or were not asked: attn_tokenizer_read_mask */
+    char *mask_text; /* owns; the mask token that the files name; NULL: they name none, or
+                        attn_tokenizer_read_mask was not called */
     int32_t mask_id; /* of that */
     char *note;      /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
     struct attn_gguf *gguf;     /* owns; the file whose metadata it is read from, or NULL */
@@ -165,8 +166,8 @@ enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
                                               const char *const *names, size_t n,
                                               struct attn_error *err);
 
-/* Finds the token that stands for others where the files of SOURCE name one of the vocabulary,
- * which is complete. Only encoders ask for it. */
+/* Finds the mask token, where the files of SOURCE name one that is in the vocabulary, which is
+ * complete. Only encoders ask for it. */
 enum attn_status attn_tokenizer_read_mask(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
@@ -204,6 +205,9 @@ void attn_decoded_release(struct attn_decoded *decoded);
 
 /* The bytes of token ID, which the vocabulary has. Borrowed. Any thread may ask. */
 const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
+
+/* Whether a text that was encoded has token ID for what the vocabulary lacks: [UNK]. */
+bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);

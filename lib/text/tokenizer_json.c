@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "text/added.h"
+#include "text/added_tokens.h"
 #include "text/stages/change.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * tokenizer_mask.c - the token that stands for others, as the files of a tokenizer name it:
- * `mask_token` of tokenizer_config.json, of older files that of special_tokens_map.json. It is a
- * string, or an object with "content".
+ * tokenizer_mask.c - the mask token, as the files of a tokenizer name it: `mask_token` of
+ * tokenizer_config.json, of older files that of special_tokens_map.json. It is a string, or an
+ * object with "content".
  */
 #include "text/tokenizer_internal.h"
 

@@ -273,13 +273,13 @@ static enum attn_status add_replace(const struct part *part, struct attn_error *
 {
     const struct values *values = &part->values;
 
-    struct attn_pattern *pattern = NULL;
+    struct attn_regex *pattern = NULL;
 
     if (!values->is_regex)
         return attn_change_add_replace(&part->tokenizer->pipeline, values->pattern, values->content,
                                        err);
-    ATTN_TRY(attn_pattern_create(values->pattern, strlen(values->pattern), file_name, false,
-                                 &pattern, err));
+    ATTN_TRY(attn_regex_create(values->pattern, strlen(values->pattern), file_name, false, &pattern,
+                               err));
     return attn_change_add_replace_matches(&part->tokenizer->pipeline, pattern, values->content,
                                            err);
 }
@@ -339,9 +339,9 @@ static enum attn_status add_pattern(const struct part *part,
                                     const struct attn_text_stage_kind *kind, const char *text,
                                     bool is_regex, struct attn_error *err)
 {
-    struct attn_pattern *pattern = NULL;
+    struct attn_regex *pattern = NULL;
 
-    ATTN_TRY(attn_pattern_create(text, strlen(text), file_name, !is_regex, &pattern, err));
+    ATTN_TRY(attn_regex_create(text, strlen(text), file_name, !is_regex, &pattern, err));
     return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 
@@ -353,7 +353,7 @@ static enum attn_status add_byte_level(const struct part *part, struct attn_erro
     if (part->values.add_prefix_space)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (part->values.use_regex)
-        ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_PATTERN, true, err));
+        ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_REGEX, true, err));
     return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
 }
 

@@ -94,21 +94,26 @@ enum attn_status attn_selection_copy(const struct attn_selection *selection,
     return ATTN_OK;
 }
 
+static enum attn_status add_stream(struct attn_selection *selection, attn_site_set made,
+                                   const char *layers, struct attn_error *err)
+{
+    const attn_site_set ends =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(attn_site_of_output(&selection->dims));
+
+    ATTN_TRY(attn_selection_set_sites(selection, (selection->sites & ~made) | ends, err));
+    ATTN_TRY(attn_selection_set_queries(selection, "all", err));
+    return layers ? attn_selection_set_layers(selection, layers, err) : ATTN_OK;
+}
+
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
                                            attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err)
 {
-    const attn_site_set ends =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(attn_site_of_output(&selection->dims));
     struct attn_selection *copy;
     enum attn_status status;
 
     ATTN_TRY(attn_selection_copy(selection, &copy, err));
-    status = attn_selection_set_sites(copy, (selection->sites & ~made) | ends, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(copy, "all", err);
-    if (status == ATTN_OK && layers)
-        status = attn_selection_set_layers(copy, layers, err);
+    status = add_stream(copy, made, layers, err);
     if (status == ATTN_OK)
         *seen = copy;
     else

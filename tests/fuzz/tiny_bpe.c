@@ -48,8 +48,8 @@ const struct attn_tokenizer *attn_tiny_bpe(bool with_prefix)
 static void open_parts(struct attn_tiny_parts *parts)
 {
     struct attn_file vocab = open_blob(blob_of(VOCAB)), merges = open_blob(blob_of(MERGES));
-    static const char rule[] = ATTN_GPT2_PATTERN;
-    static struct attn_pattern *pattern; /* the match borrows it */
+    static const char rule[] = ATTN_GPT2_REGEX;
+    static struct attn_regex *pattern; /* the match borrows it */
     struct attn_alphabet alphabet;
     struct attn_error err = {0};
     char key[4];
@@ -58,8 +58,7 @@ static void open_parts(struct attn_tiny_parts *parts)
     FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, false, &err) == ATTN_OK);
     FUZZ_CHECK(attn_vocabulary_index(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
     FUZZ_CHECK(attn_merges_read(&parts->merges, &merges, &parts->vocabulary, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_pattern_create(rule, sizeof rule - 1, "rule", false, &pattern, &err) ==
-               ATTN_OK);
+    FUZZ_CHECK(attn_regex_create(rule, sizeof rule - 1, "rule", false, &pattern, &err) == ATTN_OK);
     FUZZ_CHECK(attn_match_create(pattern, 1 << 20, &parts->match, &err) == ATTN_OK);
     attn_alphabet_init(&alphabet);
     for (int byte = 0; byte < 256; byte++) {

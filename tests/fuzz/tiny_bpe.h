@@ -5,7 +5,7 @@
 #define ATTN_TESTS_TINY_BPE_H
 
 #include "text/bpe.h"
-#include "text/pattern.h"
+#include "text/regex.h"
 #include "text/tokenizer.h"
 
 /* Held for as long as the process lives; WITH_PREFIX: "add_prefix_space", and an added token. */

@@ -50,3 +50,10 @@ struct attn_model *attn_encoder_open(const char *name)
                   "%s", err.message);
     return model;
 }
+
+void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words)
+{
+    ck_assert_int_eq(status, ATTN_INVALID);
+    ck_assert_msg(strstr(err->message, words) != NULL, "%s", err->message);
+    *err = (struct attn_error){0};
+}

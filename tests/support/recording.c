@@ -260,3 +260,48 @@ void attn_assert_same_recording(const char *what, const struct attn_recording *a
         attn_assert_same_bits(text, a->data, b->data, a->n);
     }
 }
+
+void attn_assert_same_however_run(attn_record_fn record, const void *subject,
+                                  const struct attn_model *model,
+                                  const struct attn_session_options *options)
+{
+    struct attn_session_options other = *options;
+    struct attn_recording expected, actual;
+    struct attn_error err = {0};
+    struct attn_pool *pool;
+
+    record(&expected, subject, options);
+    ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
+    other.pool = pool;
+    other.reads_once = true;
+    other.cache = ATTN_CACHE_ONE_LAYER;
+    other.has_logits = attn_model_config(model)->output != ATTN_OUTPUT_NONE;
+    record(&actual, subject, &other);
+    attn_assert_same_recording("3 threads", &actual, &expected);
+    attn_recording_release(&actual);
+    for (int isa = 0; isa < ATTN_ISA_BEST; isa++) {
+        other = *options;
+        other.isa = (enum attn_isa)isa;
+        other.gemm = ATTN_GEMM_PORTABLE;
+        record(&actual, subject, &other);
+        attn_assert_same_recording("another instruction set", &actual, &expected);
+        attn_recording_release(&actual);
+    }
+    attn_recording_release(&expected);
+    attn_pool_free(pool);
+}
+
+struct attn_selection *attn_select_last(const struct attn_dims *dims, enum attn_site site,
+                                        const char *queries)
+{
+    struct attn_selection *selection;
+    struct attn_error err = {0};
+
+    ck_assert(attn_selection_create(dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+    if (attn_site_is_in_layer(site))
+        ck_assert(attn_selection_set_layers(selection, "-1", &err) == ATTN_OK);
+    if (queries)
+        ck_assert(attn_selection_set_queries(selection, queries, &err) == ATTN_OK);
+    return selection;
+}

@@ -76,6 +76,20 @@ enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
                                            const float *pixels, const size_t size[2],
                                            struct attn_error *err);
 
+/* What a session with OPTIONS tells of SUBJECT, whatever that is. */
+typedef void (*attn_record_fn)(struct attn_recording *recording, const void *subject,
+                               const struct attn_session_options *options);
+
+/* Fails the current test unless a session of MODEL with OPTIONS has the same bits on three threads,
+ * with the least memory, and with every instruction set. */
+void attn_assert_same_however_run(attn_record_fn record, const void *subject,
+                                  const struct attn_model *model,
+                                  const struct attn_session_options *options);
+
+/* The selection of SITE alone, in the last layer that has it. QUERIES NULL: of all. */
+struct attn_selection *attn_select_last(const struct attn_dims *dims, enum attn_site site,
+                                        const char *queries);
+
 /* Fails the current test unless both hold the same bits in every site; WHAT names the comparison.
  */
 void attn_assert_same_recording(const char *what, const struct attn_recording *actual,

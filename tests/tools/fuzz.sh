@@ -26,8 +26,9 @@ run() {
     local target=$1 corpus=$build/corpus/$1 found=$build/found/$1 log=$build/$1.log dictionary=() started=$SECONDS
     shift
     unpack_all "$target" "$corpus"
-    [ -e "tests/fuzz/$target.dict" ] && dictionary=("-dict=tests/fuzz/$target.dict")
     mkdir -p "$found"
+    awk -v section="[$target]" '/^\[/ { is_ours = $0 == section; next } is_ours' tests/fuzz/dictionaries >"$build/$target.dict"
+    [ -s "$build/$target.dict" ] && dictionary=("-dict=$build/$target.dict")
     if nice -n 19 "$build/tests/fuzz/fuzz_$target" "$found" "$corpus" "${dictionary[@]}" \
         -artifact_prefix="$build/$target-" -max_len=1024 -malloc_limit_mb=64 -timeout=10 \
         -print_final_stats=1 -verbosity=0 "$@" >"$log" 2>&1; then

@@ -1,8 +1,9 @@
-/* UTF-8, escaping, numbers from text, names of element types. */
+/* UTF-8, escaping, numbers from text and in order, names of element types. */
 #include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "run/prediction.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
@@ -562,6 +563,37 @@ START_TEST(element_types_are_found_by_name)
 }
 END_TEST
 
+START_TEST(nan_stands_after_every_number)
+{
+    static const double sorted[] = {-HUGE_VAL, -1, 0, 1e-300, 2, HUGE_VAL, (double)NAN};
+    enum { N = sizeof sorted / sizeof *sorted };
+
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            const int order = attn_compare_numbers(sorted[i], sorted[j]);
+
+            ck_assert_int_eq((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+    ck_assert_int_eq(attn_compare_numbers(-0.0, 0.0), 0);
+    ck_assert_int_eq(attn_compare_numbers((double)-NAN, (double)NAN), 0);
+    ck_assert_int_gt(attn_compare_numbers((double)-NAN, 1), 0);
+}
+END_TEST
+
+/* A comparison without a place for NaN leaves the order to the sort, and the numbers among it. */
+START_TEST(logits_that_are_nan_come_last)
+{
+    static const float logits[] = {NAN, 1, NAN, 3, NAN, 2, 3, NAN, -INFINITY, 4, NAN};
+    static const int32_t expected[] = {9, 3, 6, 5, 1, 8, 0, 2, 4, 7, 10};
+    enum { N = sizeof logits / sizeof *logits };
+    struct attn_scored ranked[N];
+
+    attn_logits_rank(logits, N, ranked);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(ranked[i].id, expected[i]);
+}
+END_TEST
+
 ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_is_refused,
            maximal_subparts_are_those_of_the_standard, valid_length_stops_at_the_first_bad_byte,
            hidden_characters_are_not_printable, widths_are_those_of_terminals,
@@ -571,4 +603,5 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
            fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
            printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
-           element_types_are_found_by_name)
+           element_types_are_found_by_name, nan_stands_after_every_number,
+           logits_that_are_nan_come_last)

@@ -79,9 +79,11 @@ static void feed(struct attn_session *session, const struct subject *s)
                   "%s", err.message);
 }
 
-static void record(struct attn_recording *recording, const struct subject *s,
+/* An attn_record_fn. */
+static void record(struct attn_recording *recording, const void *subject,
                    const struct attn_session_options *options)
 {
+    const struct subject *s = subject;
     struct attn_error err = {0};
 
     attn_recording_init(recording, attn_model_config(s->model), s->n);
@@ -90,43 +92,13 @@ static void record(struct attn_recording *recording, const struct subject *s,
                   "%s", err.message);
 }
 
-/* ERR is empty afterwards: the first failure stays in one. */
-static void assert_refused(enum attn_status status, struct attn_error *err, const char *message)
-{
-    ck_assert_int_eq(status, ATTN_INVALID);
-    ck_assert_msg(strstr(err->message, message) != NULL, "%s", err->message);
-    *err = (struct attn_error){0};
-}
-
 START_TEST(bits_depend_on_nothing_beside_the_picture)
 {
     attn_encoders_unpack();
     for (int i = 0; i < ATTN_N_IMAGE_ENCODER; i++) {
         struct subject s = open_subject(names[i]);
-        struct attn_recording expected, other;
-        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-        struct attn_error err = {0};
-        struct attn_pool *pool;
 
-        record(&expected, &s, &options);
-        ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
-        options.pool = pool;
-        options.reads_once = true;
-        options.cache = ATTN_CACHE_ONE_LAYER;
-        options.has_logits = attn_model_config(s.model)->output != ATTN_OUTPUT_NONE;
-        record(&other, &s, &options);
-        attn_assert_same_recording("3 threads", &other, &expected);
-        attn_recording_release(&other);
-        for (int isa = 0; isa < ATTN_ISA_BEST; isa++) {
-            options = ATTN_SESSION_OPTIONS_DEFAULT;
-            options.isa = (enum attn_isa)isa;
-            options.gemm = ATTN_GEMM_PORTABLE;
-            record(&other, &s, &options);
-            attn_assert_same_recording("another instruction set", &other, &expected);
-            attn_recording_release(&other);
-        }
-        attn_recording_release(&expected);
-        attn_pool_free(pool);
+        attn_assert_same_however_run(record, &s, s.model, &ATTN_SESSION_OPTIONS_DEFAULT);
         close_subject(&s);
     }
     attn_encoders_remove();
@@ -161,9 +133,7 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
             if ((dims.sites & ATTN_SITE_BIT(site)) == 0 ||
                 attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
                 continue;
-            ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-            ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
-            ck_assert(attn_selection_set_queries(selection, "0,-1", &err) == ATTN_OK);
+            selection = attn_select_last(&dims, (enum attn_site)site, "0,-1");
             ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
             options.trace = attn_capture_trace(capture);
             session = create(&s, &options);
@@ -224,8 +194,8 @@ START_TEST(a_classifier_has_one_row_of_logits)
         attn_assert_same_bits("logits of 0", copy, expected->data, 4);
         ck_assert(attn_session_logits_last(session, copy, &err) == ATTN_OK);
         attn_assert_same_bits("last logits", copy, expected->data, 4);
-        assert_refused(attn_session_logits_at(session, 1, 1, copy, &err), &err,
-                       "1 positions from 1 on are not among the 1 that were fed");
+        attn_assert_invalid(attn_session_logits_at(session, 1, 1, copy, &err), &err,
+                            "1 positions from 1 on are not among the 1 that were fed");
         ck_assert(attn_session_final_of(session, positions, 1, copy, &err) == ATTN_UNSUPPORTED);
         attn_session_free(session);
         attn_recording_release(&all);
@@ -335,8 +305,8 @@ START_TEST(edits_reach_patches_and_the_row_of_a_classifier)
     attn_session_free(session);
     edit.row0 = 1, edit.row1 = 2;
     options.n_max = s.n;
-    assert_refused(attn_session_create(s.model, &options, &session, &err), &err,
-                   "an edit of 'logits' names positions 1 to 2, expected some of 0 to 1");
+    attn_assert_invalid(attn_session_create(s.model, &options, &session, &err), &err,
+                        "an edit of 'logits' names positions 1 to 2, expected some of 0 to 1");
     attn_recording_release(&plain);
     attn_recording_release(&edited);
     close_subject(&s);
@@ -357,20 +327,23 @@ START_TEST(a_picture_is_fed_at_once_and_nothing_else)
     attn_encoders_unpack();
     s = open_subject("vit");
     session = create(&s, &options);
-    assert_refused(attn_session_feed(session, ids, 2, &err), &err, "reads pictures, not tokens");
-    assert_refused(attn_session_feed_embeddings(session, x, 2, &err), &err,
-                   "reads pictures, not embeddings");
-    assert_refused(attn_model_embed(s.model, ids, 2, x, &err), &err, "reads pictures, not tokens");
-    assert_refused(attn_session_feed_pixels(session, s.pixels, 9, 13, &err), &err,
-                   "a picture has 13 x 9 pixels, '");
-    assert_refused(attn_session_feed_pixels(session, NULL, 13, 9, &err), &err, "'pixels' is NULL");
+    attn_assert_invalid(attn_session_feed(session, ids, 2, &err), &err,
+                        "reads pictures, not tokens");
+    attn_assert_invalid(attn_session_feed_embeddings(session, x, 2, &err), &err,
+                        "reads pictures, not embeddings");
+    attn_assert_invalid(attn_model_embed(s.model, ids, 2, x, &err), &err,
+                        "reads pictures, not tokens");
+    attn_assert_invalid(attn_session_feed_pixels(session, s.pixels, 9, 13, &err), &err,
+                        "a picture has 13 x 9 pixels, '");
+    attn_assert_invalid(attn_session_feed_pixels(session, NULL, 13, 9, &err), &err,
+                        "'pixels' is NULL");
     s.pixels[40] = NAN;
-    assert_refused(attn_session_feed_pixels(session, s.pixels, 13, 9, &err), &err,
-                   "row 4 of the picture is not finite");
+    attn_assert_invalid(attn_session_feed_pixels(session, s.pixels, 13, 9, &err), &err,
+                        "row 4 of the picture is not finite");
     s.pixels[40] = 0;
     feed(session, &s);
-    assert_refused(attn_session_feed_pixels(session, s.pixels, 13, 9, &err), &err,
-                   "takes its whole sequence in one feed");
+    attn_assert_invalid(attn_session_feed_pixels(session, s.pixels, 13, 9, &err), &err,
+                        "takes its whole sequence in one feed");
     attn_session_reset(session);
     feed(session, &s);
     attn_session_free(session);
@@ -378,8 +351,8 @@ START_TEST(a_picture_is_fed_at_once_and_nothing_else)
     text = attn_encoder_open("bert");
     options.n_max = 4;
     ck_assert(attn_session_create(text, &options, &session, &err) == ATTN_OK);
-    assert_refused(attn_session_feed_pixels(session, x, 4, 4, &err), &err,
-                   "reads tokens, not pictures");
+    attn_assert_invalid(attn_session_feed_pixels(session, x, 4, 4, &err), &err,
+                        "reads tokens, not pictures");
     attn_session_free(session);
     attn_model_free(text);
     attn_encoders_remove();
@@ -415,7 +388,7 @@ START_TEST(grids_are_those_of_the_size)
             attn_model_image_grid(model, rows[i].height, rows[i].width, &grid, &err);
 
         if (rows[i].message)
-            assert_refused(status, &err, rows[i].message);
+            attn_assert_invalid(status, &err, rows[i].message);
         ck_assert_uint_eq(grid.n_front, rows[i].n_front);
         ck_assert_uint_eq(grid.n_row, rows[i].n_row);
         ck_assert_uint_eq(grid.n_col, rows[i].n_col);

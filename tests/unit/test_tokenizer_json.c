@@ -9,7 +9,7 @@
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "text/pattern.h"
+#include "text/regex.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_internal.h"
 #include "text/words.h"
@@ -1278,12 +1278,12 @@ START_TEST(large_patterns_are_refused)
 
     for (size_t i = 0; i < N(large); i++) {
         struct attn_buffer text = {0};
-        struct attn_pattern *pattern = NULL;
+        struct attn_regex *pattern = NULL;
         struct attn_error err = {0};
 
         for (size_t k = 0; k < large[i].n; k++)
             attn_buffer_append_string(&text, large[i].part);
-        ck_assert_int_eq(attn_pattern_create(text.data, text.size, "toy", false, &pattern, &err),
+        ck_assert_int_eq(attn_regex_create(text.data, text.size, "toy", false, &pattern, &err),
                          ATTN_UNSUPPORTED);
         ck_assert_msg(strstr(err.message, large[i].message) != NULL, "%s", err.message);
         attn_buffer_release(&text);
@@ -1300,7 +1300,7 @@ START_TEST(ends_when_it_is_canceled)
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_tokenizer *tokenizer = open_written(&written);
     struct attn_encoding encoding = {0};
-    struct attn_pattern *pattern = NULL;
+    struct attn_regex *pattern = NULL;
     struct attn_match *match = NULL;
     struct attn_found found;
     struct attn_error err = {0};
@@ -1312,7 +1312,7 @@ START_TEST(ends_when_it_is_canceled)
               ATTN_CANCELED);
     ck_assert_uint_eq(encoding.n, 0);
     /* Within a match, where it needs more than a few words of the text. */
-    ck_assert(attn_pattern_create("a*+b", 4, "toy", false, &pattern, &err) == ATTN_OK);
+    ck_assert(attn_regex_create("a*+b", 4, "toy", false, &pattern, &err) == ATTN_OK);
     ck_assert(attn_match_create(pattern, sizeof text, &match, &err) == ATTN_OK);
     attn_match_watch(match, &cancel);
     ck_assert(attn_match_find(match, text, sizeof text - 1, 0, &found, &err) == ATTN_CANCELED);
@@ -1320,7 +1320,7 @@ START_TEST(ends_when_it_is_canceled)
     ck_assert(attn_match_find(match, text, sizeof text - 1, 0, &found, &err) == ATTN_OK);
     ck_assert_uint_eq(found.begin, sizeof text);
     attn_match_free(match);
-    attn_pattern_free(pattern);
+    attn_regex_free(pattern);
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
 }

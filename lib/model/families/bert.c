@@ -113,6 +113,7 @@ static const struct attn_weight_rule electra_rules[] = {
     HEADS_OF_TASKS,
     IGNORED_MAP("/discriminator_predictions.dense"),
     IGNORED_MAP("/discriminator_predictions.dense_prediction"),
+    IGNORED_MAP("/sequence_summary.summary"),
 };
 
 #define GROUP(name) "encoder.albert_layer_groups.#.albert_layers.0." name

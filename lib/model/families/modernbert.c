@@ -41,7 +41,7 @@ static const struct attn_weight_rule rules[] = {
     NORM("/head.norm", HEAD_NORM, MODEL(ln_head)),
     {"/decoder.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},
     VECTOR("/decoder.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),
-    IGNORED("/classifier.weight"),
+    NOT_READ("/classifier.weight", ATTN_PART_TASK),
     IGNORED("/classifier.bias"),
 };
 

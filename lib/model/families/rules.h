@@ -41,10 +41,11 @@
     .model_type = (type), .architecture = (for_what), .prefix = (before), .rules = (list),         \
     .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size"
 
-/* A buffer that is no weight. */
-#define IGNORED(name)                                                                              \
+/* What is not read: a buffer that is no weight, for instance. */
+#define NOT_READ(name, part)                                                                       \
     {                                                                                              \
-        name, "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0                                         \
+        name, "", part, ATTN_WEIGHT_TENSOR, 0                                                      \
     }
+#define IGNORED(name) NOT_READ(name, ATTN_PART_IGNORED)
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "model/families/rules.h"
-#include "model/image.h"
+#include "model/image_patches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@
         LINEAR("encoder.layer.#.attention.output.dense", "DZ", ATTN_PART_OUT_PROJ, "D",            \
                ATTN_PART_OUT_BIAS, out)
 
-/* The classifier, and what other tasks and training left. */
+/* The classifier; and tensors of other tasks and of training, which are ignored. */
 #define CLASSIFIER                                                                                 \
     {"/classifier.weight", "VL", ATTN_PART_OUTPUT, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},     \
         VECTOR("/classifier.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),               \
@@ -202,7 +202,7 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
     return ATTN_OK;
 }
 
-/* Whether NODE is a label of one of N numbers, which is *I. */
+/* Whether NODE is the label of a number below N: that is *I. */
 static bool is_label(const struct attn_node *node, size_t n, size_t *i)
 {
     const char *key = attn_node_key(node);

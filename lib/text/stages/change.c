@@ -238,7 +238,7 @@ enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const c
 /* --- Replacing matches ------------------------------------------------------------------------ */
 
 struct replace_matches {
-    struct attn_pattern *pattern; /* owns */
+    struct attn_regex *pattern; /* owns */
     size_t n_content;
     char content[];
 };
@@ -327,7 +327,7 @@ static void free_matches(void *data)
 {
     struct replace_matches *replace = data;
 
-    attn_pattern_free(replace->pattern);
+    attn_regex_free(replace->pattern);
     attn_free(replace);
 }
 
@@ -335,14 +335,14 @@ static const struct attn_text_stage_kind matches_kind = {
     .run = run_replace_matches, .begin = begin_matches, .end = end_matches, .free = free_matches};
 
 enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
-                                                 struct attn_pattern *pattern, const char *content,
+                                                 struct attn_regex *pattern, const char *content,
                                                  struct attn_error *err)
 {
     const size_t n_content = strlen(content);
     struct replace_matches *replace = attn_alloc(1, sizeof *replace + n_content, err);
 
     if (!replace) {
-        attn_pattern_free(pattern);
+        attn_regex_free(pattern);
         return ATTN_NO_MEMORY;
     }
     replace->pattern = pattern;

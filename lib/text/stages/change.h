@@ -7,8 +7,8 @@
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
 
-#include "text/pattern.h"
 #include "text/pipeline.h"
+#include "text/regex.h"
 
 /* U+FFFD for each maximal subpart of what is not UTF-8. No data. */
 extern const struct attn_text_stage_kind attn_change_invalid;
@@ -34,7 +34,7 @@ enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const c
 
 /* The same for each match of PATTERN, which the stage owns, also after a failure. */
 enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
-                                                 struct attn_pattern *pattern, const char *content,
+                                                 struct attn_regex *pattern, const char *content,
                                                  struct attn_error *err);
 
 /* When text is put in front of a slice. The last is for slices that are words between white space:

@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pattern.h"
+#include "text/regex.h"
 #include "text/stages/rewrite.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced whole */
 #define VALUE_BIT UINT32_C(0x80000000)
 
 struct charsmap {
-    struct attn_pattern *cluster; /* owns */
-    unsigned char *bytes;         /* owns; [n_byte] all of it */
+    struct attn_regex *cluster; /* owns */
+    unsigned char *bytes;       /* owns; [n_byte] all of it */
     size_t n_byte;
     uint32_t *units; /* owns; [n_unit] */
     size_t n_unit;
@@ -141,7 +141,7 @@ static enum attn_status read_map(struct charsmap *map, const char *text, size_t 
 {
     const char *problem = "is not base64";
 
-    ATTN_TRY(attn_pattern_create_cluster(&map->cluster, err));
+    ATTN_TRY(attn_regex_create_cluster(&map->cluster, err));
     map->bytes = attn_alloc_uninitialized(size, 1, err);
     if (!map->bytes)
         return ATTN_NO_MEMORY;
@@ -156,7 +156,7 @@ static void free_map(void *data)
 {
     struct charsmap *map = data;
 
-    attn_pattern_free(map->cluster);
+    attn_regex_free(map->cluster);
     attn_free(map->bytes);
     attn_free(map->units);
     attn_free(map);

@@ -185,7 +185,7 @@ static void end_match(void *scratch)
 
 static void free_pattern(void *data)
 {
-    attn_pattern_free(data);
+    attn_regex_free(data);
 }
 
 #define SPLIT                                                                                      \

@@ -4,12 +4,12 @@
 #ifndef ATTN_TEXT_STAGES_SPLIT_H
 #define ATTN_TEXT_STAGES_SPLIT_H
 
-#include "text/pattern.h"
 #include "text/pipeline.h"
+#include "text/regex.h"
 
 /*
  * Each match is a piece, and so is what lies between two (Isolated). The data is a struct
- * attn_pattern, which the stage owns. Bytes that are not UTF-8 are pieces of their own, which go to
+ * attn_regex, which the stage owns. Bytes that are not UTF-8 are pieces of their own, which go to
  * the model.
  */
 extern const struct attn_text_stage_kind attn_split_isolated;

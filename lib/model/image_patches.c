@@ -1,0 +1,186 @@
+/*
+ * image_patches.c - see image_patches.h.
+ *
+ * Positions of another grid are those of transformers (modeling_dinov2.py,
+ * modeling_dinov2_with_registers.py), which is torch's bicubic interpolation, once without and once
+ * with antialiasing: row i of m is a sum of rows t of n,
+ *
+ *     x = (n / m) (i + 1/2) - 1/2,   sum over the four t nearest to x of k(x - t), a = -0.75
+ *     c = (n / m) (i + 1/2), w = max(n / m, 1),   sum over t of k((t + 1/2 - c) / w), a = -0.5,
+ *
+ * where rows beyond an edge are the edge's in the first, and left out of the second, whose weights
+ * are divided by their sum. k is Keys's cubic kernel. Columns likewise; a patch has the product of
+ * both weights. Weights are in double precision, sums in float32, in the order of rows and columns.
+ */
+#include "model/image_patches.h"
+
+#include "base/dtype_internal.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "model/config_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+size_t attn_image_n_patch(const struct attn_image_config *image)
+{
+    return image->patch_height == 0
+               ? 0
+               : (image->height / image->patch_height) * (image->width / image->patch_width);
+}
+
+bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width)
+{
+    const bool is_own = height == image->height && width == image->width;
+    const size_t n = (height / image->patch_height) * (width / image->patch_width);
+
+    if (image->resample == ATTN_RESAMPLE_NONE)
+        return is_own;
+    return n == attn_image_n_patch(image) && height == width; /* as transformers asks */
+}
+
+size_t attn_image_side(const struct attn_image_config *image)
+{
+    const size_t n = attn_image_n_patch(image);
+    size_t side = (size_t)sqrt((double)n);
+
+    while (side * side > n)
+        side--;
+    while ((side + 1) * (side + 1) <= n)
+        side++;
+    return side * side == n ? side : 0;
+}
+
+enum attn_status attn_image_find_grid(const struct attn_image_config *image, const char *name,
+                                      size_t height, size_t width, struct attn_image_grid *grid,
+                                      struct attn_error *err)
+{
+    struct attn_image_grid found = {.n_front = 1 + image->n_register};
+    size_t n;
+
+    if (image->patch_height == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads tokens, not pictures",
+                              attn_quote_string(name).text);
+    found.n_row = height / image->patch_height;
+    found.n_col = width / image->patch_width;
+    if (image->resample == ATTN_RESAMPLE_NONE && !attn_image_is_usual(image, height, width))
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", width, height,
+                              attn_quote_string(name).text, image->width, image->height);
+    if (found.n_row == 0 || found.n_col == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, expected a patch of '%s' at least, "
+                              "%zu x %zu",
+                              width, height, attn_quote_string(name).text, image->patch_width,
+                              image->patch_height);
+    if (!attn_checked_mul(found.n_row, found.n_col, &n) || n > ATTN_MAX_CTX - found.n_front)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture of %zu x %zu pixels has too many patches, expected %d at "
+                              "most",
+                              width, height, ATTN_MAX_CTX);
+    if (!attn_image_is_usual(image, height, width) && attn_image_side(image) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, and '%s' has positions for %zu x "
+                              "%zu patches: only those of a square can be resampled",
+                              width, height, attn_quote_string(name).text,
+                              image->width / image->patch_width,
+                              image->height / image->patch_height);
+    *grid = found;
+    return ATTN_OK;
+}
+
+void attn_image_cut(const struct attn_image_config *image, const float *pixels, size_t height,
+                    size_t width, float *rows)
+{
+    const size_t n_row = height / image->patch_height, n_col = width / image->patch_width;
+
+    for (size_t row = 0; row < n_row; row++)
+        for (size_t col = 0; col < n_col; col++)
+            for (size_t channel = 0; channel < image->n_channel; channel++)
+                for (size_t y = 0; y < image->patch_height; y++) {
+                    const size_t line = channel * height + row * image->patch_height + y;
+
+                    memcpy(rows, pixels + line * width + col * image->patch_width,
+                           image->patch_width * sizeof *rows);
+                    rows += image->patch_width;
+                }
+}
+
+/* --- positions -------------------------------------------------------------------------------- */
+
+/* Keys's kernel: 1 at 0, 0 at other whole numbers and from 2 on. */
+static double cubic(double t, double a)
+{
+    t = fabs(t);
+    if (t < 1)
+        return ((a + 2) * t - (a + 3)) * t * t + 1;
+    return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+/* The rows of the table from which one row of the grid is made, or likewise the columns: from
+ * number FIRST on, which may lie beyond an edge where edges are repeated. */
+struct taps {
+    double first; /* a whole number */
+    size_t n;
+    double start, step, a; /* the weight of number i is k(start + i * step) / sum */
+    double sum;
+};
+
+/* Of number I of M, where the table has N. */
+static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, size_t i)
+{
+    const double ratio = (double)n / (double)m, centre = ratio * ((double)i + 0.5);
+    const double wide = ratio > 1 ? ratio : 1;
+    struct taps taps = {.n = 4, .a = -0.75, .sum = 1, .step = -1};
+    double end;
+
+    if (resample == ATTN_RESAMPLE_CUBIC) {
+        taps.first = floor(centre - 0.5) - 1;
+        taps.start = centre - 0.5 - taps.first;
+        return taps;
+    }
+    taps.first = fmax(trunc(centre - 2 * wide + 0.5), 0);
+    end = fmin(trunc(centre + 2 * wide + 0.5), (double)n);
+    taps.n = (size_t)(end - taps.first);
+    taps.a = -0.5;
+    taps.step = 1 / wide;
+    taps.start = (taps.first - centre + 0.5) / wide;
+    taps.sum = 0;
+    for (size_t k = 0; k < taps.n; k++)
+        taps.sum += cubic(taps.start + (double)k * taps.step, taps.a);
+    return taps;
+}
+
+static double weight_of(const struct taps *taps, size_t k)
+{
+    return cubic(taps->start + (double)k * taps->step, taps->a) / taps->sum;
+}
+
+/* The row or column of the table, of N, that tap number K is. */
+static size_t place_of(const struct taps *taps, size_t k, size_t n)
+{
+    const double at = taps->first + (double)k;
+
+    return at <= 0 ? 0 : at >= (double)n ? n - 1 : (size_t)at;
+}
+
+void attn_image_resample(const struct attn_resampling *r, size_t row, size_t col, float *y)
+{
+    const struct taps rows = find_taps(r->resample, r->n, r->grid->n_row, row);
+    const struct taps cols = find_taps(r->resample, r->n, r->grid->n_col, col);
+    const size_t row_bytes = attn_dtype_n_byte(r->table->dtype, r->d);
+
+    memset(y, 0, r->d * sizeof *y);
+    for (size_t i = 0; i < rows.n; i++)
+        for (size_t j = 0; j < cols.n; j++) {
+            const size_t at = 1 + place_of(&rows, i, r->n) * r->n + place_of(&cols, j, r->n);
+            const float weight = (float)(weight_of(&rows, i) * weight_of(&cols, j));
+
+            r->kernels->convert((const char *)r->table->data + at * row_bytes, r->table->dtype,
+                                r->d, r->row);
+            for (size_t k = 0; k < r->d; k++)
+                y[k] += weight * r->row[k];
+        }
+}

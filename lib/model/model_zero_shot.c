@@ -1,0 +1,69 @@
+/*
+ * model_zero_shot.c - a tower of pictures as a classifier: its labels are texts.
+ *
+ *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
+ *
+ * image_embed is divided by its length when the output layer reads it. The rest, the lengths of
+ * the texts and the scale, is in the rows of the output matrix.
+ */
+#include "model/model_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+
+/* ROW [d] = SCALE * EMBED / its length; a vector of zeros stays as it is. */
+static void fill_row(const float *embed, size_t d, double scale, float *row)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < d; i++)
+        sum += (double)embed[i] * (double)embed[i];
+    for (size_t i = 0; i < d && sum > 0; i++)
+        row[i] = (float)((double)embed[i] / sqrt(sum) * scale);
+}
+
+enum attn_status attn_model_zero_shot(const struct attn_model *model,
+                                      const struct attn_zero_shot_labels *labels,
+                                      struct attn_model **labelled, struct attn_error *err)
+{
+    const size_t d = model->config.d_projected;
+    struct attn_model *made = attn_alloc(1, sizeof *made, err);
+    struct attn_config *config;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    *made = *model;
+    made->label_rows = attn_alloc(labels->n, d * sizeof *made->label_rows, err);
+    if (!made->label_rows) {
+        attn_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < labels->n; i++)
+        fill_row(labels->embeds + i * d, d, labels->scale, made->label_rows + i * d);
+    config = &made->config;
+    config->n_vocab = labels->n;
+    config->labels = labels->names;
+    config->output = ATTN_OUTPUT_OWN;
+    config->image.pooling = ATTN_POOLING_PROJECTED;
+    made->weights.unembed.weight = (struct attn_matrix){.data = made->label_rows,
+                                                        .dtype = ATTN_DTYPE_F32,
+                                                        .n_row = d,
+                                                        .n_col = labels->n,
+                                                        .row_stride = 1,
+                                                        .col_stride = d,
+                                                        .group = labels->n};
+    *labelled = made;
+    return ATTN_OK;
+}
+
+double attn_model_logit_scale(const struct attn_model *model)
+{
+    const struct attn_tensor *tensor = &model->weights.logit_scale;
+    float scale = 0;
+
+    attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, 1, &scale);
+    return exp((double)scale);
+}

@@ -1,0 +1,44 @@
+/*
+ * rope_config.h - the rotary positions of a layer, as its config has them.
+ */
+#ifndef ATTN_MODEL_ROPE_CONFIG_H
+#define ATTN_MODEL_ROPE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): as
+ * `rope_type` says it. */
+#define ATTN_ROPE_MAP(X)                                                                           \
+    X(DEFAULT, 0, "default")                                                                       \
+    X(LINEAR, 1, "linear")                                                                         \
+    X(LLAMA3, 2, "llama3")                                                                         \
+    X(YARN, 3, "yarn")       /* Peng et al. 2309.00071 */                                          \
+    X(DYNAMIC, 4, "dynamic") /* up to n_ctx positions it is as the default */
+
+enum attn_rope_type {
+#define ATTN_ROPE_ENUM(id, number, word) ATTN_ROPE_##id = (number),
+    ATTN_ROPE_MAP(ATTN_ROPE_ENUM)
+#undef ATTN_ROPE_ENUM
+};
+
+/*
+ * Rotary positions of a layer (Su et al. 2104.09864): component i of a head turns with i + R/2, i <
+ * R/2, by the angle position * theta^(-2i/R); the scaling changes these frequencies. Fields that a
+ * type does not read are 0.
+ */
+struct attn_rope {
+    enum attn_rope_type type;
+    size_t d_rotary;             /* R: components of a head that are turned, the first ones; even */
+    double theta;                /* above 0 */
+    double factor;               /* of linear, llama3 and yarn, above 0 */
+    double low_freq_factor;      /* of llama3 */
+    double high_freq_factor;     /* of llama3, above low_freq_factor */
+    double n_original;           /* of llama3 and yarn: original_max_position_embeddings */
+    double beta_fast, beta_slow; /* of yarn */
+    bool is_truncated;           /* of yarn: its bounds are rounded to whole components */
+    double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
+    const float *divisors;       /* [R/2] frequencies are divided by these; NULL: by nothing */
+};
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * mask_token.h - where an encoder predicts: at mask tokens, [MASK] or <mask>. For the files of this
+ * layer and above.
+ */
+#ifndef ATTN_RUN_MASK_TOKEN_H
+#define ATTN_RUN_MASK_TOKEN_H
+
+#include "run/run_internal.h"
+
+/* Whether ID is the mask token: that which the tokenizer's files name, else a special token that is
+ * called so. TOKENIZER may be NULL: no. */
+bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
+bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
+
+/* A list of positions that means the only mask: that array itself, not its text. */
+extern const char attn_mask_position[];
+
+/* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at
+ * the stage of options, when there are none. */
+enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
+                                   struct attn_error *err);
+
+/* The position of the only mask token. Likewise when there is none, or more than one: then FIELD,
+ * `at` or `queries`, says where. */
+enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,
+                                struct attn_error *err);
+
+#endif
