@@ -303,9 +303,9 @@ function say(text, isProblem = false) {
   $('live-status').classList.toggle('problem', isProblem);
 }
 
-function sizeOf({ ids, picture }) {
-  if (isPicture) return `${picture.n_row} x ${picture.n_col} patches`;
-  return `${ids.length} token${ids.length === 1 ? '' : 's'}`;
+function sizeOf({ tokens: { length }, picture }) {
+  if (picture) return `${picture.n_row} x ${picture.n_col} patches`;
+  return `${length} ${isPicture ? 'position' : 'token'}${length === 1 ? '' : 's'}`;
 }
 
 function showTexts(run) {
@@ -533,23 +533,10 @@ async function readPicture() {
   pictures.set(first.image, { name: imageName, bytes: npyOf(rgb, live.height, live.width), note: '' });
 }
 
-// The file without what a camera wrote into a JPEG (Exif): a browser would turn the picture by it.
-async function withoutTurn(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer()), parts = [];
-  let at = bytes[0] === 0xff && bytes[1] === 0xd8 ? 2 : bytes.length;
-  parts.push(bytes.subarray(0, at));
-  while (bytes[at] === 0xff && bytes[at + 1] !== 0xda && at + 4 < bytes.length) {
-    const end = at + 2 + 256 * bytes[at + 2] + bytes[at + 3];
-    if (bytes[at + 1] !== 0xe1) parts.push(bytes.subarray(at, end));
-    at = end;
-  }
-  return new Blob([...parts, bytes.subarray(at)]);
-}
-
-// The pixels of a file as they are stored: not turned, no colours changed, without alpha. A canvas
-// multiplies by alpha, so the colours of what is transparent are not quite what they were.
+// The pixels of a file as the tool reads them: turned as a camera says, no colours changed, without
+// alpha. A canvas multiplies by it, so the colours of what is transparent are not quite what they were.
 async function decode(file) {
-  const bitmap = await createImageBitmap(await withoutTurn(file), { imageOrientation: 'none', colorSpaceConversion: 'none',
+  const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image', colorSpaceConversion: 'none',
     premultiplyAlpha: 'none' });
   const { width, height } = bitmap, canvas = el('canvas', { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true });
@@ -593,9 +580,9 @@ function choosePicture() {
     el('p', {}, el('label', {}, 'A PNG or a JPEG ', input)));
 }
 
-// PNG is the picture as it was resized and cropped, base64.
+// PNG is the picture as it was resized and cropped, base64; a run of other keys than patches has none.
 function showSeen(png) {
-  $('live-seen').src = 'data:image/png;base64,' + png.trim();
+  if (png) $('live-seen').src = 'data:image/png;base64,' + png.trim();
 }
 
 function makePicture() {
@@ -716,7 +703,8 @@ function hashParts() {
   if (isSame(asked, first)) return [];
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
     : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
-  return [...texts, ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
+  const parts = [...texts, ...optionsOf(asked)];
+  return (parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value));
 }
 
 // What an address asks for. Without a text it is what the page began with. No address holds a picture.
@@ -757,7 +745,10 @@ async function showAnswer(title, command, options) {
 }
 
 // What is asked of a text: the command, what it finds, and whether it needs a target.
-const QUESTIONS = isPicture ? [['ablate', 'Which heads matter for the label? (ablate)', true]] : [
+const QUESTIONS = isPicture ? [
+  ['ablate', 'Which heads matter for the label? (ablate)', true],
+  ['lens', 'Which label does each layer expect? (lens)', false],
+] : [
   ['ablate', 'Which heads matter for the next word? (ablate)', true],
   ['attribute', 'Which parts add to its logit? (attribute)', true],
   ['lens', 'What does each layer expect? (lens)', false],
@@ -801,7 +792,7 @@ async function askQuestion() {
   const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
   const what = structuredClone(asked), { attention, mask } = what, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
   const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
-    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' ? [['queries', String(state.q)]] : [],
+    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ['html', 'page.html']];
   say('computing \u2026');
   const { code, err, ms, page } = await ask(argsOf(command, options, what), { wanted: 'page' });
@@ -946,7 +937,7 @@ viewer.isReady.then(async () => {
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
-  if (isPicture) showSeen($('picture-data').textContent);
+  if (isPicture) showSeen($('picture-data')?.textContent);
   if (story) makeStory();
   if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);

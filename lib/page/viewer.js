@@ -2000,7 +2000,7 @@ async function show(made, textOf, other, otherTextOf) {
   const [own, others, bytes, otherBytes, image] = await Promise.all([
     Promise.all(wanted.map(head => weights(made, textOf, head))),
     other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
-    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture.load(textOf)]);
+    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture?.load(textOf)]);
 
   if (number !== nWanted) return;
   if (other) made.sets = ['', '-other'];

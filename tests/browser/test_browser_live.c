@@ -583,6 +583,20 @@ START_TEST(a_second_text_is_offered_to_models_that_take_one)
 }
 END_TEST
 
+/* What was said of reading the text goes on with it. */
+START_TEST(tokens_are_added_as_it_was_said)
+{
+    enter();
+    open_bert(BERT("--special-tokens", "off", "--html", "p.html", "--live", "the cat"), "");
+    type("the mat");
+    assert_text(TOKENS, "the mat");
+    attn_browser_click_on(browser, "#live-command");
+    assert_text(ID("live-line") ".value",
+                "attn-cli run -m bert --html page.html --special-tokens off 'the mat'");
+    leave();
+}
+END_TEST
+
 START_TEST(questions_are_of_both_texts)
 {
     struct attn_ran ran;
@@ -673,35 +687,14 @@ static void choose_picture(const char *file)
     attn_browser_wait(browser, path);
 }
 
-/* A JPEG that a camera calls turned. */
-static void write_turned(void)
-{
-    static const unsigned char exif[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,  0, 'I', 'I',
-                                         42,   0,    8, 0,  0,   0,   1,   0,   18, 1, 3,   0,
-                                         1,    0,    0, 0,  6,   0,   0,   0,   0,  0, 0,   0};
-    unsigned char bytes[4096];
-    FILE *file = fopen("444.jpg", "rb");
-    size_t n;
-
-    ck_assert_ptr_nonnull(file);
-    n = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    file = fopen("turned.jpg", "wb");
-    ck_assert_ptr_nonnull(file);
-    fwrite(bytes, 1, 2, file);
-    fwrite(exif, 1, sizeof exif, file);
-    fwrite(bytes + 2, 1, n - 2, file);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 START_TEST(pictures_have_the_bits_of_the_binary)
 {
-    static const char *const files[] = {"gray.png", "palette.png", "interlaced.png",  "gamma.png",
-                                        "444.jpg",  "420.jpg",     "progressive.jpg", "turned.jpg"};
+    static const char *const files[] = {"gray.png",        "palette.png", "interlaced.png",
+                                        "gamma.png",       "444.jpg",     "420.jpg",
+                                        "progressive.jpg", "turned5.jpg", "turned8.jpg"};
 
     enter();
     open_vit("");
-    write_turned();
     SAME("run", "-m", "vit", "--image", "picture-0.npy", "--sites", "*", "--json", "-");
     SAME("run", "-m", "vit", "--image", "picture-0.npy", "--ablate", "0.1", "--top", "2");
     SAME("ablate", "-m", "vit", "--image", "picture-0.npy", "--target", "LABEL_1", "--json", "-");
@@ -782,6 +775,7 @@ START_TEST(another_picture_is_shown)
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-restore");
     wait_for_run();
+    assert_text("location.hash.endsWith('&label=')", "true"); /* nothing is changed any more */
     attn_browser_click_on(browser, "#live-first");
     attn_browser_wait(browser, "attnLive.isDone()");
     assert_text(CLS, before);
@@ -846,6 +840,13 @@ START_TEST(labels_are_typed)
     attn_browser_wait(browser, ID("live-target") ".value");
     attn_browser_click_on(browser, "#live-ask");
     attn_browser_wait(browser, "document.querySelectorAll('#live-experiment tbody tr').length > 3");
+    free(attn_browser_text(browser,
+                           "(e => { e.value = 'lens'; e.dispatchEvent(new Event('change')); "
+                           "})(" ID("live-question") ")"));
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser,
+                      ID("live-asked") ".textContent.startsWith('attn-cli lens -m clip ')");
+    assert_text(ID("live-status") ".classList.contains('problem')", "false");
     leave();
 }
 END_TEST
@@ -1030,11 +1031,11 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-           a_second_text_is_offered_to_models_that_take_one, questions_are_of_both_texts,
-           two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
-           labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,
-           another_picture_is_shown, a_picture_is_dropped, labels_are_typed,
-           pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-           temperature_and_arithmetic_and_command, nothing_is_fetched,
-           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-           everything_has_a_name, shipped_page_answers, is_seen)
+           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+           questions_are_of_both_texts, two_boxes_fit_a_telephone,
+           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
+           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
+           labels_are_typed, pictures_fit_a_telephone_and_are_named,
+           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
+           nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, everything_has_a_name, shipped_page_answers, is_seen)
