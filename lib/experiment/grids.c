@@ -114,6 +114,8 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
 {
     *grid = (struct attn_table_grid){.rows = "layer", .values = "effect"};
     fill_patched(table, "by", args->site, words, grid);
+    if ((args->corrupted.image || args->corrupted.pixels) && args->n_place == 0)
+        grid->figure = ATTN_FIGURE_PATCHES; /* by position */
     grid->quantity = args->is_to_noise ? "share of the clean answer lost" : NULL;
     grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
 }

@@ -44,6 +44,7 @@ struct attn_figure_grid {
     const struct attn_token_texts *cells; /* what stands in the cells, row by row, instead of the
                                              numbers; NULL: these do */
     struct attn_color_scale scale;        /* nothing is left open */
+    const struct attn_backdrop *backdrop; /* that the columns are positions of; or NULL */
     bool is_share;                        /* numbers are shown in percent */
     int digits;                           /* of other numbers after the point */
 };

@@ -212,6 +212,9 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen);
 bool attn_figure_fits_backdrop(const struct attn_writer *writer,
                                const struct attn_level_matrix *matrix);
 
+/* Whether a table has a number for each position of its picture. */
+bool attn_figure_grid_is_map(const struct attn_figure_grid *grid);
+
 /* The rows that are shown, from the first on: all that were chosen, or else one, that of the first
  * position, [CLS]. */
 size_t attn_figure_n_mapped(const struct attn_writer *writer);

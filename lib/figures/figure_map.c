@@ -3,7 +3,7 @@
  * patches, a cell each, on the picture, which is grey and pale there. Of several heads, layers down
  * and heads across, there is one query; of one head there is a map of each query that is chosen.
  * What comes before the patches, [CLS] and registers, is no part of a picture: its weights are
- * written below.
+ * written below. Of a table with a number for each position there is a map of each of its rows.
  */
 #include "figures/figure_internal.h"
 
@@ -53,6 +53,14 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen)
     return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
 }
 
+bool attn_figure_grid_is_map(const struct attn_figure_grid *grid)
+{
+    const struct attn_backdrop *backdrop = grid->backdrop;
+
+    return backdrop &&
+           grid->matrix.n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
+}
+
 size_t attn_figure_n_mapped(const struct attn_writer *writer)
 {
     return writer->n_query == writer->n_position ? 1 : writer->n_query;
@@ -60,12 +68,14 @@ size_t attn_figure_n_mapped(const struct attn_writer *writer)
 
 static size_t count_queries(const struct attn_figure_pen *pen)
 {
-    return attn_figure_n_mapped(pen->content->writer);
+    return pen->content->grid ? pen->content->grid->matrix.n_row
+                              : attn_figure_n_mapped(pen->content->writer);
 }
 
 static const struct attn_backdrop *backdrop_of(const struct attn_figure_pen *pen)
 {
-    return pen->content->grid ? NULL : pen->content->writer->labels.backdrop;
+    return pen->content->grid ? pen->content->grid->backdrop
+                              : pen->content->writer->labels.backdrop;
 }
 
 bool attn_figure_fits_backdrop(const struct attn_writer *writer,
@@ -115,7 +125,7 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
     const struct attn_backdrop *backdrop = backdrop_of(pen);
     double largest = 0;
 
-    if (!backdrop || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
+    if (!backdrop || pen->content->grid || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
         pen->scale.span != ATTN_SPAN_UNIT)
         return;
     for (size_t i = 0; i < pen->content->n; i++)
@@ -165,7 +175,8 @@ void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buf
     const struct attn_backdrop *backdrop = backdrop_of(pen);
     size_t position;
 
-    if (!backdrop || pen->content->writer->n_query == 0 || count_queries(pen) > 1)
+    if (!backdrop || pen->content->grid || pen->content->writer->n_query == 0 ||
+        count_queries(pen) > 1)
         return;
     position = pen->content->writer->queries[0];
     attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
@@ -279,7 +290,7 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 }
 
 /* The lines of text below a map. */
-static void find_lines(struct maps *maps)
+static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 {
     const size_t n_front = maps->backdrop->n_front;
     const double entry = attn_figure_text_width(ENTRY, TEXT);
@@ -287,7 +298,7 @@ static void find_lines(struct maps *maps)
     maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
     maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
-    maps->is_short = n_front > 2 && maps->n_line > 2;
+    maps->is_short = n_front > 2 && maps->n_line > 2 && !pen->content->grid; /* weights add up */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
     if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
@@ -302,9 +313,10 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
 
     ATTN_TRY(arrange(pen, maps, err));
     find_size(pen, maps);
-    find_lines(maps);
+    find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0)
-        attn_buffer_append_format(&pen->subtitle, "below each its weight on [CLS]%s; ",
+        attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
+                                  pen->content->grid ? "number of" : "weight on",
                                   maps->n_line > 1 ? " and on registers" : "");
     maps->step_x = maps->width + BETWEEN;
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
@@ -348,7 +360,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
                      struct attn_figure_place place)
 {
     const struct attn_backdrop *backdrop = maps->backdrop;
-    const size_t position = pen->content->writer->queries[row];
+    const size_t position = pen->content->grid ? 0 : pen->content->writer->queries[row];
     const size_t i = position - backdrop->n_front;
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double x, y, right, bottom;
@@ -372,6 +384,24 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     }
 }
 
+/* "query 3,4"; of a table what its row is called, "layer 3". */
+static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                           size_t row, struct attn_buffer *out)
+{
+    struct attn_figure_axis rows;
+    const char *label;
+    size_t n;
+
+    if (!pen->content->grid) {
+        attn_buffer_append_string(out, "query ");
+        append_position(pen, pen->content->writer->queries[row], out);
+        return;
+    }
+    rows = attn_figure_rows(pen, matrix);
+    label = attn_figure_label(pen, &rows, row, &n);
+    attn_buffer_append_format(out, "%s %.*s", rows.title, (int)n, label);
+}
+
 static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
                       const struct attn_level_matrix *matrix, size_t row,
                       struct attn_figure_place place)
@@ -379,12 +409,13 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : maps->backdrop->n_front;
     struct attn_shape_text text = {
         .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
+    struct attn_buffer caption = {0}; /* a label may use the pen's */
 
-    pen->scratch.size = 0;
     if (maps->n_query > 1) {
-        attn_buffer_append_string(&pen->scratch, "query ");
-        append_position(pen, pen->content->writer->queries[row], &pen->scratch);
-        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+        append_caption(pen, matrix, row, &caption);
+        attn_shapes_add_text(pen->shapes, &text, caption.data, caption.size);
+        pen->scratch.has_failed |= caption.has_failed;
+        attn_buffer_release(&caption);
     }
     text.size = TEXT;
     text.color = pen->faint;
@@ -532,6 +563,13 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
 
+    if (pen->content->grid)
+        return attn_figure_grid_is_map(pen->content->grid)
+                   ? ATTN_OK
+                   : attn_error_set(err, ATTN_INVALID,
+                                    "the table has numbers of %zu positions, '`figure patches`' "
+                                    "shows all",
+                                    matrix->n_column);
     for (size_t i = 0; i < pen->content->n; i++)
         if (!attn_figure_fits_backdrop(pen->content->writer, attn_figure_matrix(pen, i)))
             return attn_error_set(err, ATTN_INVALID,
@@ -563,7 +601,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         attn_buffer_append_string(&pen->subtitle,
                                   pen->is_even ? "colours up to ten times an even weight; "
                                                : "colours up to the largest weight on a patch; ");
-    pen->has_text = false;
+    pen->has_text = pen->content->grid; /* labels are no text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         set_picture(pen, maps.backdrop);

@@ -1237,31 +1237,52 @@ static bool is_plot(enum attn_figure kind)
     return kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
 }
 
-/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots; a
- * page, OUTPUT NULL, draws all. */
+static bool needs_shapes(enum attn_figure kind)
+{
+    return is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
+}
+
+/* Whether the columns of GRID are positions of a picture that was run. */
+static bool is_of_patches(const struct attn_table_grid *grid)
+{
+    return grid->run && grid->run->backdrop && grid->positions &&
+           strcmp(grid->positions, grid->columns) == 0;
+}
+
+/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots and
+ * no maps over a picture; a page, OUTPUT NULL, draws all but these. */
 static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
                                 const struct attn_output *output)
 {
     const bool is_drawn =
         !output || (output->format && output->format->tensors &&
-                    (!is_plot(grid->figure) || !output->format->tensors->draw_grid));
+                    (!needs_shapes(grid->figure) || !output->format->tensors->draw_grid));
 
     if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
-        asked = grid->figure;
+        asked = grid->figure == ATTN_FIGURE_PATCHES && !is_of_patches(grid) ? asked : grid->figure;
+    if (asked == ATTN_FIGURE_PATCHES && (!output || output->format->tensors->draw_table))
+        asked = ATTN_FIGURE_GRID;
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }
 
-/* Whether a table is drawn as KIND in the format of OUTPUT. */
-static enum attn_status check_kind(enum attn_figure kind, const struct attn_output *output,
-                                   struct attn_error *err)
+/* Whether GRID is drawn as KIND in the format of PICTURE. */
+static enum attn_status check_kind(enum attn_figure kind, const struct attn_table_grid *grid,
+                                   const struct table_picture *picture, struct attn_error *err)
 {
-    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot(kind))
+    const struct attn_format *format = picture->output->format;
+    const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(grid);
+
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot(kind) && !is_map)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure %s`' draws no table, expected grid, tokens, bars or curve",
                               attn_figure_name(kind));
-    if (is_plot(kind) && output->format->tensors->draw_grid)
-        return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'",
-                              output->format->name, attn_figure_name(kind));
+    if (is_map && picture->options.n_patch_row > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure patches`' of a table is over its picture, and takes no "
+                              "rows and columns");
+    if (needs_shapes(kind) && format->tensors->draw_grid)
+        return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'", format->name,
+                              attn_figure_name(kind));
     return ATTN_OK;
 }
 
@@ -1271,17 +1292,17 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     const struct attn_output *output = picture->output;
     struct attn_table_grid drawn = *grid;
     const enum attn_figure kind = kind_of(picture->options.figure, grid, output);
-    const struct attn_figure_content content = {.kind = kind,
-                                                .grid = &picture->cells.figure,
-                                                .picture = &picture->options,
-                                                .n = 1,
-                                                .is_in_points =
-                                                    attn_figure_is_in_points(output->format)};
+    struct attn_figure_grid *figure = &picture->cells.figure;
+    struct attn_figure_content content = {.kind = kind,
+                                          .grid = figure,
+                                          .picture = &picture->options,
+                                          .n = 1,
+                                          .is_in_points = attn_figure_is_in_points(output->format)};
 
     ATTN_TRY(attn_table_picture_check(output, err));
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
-    ATTN_TRY(check_kind(kind, output, err));
+    ATTN_TRY(check_kind(kind, grid, picture, err));
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
     if (output->format->tensors->draw_grid) /* a terminal has no room for more columns */
@@ -1289,6 +1310,11 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     ATTN_TRY(read_figure(table, &drawn, kind, picture->options.color_scale, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
+    if (kind == ATTN_FIGURE_PATCHES) {
+        figure->backdrop = grid->run->backdrop;
+        if (picture->options.figure == ATTN_FIGURE_DEFAULT && !attn_figure_grid_is_map(figure))
+            content.kind = ATTN_FIGURE_MATRIX; /* of some positions */
+    }
     ATTN_TRY(attn_figure_measure(&content, err));
     return attn_figure_draw(&content, &picture->shapes, err);
 }

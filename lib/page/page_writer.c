@@ -318,7 +318,8 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
     else
         attn_buffer_append(out, about->data, about->size);
     if (w->has_experiment && has_viewer(w) && w->base.options.grid->other)
-        attn_buffer_append_string(out, "; the patterns are those of the first text");
+        attn_buffer_append_format(out, "; the patterns are those of the first %s",
+                                  w->base.labels.backdrop ? "picture" : "text");
 }
 
 static void append_theme(struct attn_page *w, struct attn_buffer *out)
