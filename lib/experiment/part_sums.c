@@ -422,8 +422,9 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
 
 static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
 {
+    /* Of other scores none is asked for, but a trace asks for something. */
     const attn_site_set gradient = s->is_swapped
-                                       ? ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)
+                                       ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
     struct attn_dims dims = s->dims;
     attn_site_set watched = 0;
