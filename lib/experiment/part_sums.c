@@ -6,6 +6,7 @@
 #include "experiment/part_sums.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 #include "kernels/kernels.h"
@@ -18,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STORES = 5 };
+enum { MOST_STORES = 5, ROWS_PER_TASK = 256 };
 
 /* A tensor of all layers, rows of all heads side by side. */
 struct store {
@@ -87,18 +88,52 @@ static const float *find_rows(const struct attn_part_sums *s, enum attn_site sit
     return NULL;
 }
 
+/* Rows of an event on the pool, ROWS_PER_TASK at a time, with those of STORE in the same place. */
+struct row_work {
+    const struct attn_part_sums *s;
+    const struct attn_trace_event *event;
+    const struct store *store;
+    void (*run)(const struct row_work *work, size_t i, float *stored);
+};
+
+static void run_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    const struct attn_trace_event *event = work->event;
+    const size_t width = work->store->width, head = event->head > 0 ? (size_t)event->head : 0;
+    float *rows = work->store->rows + (size_t)event->layer * work->s->n * width;
+
+    (void)worker;
+    for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
+        work->run(work, i, rows + (event->row0 + i) * width + head * event->n_col);
+}
+
+static void share_rows(struct row_work *work)
+{
+    attn_pool_run(work->s->pool, (work->event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_rows,
+                  work);
+}
+
+static void subtract_row(const struct row_work *work, size_t i, float *stored)
+{
+    const float *x = work->event->data + i * work->event->ld;
+
+    for (size_t j = 0; j < work->event->n_col; j++)
+        stored[j] -= x[j];
+}
+
 /* Copies the rows of EVENT into STORE, or takes them off what is there. */
 static void keep_rows(const struct attn_part_sums *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
     const size_t first = event->head > 0 ? (size_t)event->head * event->n_col : 0;
-    float *rows = store->rows + (size_t)event->layer * s->n * store->width + first;
+    struct row_work work = {s, event, store, subtract_row};
 
-    if (!is_subtracted)
-        attn_trace_keep_rows(event, s->pool, store->width, rows);
-    for (size_t i = 0; is_subtracted && i < event->n_row; i++)
-        for (size_t j = 0; j < event->n_col; j++)
-            rows[(event->row0 + i) * store->width + j] -= event->data[i * event->ld + j];
+    if (is_subtracted)
+        share_rows(&work);
+    else
+        attn_trace_keep_rows(event, s->pool, store->width,
+                             store->rows + (size_t)event->layer * s->n * store->width + first);
 }
 
 /* An attn_trace_fn, of the feeds. */
@@ -130,33 +165,50 @@ static bool has_row(const struct attn_part_sums *s, size_t row)
     return !s->options.rows || s->options.rows[row] != 0;
 }
 
+/* A row's own sum. */
+static void add_row(const struct row_work *work, size_t i, float *stored)
+{
+    const struct attn_part_sums *s = work->s;
+    const struct attn_trace_event *event = work->event;
+    const size_t row = event->row0 + i, head = event->head > 0 ? (size_t)event->head : 0;
+    const float *g = event->data + i * event->ld;
+    double sum = 0;
+
+    if (!has_row(s, row))
+        return;
+    for (size_t j = 0; j < event->n_col; j++)
+        sum += (double)stored[j] * (double)g[j];
+    sums_of(s, event->layer, head)[row] += s->weight * sum;
+}
+
+/* Sums over all rows, one for each column. */
+static void add_columns(const struct attn_part_sums *s, const struct attn_trace_event *event)
+{
+    const struct store *store = &s->stores[0];
+    double *sums = sums_of(s, event->layer, 0);
+
+    for (size_t i = 0; i < event->n_row; i++) {
+        const size_t row = event->row0 + i;
+        const float *g = event->data + i * event->ld;
+        const float *x = store->rows + ((size_t)event->layer * s->n + row) * store->width;
+
+        for (size_t j = 0; has_row(s, row) && j < event->n_col; j++)
+            sums[j] += s->weight * ((double)x[j] * (double)g[j]);
+    }
+}
+
 /* An attn_trace_fn, of a way back: gradients of the site. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
     struct attn_part_sums *s = user;
-    const struct store *store = &s->stores[0];
-    const size_t head = event->head > 0 ? (size_t)event->head : 0, n = event->n_col;
+    struct row_work work = {s, event, &s->stores[0], add_row};
 
     (void)err;
-    for (size_t i = 0; !s->is_swapped && i < event->n_row; i++) {
-        const size_t row = event->row0 + i;
-        const float *g = event->data + i * event->ld;
-        const float *x =
-            store->rows + ((size_t)event->layer * s->n + row) * store->width + head * n;
-        double *sums = sums_of(s, event->layer, head), sum = 0;
-
-        if (!has_row(s, row))
-            continue;
-        if (s->options.site == ATTN_SITE_MLP_POST) {
-            for (size_t j = 0; j < n; j++)
-                sums[j] += s->weight * ((double)x[j] * (double)g[j]);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            sum += (double)x[j] * (double)g[j];
-        sums[row] += s->weight * sum;
-    }
+    if (s->options.site == ATTN_SITE_MLP_POST)
+        add_columns(s, event);
+    else if (!s->is_swapped)
+        share_rows(&work);
     return ATTN_OK;
 }
 
@@ -370,8 +422,9 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
 
 static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
 {
+    /* Of other scores none is asked for, but a trace asks for something. */
     const attn_site_set gradient = s->is_swapped
-                                       ? ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)
+                                       ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
     struct attn_dims dims = s->dims;
     attn_site_set watched = 0;

@@ -148,7 +148,7 @@ bool attn_backward_is_over(struct attn_backward *b)
 {
     if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
         b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
-    return b->status != ATTN_OK;
+    return b->status != ATTN_OK || b->is_done;
 }
 
 static enum attn_status refuse_values(const struct attn_backward *b)
@@ -179,6 +179,19 @@ void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *even
 static bool wants(const struct attn_backward *b, enum attn_site site)
 {
     return site != ATTN_N_SITE && attn_selection_wants(b->asked_by->selection, site, b->layer);
+}
+
+void attn_end_back(struct attn_backward *b, enum attn_site last)
+{
+    const struct attn_selection *selection = b->asked_by->selection;
+    bool is_wanted = b->layer > b->last_layer ||
+                     attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+
+    if (last == ATTN_SITE_Z_GRAD)
+        is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
+    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as forwards */
+        is_wanted = is_wanted || wants(b, (enum attn_site)site);
+    b->is_done = b->is_done || !is_wanted;
 }
 
 static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
@@ -384,8 +397,8 @@ void attn_backward_free(struct attn_backward *backward)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The first layer that is gone back through. */
-static int first_layer(const struct attn_backward *b)
+/* The last layer that is gone back through. */
+static int last_layer(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;
     const int n_layer = (int)b->f->dims.n_layer;
@@ -405,21 +418,22 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
     struct attn_backward *b = backward;
-    const int first = first_layer(b);
 
     b->resid = resid;
     b->layer = ATTN_NO_LAYER;
     b->first = b->skips_zeros ? goal->first : 0;
+    b->last_layer = last_layer(b);
+    b->is_done = false;
     b->status = ATTN_OK;
     b->err = err;
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
         attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->pool);
     attn_output_back(b, goal);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
-    for (int layer = (int)b->f->dims.n_layer - 1; layer >= first && !attn_backward_is_over(b);
-         layer--)
+    for (int layer = (int)b->f->dims.n_layer - 1;
+         layer >= b->last_layer && !attn_backward_is_over(b); layer--)
         attn_block_back(b, layer);
-    if (first == 0)
+    if (b->last_layer == 0)
         attn_hand_on_back(b, ATTN_SITE_EMBED_GRAD, b->d);
     return b->status;
 }

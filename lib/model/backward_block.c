@@ -42,11 +42,13 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
     const float *d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, b->d);
 
     attn_linear_back(b, ATTN_SITE_Z_GRAD, &w->out, d_out, b->d_z);
+    attn_end_back(b, ATTN_SITE_Z_GRAD);
     attn_attention_back(b);
     attn_rotary_back(b, ATTN_SITE_Q_GRAD, &w->q_norm, b->at.q_raw, b->d_q);
+    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
+    attn_end_back(b, ATTN_SITE_Q_GRAD);
     attn_linear_back(b, ATTN_N_SITE, &w->q, b->d_q, b->d_normed);
     attn_widen_back(b);
-    attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
     attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
     attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
 }

@@ -30,7 +30,8 @@ struct attn_backward {
     const float *const *resid; /* [n_layer + 1], of the run */
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
-    int layer;
+    int layer, last_layer;       /* that is gone through now, and last */
+    bool is_done;                /* nothing that follows is wanted */
     struct attn_layer_values at; /* of that layer */
     enum attn_status status;     /* the first failure */
     struct attn_error *err;
@@ -51,6 +52,10 @@ struct attn_backward {
 
 /* Whether the rest does nothing; looks at the caller's cancel flag. */
 bool attn_backward_is_over(struct attn_backward *b);
+
+/* The gradient LAST of the layer is there: the rest does nothing if none of what follows is
+ * wanted. */
+void attn_end_back(struct attn_backward *b, enum attn_site last);
 
 /* DATA holds the gradient SITE: the trace gets what it wants of it. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);

@@ -29,6 +29,7 @@ struct row_work {
     enum row_operation operation;
     const float *x, *dy;
     float *dx;
+    size_t first; /* that is gone through */
     size_t n_col;
     size_t width;                     /* of a head that is turned */
     const struct attn_rotary *rotary; /* and the angles of all positions */
@@ -85,7 +86,7 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
 static void run_row_task(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
-    const size_t first = work->b->first + task * ROWS_PER_TASK, rest = work->b->n - first;
+    const size_t first = work->first + task * ROWS_PER_TASK, rest = work->b->n - first;
     const size_t d = work->n_col, n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
 
     (void)worker;
@@ -110,7 +111,7 @@ static void run_row_task(void *context, size_t task, int worker)
 
 static void run_rows(struct row_work *work)
 {
-    const size_t n = work->b->n - work->b->first;
+    const size_t n = work->b->n - work->first;
 
     attn_pool_run(work->b->pool, (n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task, work);
 }
@@ -127,7 +128,8 @@ void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *wei
                     const float *x, const float *dy, float *dx)
 {
     const size_t d = b->model->config.d_model;
-    struct row_work work = {.b = b, .operation = BACK_NORM, .x = x, .dy = dy, .dx = dx, .n_col = d};
+    struct row_work work = {
+        .b = b, .operation = BACK_NORM, .x = x, .dy = dy, .dx = dx, .first = b->first, .n_col = d};
 
     if (attn_backward_is_over(b))
         return;
@@ -141,8 +143,12 @@ void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *wei
 
 void attn_add_back(struct attn_backward *b, const float *more, float *d)
 {
-    struct row_work work = {
-        .b = b, .operation = ADD_ROWS, .dy = more, .dx = d, .n_col = b->model->config.d_model};
+    struct row_work work = {.b = b,
+                            .operation = ADD_ROWS,
+                            .dy = more,
+                            .dx = d,
+                            .first = b->first,
+                            .n_col = b->model->config.d_model};
 
     if (!attn_backward_is_over(b))
         run_rows(&work);
@@ -236,7 +242,8 @@ void attn_mlp_post_again(struct attn_backward *b, float *out)
 
 void attn_activation_back(struct attn_backward *b)
 {
-    struct row_work work = {.b = b, .operation = BACK_ACTIVATION, .n_col = b->model->config.d_mlp};
+    struct row_work work = {
+        .b = b, .operation = BACK_ACTIVATION, .first = b->first, .n_col = b->model->config.d_mlp};
 
     if (attn_backward_is_over(b))
         return;
@@ -321,6 +328,7 @@ void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                             .operation = BACK_ROTARY,
                             .x = x,
                             .dx = d,
+                            .first = is_key ? 0 : b->first,
                             .n_col = (is_key ? dims->n_kv_head : dims->n_head) * dims->d_head,
                             .width = dims->d_head};
 

@@ -635,6 +635,8 @@ static void check_bits(int i)
          false},
         {"one matrix", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_QK_GRAD),
          false},
+        {"z", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_Z_GRAD), false},
+        {"values", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_V_GRAD), false},
         {"zeros skipped", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, true},
     };
     struct pass pass = open_pass(models[i]), other;
