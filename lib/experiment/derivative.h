@@ -13,7 +13,7 @@
 #ifndef ATTN_EXPERIMENT_DERIVATIVE_H
 #define ATTN_EXPERIMENT_DERIVATIVE_H
 
-#include "experiment/answer_internal.h"
+#include "run/answer_internal.h"
 #include "model/backward.h"
 
 struct attn_derivative;
