@@ -13,7 +13,7 @@
 #ifndef ATTN_EXPERIMENT_DERIVATIVE_H
 #define ATTN_EXPERIMENT_DERIVATIVE_H
 
-#include "run/answer_internal.h"
+#include "experiment/reply.h"
 #include "model/backward.h"
 
 struct attn_derivative;
