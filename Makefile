@@ -208,7 +208,7 @@ $(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
 $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment live,$(part).js $(part).css)) >$@
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture live,$(part).js $(part).css)) >$@
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)

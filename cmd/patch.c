@@ -112,6 +112,7 @@ const struct command command_patch = {
         "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
         "without a copy. Over --items effect is the mean change as a share of that of the\n"
         "other run; items of different lengths need --positions, or a site with heads.\n"
+        "Two pictures are given as --image and --corrupted-image.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"
@@ -163,6 +164,12 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     grid->n_text = request.input.n_text;
     grid->other = other->text;
     grid->n_other = other->n_text;
+    if (other->image) {
+        grid->text = request.input.image;
+        grid->n_text = strlen(grid->text);
+        grid->other = other->image;
+        grid->n_other = strlen(other->image);
+    }
     request.on_note = NULL;
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
@@ -172,7 +179,8 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     if (status == ATTN_OK) {
         if (!has_places) {
             grid->run = attn_run_labels(clean);
-            grid->other_run = attn_run_labels(corrupted);
+            if (!other->image) /* whose positions are called the same */
+                grid->other_run = attn_run_labels(corrupted);
         }
         status = question_write(question, err);
     }

@@ -229,7 +229,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(live_check(&args->live, served, err));
     args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));
-    ATTN_TRY(live_open(&args->live, &args->model, served, served->own, err));
+    ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, request, err));
     request->reading.example = EXAMPLE;
@@ -255,7 +255,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
-    struct attn_live_files *live = NULL;
+    struct live live = {0};
     struct served served = {.call = call,
                             .own = &live,
                             .args = &args->request,
@@ -263,7 +263,7 @@ static enum attn_status run(struct call *call, struct attn_error *err)
                             .has_first_screen = !args->gradient.is_beside};
     const enum attn_status status = request_answer(&served, work, err);
 
-    attn_live_close(live);
+    live_release(&live);
     ablation_release(&args->ablation);
     return status;
 }

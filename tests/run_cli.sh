@@ -98,14 +98,14 @@ read_cases() { # FILE
 # Why cases that need a THING are skipped here; empty: they run.
 declare -A missing=([drawing]='' [pictures]='' [terminal]='')
 
-look_around() {
-    local packages
-    packages=$(tests/tools/dependencies.sh missing draw)
-    [ -z "$packages" ] || missing[drawing]="there is no $packages ('make deps-draw' installs it)"
-    packages=$(tests/tools/dependencies.sh missing pictures)
-    [ -z "$packages" ] || missing[pictures]="there is no $packages ('make deps-pictures' installs it)"
-    script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
+look_for() { # THING
+    local group=${1/drawing/draw} packages
+    if [ "$1" != terminal ]; then
+        packages=$(tests/tools/dependencies.sh missing "$group")
+        [ -z "$packages" ] || missing[$1]="there is no $packages ('make deps-$group' installs it)"
+    elif ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
         missing[terminal]="script (bsdutils) can make no terminal, as without /dev/pts"
+    fi
 }
 
 # --- Running ------------------------------------------------------------------------------------
@@ -137,18 +137,16 @@ run_script() { # CASE
     local stream text
     (
         cd "$1/empty" || exit 1
-        exec timeout "${CASE_SECONDS:-120}" bash "$1.script" </dev/null >"$1.raw_stdout" 2>"$1.raw_stderr"
+        exec timeout "${CASE_SECONDS:-120}" "$BASH" "$1.script" </dev/null >"$1.seen_stdout" 2>"$1.seen_stderr"
     )
     echo $? >"$1.seen_exit"
     for stream in stdout stderr; do
-        if ! read_text "$1.raw_$stream"; then
-            LC_ALL=C sed -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.raw_$stream"
+        if ! read_text "$1.seen_$stream"; then
+            LC_ALL=C sed -i -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.seen_$stream"
         elif [[ $text = *"$root/"* ]]; then
             text=${text//"$MODELS"/'$MODELS'}
-            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}"
-        else
-            printf '%s' "$text"
-        fi >"$1.seen_$stream"
+            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}" >"$1.seen_$stream"
+        fi
     done
 }
 
@@ -230,10 +228,13 @@ if [ "${1-}" = --refresh ]; then
 fi
 [ $# -gt 0 ] || set -- tests/cli
 mkdir "$scratch/cases" "$scratch/headers"
-look_around
 
-mapfile -t strays < <(find tests/cli -type f ! -name '*.test' ! -name README.md)
-for stray in "${strays[@]}"; do
+for stray in tests/cli/* tests/cli/*/*; do
+    case $stray in
+    */README.md | tests/cli/*/*.test) continue ;;
+    tests/cli/*/*) ;;
+    *) [ ! -d "$stray" ] || continue ;;
+    esac
     echo "$stray: cases are written in tests/cli/COMMAND/SUBJECT.test, as run_cli.sh says"
     fail "# $stray"
 done
@@ -246,7 +247,8 @@ for what; do
         fail "# $what"
         continue
     fi
-    mapfile -t found < <(find "${what%:*}" -name '*.test' | LC_ALL=C sort)
+    found=("${what%:*}")
+    [ -f "${found[0]}" ] || mapfile -t found < <(find "${what%:*}" -name '*.test' | LC_ALL=C sort)
     for file in "${found[@]}"; do
         n_chosen=${#chosen[@]}
         if [ -z "${first_of[$file]-}" ]; then
@@ -270,9 +272,14 @@ for i in "${!name_of[@]}"; do
     : >>"$scratch/cases/$i.stdout" 2>>"$scratch/cases/$i.stderr"
 done
 
-kept=()
+kept=() needed=''
 for i in "${chosen[@]}"; do
-    [[ " ${ATTN_SKIP_TESTS-} " = *" ${file_of[i]}:${name_of[i]} "* ]] || kept+=("$i")
+    [[ " ${ATTN_SKIP_TESTS-} " != *" ${file_of[i]}:${name_of[i]} "* ]] || continue
+    kept+=("$i")
+    [ ! -e "$scratch/cases/$i.needs" ] || { read -r need <"$scratch/cases/$i.needs" && needed+=" $need"; }
+done
+for need in "${!missing[@]}"; do
+    [[ "$needed " != *" $need "* ]] || look_for "$need"
 done
 [ ${#kept[@]} -eq 0 ] || (cd "$scratch/cases" && mkdir -p "${kept[@]/%//empty}")
 clear_environment

@@ -37,7 +37,7 @@ static bool has_page(const struct output_args *args)
 static const char *find_other(const struct served *served)
 {
     static const char others[] =
-        "compare|explain|grad|patch|steer|embeds|ids|image|label|source|key-mask|config|"
+        "compare|explain|grad|patch|steer|embeds|ids|source|key-mask|config|"
         "vocab|weights|queries|figure";
     struct option_walk walk = {.command = served->call->command};
 
@@ -68,15 +68,37 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
     return ATTN_OK;
 }
 
+/* How PROMPT is read, as options, into LIVE. */
+static enum attn_status list_reading(const struct prompt_args *prompt, const struct call *call,
+                                     struct live *live, size_t *n, struct attn_error *err)
+{
+    struct option_walk walk = {.command = call->command};
+
+    live->reading = calloc(options_count(call->command) + prompt->label.n, sizeof *live->reading);
+    if (!live->reading)
+        return attn_error_no_memory(err);
+    while (option_next(&walk)) {
+        const char *value = call->given[walk.n - 1];
+
+        if (value && word_find("special|special-tokens|image", walk.option.name) >= 0)
+            live->reading[(*n)++] = (struct attn_option){walk.option.name, value};
+    }
+    for (size_t i = 0; i < prompt->label.n; i++)
+        live->reading[(*n)++] = (struct attn_option){"label", prompt->label.items[i]};
+    return ATTN_OK;
+}
+
 enum attn_status live_open(const struct live_args *args, const struct model_args *model,
-                           struct served *served, struct attn_live_files **files,
-                           struct attn_error *err)
+                           const struct prompt_args *prompt, struct served *served,
+                           struct live *live, struct attn_error *err)
 {
     const struct running_args *running = &served->args->running;
     const struct running_args quiet = {.is_quiet = true};
     const int64_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
-    struct attn_live_args live = {
-        .given = model->name, .most = (size_t)limit << 20, .story = args->story};
+    struct attn_live_args made = {.given = model->name,
+                                  .most = (size_t)limit << 20,
+                                  .story = args->story,
+                                  .image = prompt->image};
     struct model_source source;
     enum attn_status status;
     char *module;
@@ -84,16 +106,24 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     if (!args->is_live)
         return ATTN_OK;
     ATTN_TRY(model_source_find(model, &quiet, &source, err));
+    ATTN_TRY(list_reading(prompt, served->call, live, &made.n_reading, err));
     ATTN_TRY(attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err));
-    live.source = &source.source;
-    live.module = module;
-    status = attn_live_open(&live, attn_host_model(served->host), files, err);
+    made.reading = live->reading;
+    made.source = &source.source;
+    made.module = module;
+    status = attn_live_open(&made, attn_host_model(served->host), &live->files, err);
     attn_text_free(module);
     ATTN_TRY(at_stage(ATTN_STAGE_INPUT, status, err));
-    served->picture.live = attn_live_of(*files);
+    served->picture.live = attn_live_of(live->files);
     if (served->picture.live->n_file == 0 && !running->is_quiet)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
              "files",
-             (double)attn_live_n_byte(*files) / (1 << 20), (long long)limit);
+             (double)attn_live_n_byte(live->files) / (1 << 20), (long long)limit);
     return ATTN_OK;
+}
+
+void live_release(struct live *live)
+{
+    attn_live_close(live->files);
+    free(live->reading);
 }

@@ -3,6 +3,7 @@
 #define CMD_LIVE_ARGS_H
 
 #include "cmd/args/model.h"
+#include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
 
@@ -19,10 +20,17 @@ extern const struct option_group live_options;
 enum attn_status live_check(const struct live_args *args, const struct served *served,
                             struct attn_error *err);
 
-/* Opens what the page of SERVED holds, whose model is open, and says so to its pictures; *files
- * stays NULL where no page is live. Release it with attn_live_close. */
+/* What a page holds, and what its parts borrow. Initialize with = {0}. */
+struct live {
+    struct attn_live_files *files;
+    struct attn_option *reading;
+};
+
+/* Opens what the page of SERVED holds, whose model is open and which reads PROMPT, and says so to
+ * its pictures; LIVE stays empty where no page is live. */
 enum attn_status live_open(const struct live_args *args, const struct model_args *model,
-                           struct served *served, struct attn_live_files **files,
-                           struct attn_error *err);
+                           const struct prompt_args *prompt, struct served *served,
+                           struct live *live, struct attn_error *err);
+void live_release(struct live *live);
 
 #endif

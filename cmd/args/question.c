@@ -263,7 +263,10 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.target = asked.target;
         grid.foil = asked.foil;
     }
-    if (!grid.text) {
+    if (!grid.text && question->request.input.image) {
+        grid.text = question->request.input.image;
+        grid.n_text = strlen(grid.text);
+    } else if (!grid.text) {
         grid.text = question->request.input.text;
         grid.n_text = question->request.input.n_text;
     }

@@ -44,6 +44,21 @@ void attn_buffer_append_char(struct attn_buffer *buffer, char c)
     attn_buffer_append(buffer, &c, 1);
 }
 
+void attn_buffer_append_integer(struct attn_buffer *buffer, int64_t number)
+{
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char text[20]; /* "-9223372036854775808" */
+    size_t at = sizeof text;
+
+    do {
+        text[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0)
+        text[--at] = '-';
+    attn_buffer_append(buffer, text + at, sizeof text - at);
+}
+
 void attn_buffer_append_format(struct attn_buffer *buffer, const char *format, ...)
 {
     va_list args, again;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Initialize with = {0}; end with attn_buffer_release. */
 struct attn_buffer {
@@ -21,6 +22,7 @@ struct attn_buffer {
 void attn_buffer_append(struct attn_buffer *buffer, const void *bytes, size_t size);
 void attn_buffer_append_string(struct attn_buffer *buffer, const char *text);
 void attn_buffer_append_char(struct attn_buffer *buffer, char c);
+void attn_buffer_append_integer(struct attn_buffer *buffer, int64_t number); /* in decimal */
 void attn_buffer_append_format(struct attn_buffer *buffer, const char *format, ...)
     ATTN_PRINTF(2, 3);
 

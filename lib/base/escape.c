@@ -6,11 +6,26 @@
 
 #include <string.h>
 
+size_t attn_escape_plain(const char *text, size_t size)
+{
+    size_t n = 0;
+
+    while (n < size && text[n] >= ' ' && text[n] <= '~' && text[n] != '\\')
+        n++;
+    return n;
+}
+
 void attn_escape_append(struct attn_buffer *out, const char *text, size_t size)
 {
     struct attn_escaped piece;
 
     for (size_t at = 0; at < size; at += piece.n_byte) {
+        const size_t n = attn_escape_plain(text + at, size - at);
+
+        attn_buffer_append(out, text + at, n);
+        at += n;
+        if (at == size)
+            break;
         attn_escape_next(&piece, text + at, size - at);
         attn_buffer_append(out, piece.text, piece.length);
     }

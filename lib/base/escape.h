@@ -12,6 +12,10 @@
 
 #include <stddef.h>
 
+/* Bytes at the beginning of TEXT [size bytes] that are their own escaped form: printable ASCII. The
+ * first after them may be, too. */
+size_t attn_escape_plain(const char *text, size_t size);
+
 /* Appends the escaped form of TEXT [size bytes] to OUT. Fails only for lack of memory (the buffer's
  * sticky failure). */
 void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);

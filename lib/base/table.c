@@ -211,6 +211,12 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
     return ATTN_OK;
 }
 
+enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err)
+{
+    return attn_grow(&table->cells, &table->capacity, attn_size_mul(n_row, table->n_column),
+                     sizeof *table->cells, err);
+}
+
 void attn_table_reset(struct attn_table *table)
 {
     table->n_row = 0;

@@ -4,6 +4,9 @@
 
 #include "base/table.h"
 
+/* Room for N_ROW rows: as many are appended with no more memory for numbers. */
+enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err);
+
 /* Removes all rows and keeps the memory, for tables that are written part by part. */
 void attn_table_reset(struct attn_table *table);
 

@@ -6,7 +6,7 @@
 static bool needs_quotes(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        if (text[i] != '\0' && strchr(",\"\n\r", text[i]))
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r')
             return true;
     return false;
 }

@@ -14,27 +14,30 @@
 #include <string.h>
 
 /* The most rows of two texts that are fed together, so that weights are packed once for both. With
- * more rows the memory of the pass costs as much time as that saves. */
+ * more rows the memory of the pass costs as much time as that saves.
+ * Weights that are needed twice, forwards and back, are read from their file each time; to map them
+ * pays when they are needed more often. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
 
 struct attn_derivative {
     const struct attn_answer *answer;
-    struct attn_selection *stream;    /* owns all of these */
-    struct attn_pool *pool;           /* borrowed */
-    float *rows;                      /* [n_layer + 1, T, D] */
-    struct attn_kept_layers *kept;    /* or NULL */
-    struct attn_selection *seen;      /* of a feed: what any of the following wants */
-    const struct attn_trace *watched; /* borrowed, or NULL */
-    struct attn_trace trace;          /* that hands events to them */
-    struct attn_reply reply;          /* of the last feed alone */
-    bool is_together;                 /* two texts are fed at once */
-    bool is_other;                    /* what is fed is another text: there is no way back */
-    struct attn_session *session;
-    struct attn_backward *backward;
-    float *logits;        /* [2, V] */
-    const float **layers; /* [n_layer + 1] in the rows */
+    struct attn_selection *stream;     /* owns all of these */
+    struct attn_pool *pool;            /* borrowed */
+    float *rows;                       /* [n_layer + 1, T, D] */
+    struct attn_kept_layers *kept;     /* or NULL */
+    struct attn_selection *seen;       /* of a feed: what any of the following wants */
+    const struct attn_trace *watched;  /* borrowed, or NULL */
+    struct attn_trace trace;           /* that hands events to them */
+    struct attn_reply reply;           /* of the last feed alone */
+    bool is_together;                  /* two texts are fed at once */
+    bool is_other;                     /* what is fed is another text: there is no way back */
+    struct attn_session *session;      /* NULL after the one feed of both texts, */
+    struct attn_backward *backward;    /* and this until then */
+    float *logits;                     /* [2, V] */
+    const float **layers;              /* [n_layer + 1] in the rows */
+    struct attn_backward_options back; /* of the way back */
 };
 
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
@@ -116,33 +119,33 @@ static enum attn_status build(struct attn_derivative *made,
     const struct attn_config *config = attn_model_config(run->model);
     const size_t n_row = run->text.n * config->d_model;
     struct attn_session_options session = attn_run_session_options(run);
-    struct attn_backward_options options = {.n = run->text.n,
-                                            .rule = asked->rule,
-                                            .n_goal = attn_answer_goal(made->answer).n,
-                                            .trace = asked->trace,
-                                            .attention = run->attention.layers,
-                                            .cancel = session.cancel,
-                                            .swaps = asked->swaps,
-                                            .skips_zeros = asked->skips_zeros,
-                                            .gemm = session.gemm,
-                                            .isa = session.isa};
 
+    made->back = (struct attn_backward_options){.n = run->text.n,
+                                                .rule = asked->rule,
+                                                .n_goal = attn_answer_goal(made->answer).n,
+                                                .trace = asked->trace,
+                                                .attention = run->attention.layers,
+                                                .cancel = session.cancel,
+                                                .swaps = asked->swaps,
+                                                .skips_zeros = asked->skips_zeros,
+                                                .gemm = session.gemm,
+                                                .isa = session.isa};
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
     made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
-    made->pool = options.pool = attn_host_pool(run->host, 1e9);
+    made->back.reads_once = made->is_together;
+    made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
     made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
     made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
     made->rows = attn_alloc_uninitialized(config->n_layer + 1, n_row * sizeof *made->rows, err);
     if (!made->logits || !made->layers || !made->rows)
         return ATTN_NO_MEMORY;
     ATTN_TRY(listen(made, asked, err));
-    options.kept = made->kept;
+    made->back.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.has_logits = true;
-    session.reads_once = asked->is_for_both;
-    options.reads_once = asked->is_for_both;
-    session.pool = options.pool;
+    session.reads_once = made->back.reads_once;
+    session.pool = made->pool;
     session.trace = &made->trace;
     if (made->is_together) {
         session.n_sequence = 2;
@@ -153,7 +156,9 @@ static enum attn_status build(struct attn_derivative *made,
         attn_session_watch_from(made->session, attn_answer_goal(made->answer).first);
     for (size_t layer = 0; layer <= config->n_layer; layer++)
         made->layers[layer] = made->rows + layer * n_row;
-    return attn_backward_create(run->model, &options, &made->backward, err);
+    if (asked->is_for_both) /* which takes the place of the session */
+        return ATTN_OK;
+    return attn_backward_create(run->model, &made->back, &made->backward, err);
 }
 
 enum attn_status attn_derivative_create(const struct attn_answer *answer,
@@ -213,10 +218,10 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
     return attn_answer_read_each(answers, ATTN_ANSWERS_MOST, derivative->session, &reading, err);
 }
 
-enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
-                                           const struct attn_answer *other, const float *x_other,
-                                           const float *x, struct attn_reply *replies,
-                                           struct attn_error *err)
+static enum attn_status feed_both(struct attn_derivative *derivative,
+                                  const struct attn_answer *other, const float *x_other,
+                                  const float *x, struct attn_reply *replies,
+                                  struct attn_error *err)
 {
     const struct attn_answer answers[ATTN_ANSWERS_MOST] = {*other, *derivative->answer};
 
@@ -227,6 +232,22 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
     ATTN_TRY(feed(derivative, other, x_other, &replies[0], err));
     derivative->is_other = false;
     return feed(derivative, derivative->answer, x, &replies[1], err);
+}
+
+enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
+                                           const struct attn_answer *other, const float *x_other,
+                                           const float *x, struct attn_reply *replies,
+                                           struct attn_error *err)
+{
+    const struct attn_model *model = derivative->answer->run->model;
+
+    ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
+    if (derivative->backward)
+        return ATTN_OK;
+    attn_session_free(derivative->session); /* whose pages the way back has next */
+    derivative->session = NULL;
+    return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
+                         ATTN_STAGE_MODEL, err);
 }
 
 enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)

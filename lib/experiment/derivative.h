@@ -8,7 +8,7 @@
  *     attn_derivative_go_back(derivative, &err);               // TRACE gets its gradients there
  *     attn_derivative_free(derivative);
  *
- * Feed and way back may be repeated; the memory is taken once.
+ * Feed and way back may be repeated; the memory is taken once, but for one feed of two texts.
  */
 #ifndef ATTN_EXPERIMENT_DERIVATIVE_H
 #define ATTN_EXPERIMENT_DERIVATIVE_H
@@ -31,9 +31,11 @@ struct attn_derivative_options {
     const struct attn_trace *trace;      /* gets gradients */
     const struct attn_trace *watched;    /* gets what it wants of each feed; or NULL */
     const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
-    bool is_for_both;                    /* there will be one feed, attn_derivative_feed_both */
+    /* There will be one feed, attn_derivative_feed_both, whose memory is given back before the way
+     * back takes its own. */
+    bool is_for_both;
     bool skips_zeros;  /* both do without rows of the last layer before those that the answer reads:
-                         their gradients are 0 */
+                          their gradients are 0 */
     size_t kept_bytes; /* what the way back reads is kept where it fits, and nothing is computed
                           again; 0: it never is */
 };

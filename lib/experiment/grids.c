@@ -35,13 +35,22 @@ void attn_survey_grid(const struct attn_survey_args *args, const struct attn_tab
                                      .asked = "in each head"};
     if (args->has_effect && strcmp(grid->values, "change") == 0)
         grid->asked = "without each head";
+    if (!args->study && args->from && args->to && strcmp(grid->values, "weight") == 0) {
+        const size_t used = grid->values == words ? strlen(words) + 1 : 0;
+        const int size = snprintf(words + used, ATTN_GRID_WORDS_SIZE - used,
+                                  "from %s to %s in each head", args->from, args->to);
+
+        if (size >= 0 && (size_t)size < ATTN_GRID_WORDS_SIZE - used)
+            grid->asked = words + used;
+    }
 }
 
 /* The words for what was done to each part. */
 static const char *ablate_asked(const struct attn_ablate_args *args)
 {
     static const char *const zeros[] = {"without each head", "without the attention of each layer",
-                                        "without the MLP of each layer", "without each layer"};
+                                        "without the MLP of each layer", "without each layer",
+                                        "without each neuron"};
     static const char *const others[] = {
         [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
         [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
@@ -56,20 +65,26 @@ void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_tab
                       char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
     const bool is_of_heads = args->parts == ATTN_ABLATE_HEADS;
+    const bool is_of_neurons = args->parts == ATTN_ABLATE_NEURONS;
 
     (void)table;
     (void)words;
-    *grid = (struct attn_table_grid){.rows = NULL};
-    if (args->parts == ATTN_ABLATE_NEURONS || args->n_set > 0)
-        return;
     *grid = (struct attn_table_grid){.rows = "layer",
-                                     .columns = is_of_heads ? "head" : "part",
+                                     .columns = is_of_heads     ? "head"
+                                                : is_of_neurons ? "neuron"
+                                                                : "part",
                                      .values = "change",
                                      .figure = args->is_cumulative ? ATTN_FIGURE_CURVE
                                                : is_of_heads       ? ATTN_FIGURE_DEFAULT
                                                              : ATTN_FIGURE_BARS, /* one a layer */
                                      .is_sequence = args->is_cumulative,
                                      .asked = ablate_asked(args)};
+    if (args->n_set == 0)
+        return;
+    grid->rows = grid->columns = "set";
+    grid->figure = ATTN_FIGURE_BARS;
+    if (args->with == ATTN_ABLATE_WITH_ZERO)
+        grid->asked = "without each set of heads";
 }
 
 /* Makes GRID one of two texts: a column for each position, place, head, kv_head or neuron of TABLE;

@@ -12,6 +12,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "model/session_internal.h"
+#include "run/class_label.h"
 #include "run/mask_token.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
@@ -59,13 +60,13 @@ struct lens {
     attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
-    char mask[ATTN_MASK_WORD_SIZE]; /* of an encoder */
-    float *stream;                  /* [n_query, D] what a head adds to it */
-    double *scratch;                /* [d_value + D] of a head */
-    float *logits;                  /* [V] */
-    struct attn_scored *ranked;     /* [V] */
-    double *values, *sums;          /* [n_value] what a reading says, and its sum over queries */
-    size_t n_value;                 /* a target has those below; else one for each place */
+    bool is_whole;              /* a classifier reads all rows at once, and not those of queries */
+    float *stream;              /* [n_query, D] what a head adds to it */
+    double *scratch;            /* [d_value + 2 D] of a head */
+    float *logits;              /* [V] */
+    struct attn_scored *ranked; /* [V] */
+    double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
+    size_t n_value;             /* a target has those below; else one for each place */
 };
 
 /* What a target's reading says. */
@@ -103,11 +104,14 @@ static enum attn_status choose(void *state, struct attn_error *err)
                       ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)
                 : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
-    if (config->image.patch_height > 0)
-        return attn_error_set(
-            err, ATTN_INVALID, "'%s' reads pictures, and a lens is about next tokens",
-            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
     lens->args = lens->frame.args;
+    lens->is_whole = config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN;
+    if (lens->is_whole &&
+        (request->selection.queries || (lens->frame.item && lens->frame.item->queries)))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`queries` name positions, and the classifier of '%s' reads all patches at once",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
     lens->is_mean = lens->frame.n_text > 0 || lens->frame.item;
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
@@ -120,9 +124,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    attn_mask_word(lens->frame.host, lens->mask);
-    if (!request->selection.queries) /* an encoder predicts at the mask, a word of the text */
-        request->selection.queries = config->is_encoder ? lens->mask : "-1";
+    if (!request->selection.queries && !lens->is_whole) /* where the model itself predicts */
+        request->selection.queries = config->image.patch_height > 0 ? "[CLS]"
+                                     : config->is_encoder           ? attn_mask_position
+                                                                    : "-1";
     return ATTN_OK;
 }
 
@@ -142,7 +147,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     answer = lens->args->answer;
     lens->n_query = attn_selection_n_query(frame->run->selection);
-    if (frame->item && lens->n_query != 1) {
+    if (frame->item && lens->n_query != 1 && !lens->is_whole) {
         attn_error_set(err, ATTN_INVALID, "`queries` '%s' are %zu positions, expected one",
                        attn_quote_string(frame->request.selection.queries).text, lens->n_query);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
@@ -152,15 +157,17 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         ATTN_TRY(attn_frame_find_answer(frame, &answer, &lens->answer, err));
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
                                err));
-    ATTN_TRY(attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
-                           "queries", err));
+    if (!lens->is_whole)
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
+                          "queries", err));
     ATTN_TRY(attn_trial_keep(frame->run, frame->selection, &frame->capture, err));
     lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
     lens->top = lens->top < n_vocab ? lens->top : n_vocab;
     lens->n_value =
         lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
-    lens->scratch = attn_frame_alloc(frame, config->d_value + config->d_model, sizeof(double));
+    lens->scratch = attn_frame_alloc(frame, config->d_value + 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
     lens->ranked = attn_frame_alloc(frame, n_vocab, sizeof *lens->ranked);
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
@@ -220,7 +227,9 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 
         row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
         row[ID] = attn_cell_integer(id);
-        row[TOKEN] = attn_cell_token(lens->frame.run->tokenizer, id);
+        row[TOKEN] = attn_model_is_classifier(lens->frame.run->model)
+                         ? attn_cell_string(attn_class_label(lens->frame.run->model, (size_t)id))
+                         : attn_cell_token(lens->frame.run->tokenizer, id);
         row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
         ATTN_TRY(attn_frame_append(&lens->frame, row, err));
     }
@@ -261,26 +270,43 @@ static void find_values(struct lens *lens)
         lens->values[VALUE_PROB] = exp((double)logits[target] - ranked[0].logit) / sum;
 }
 
+/* Lets the output layer read ROWS, one a query, after the last layer: all, or those of query
+ * number I, which are logits then. */
+static enum attn_status feed(struct lens *lens, const float *rows, size_t i, struct attn_error *err)
+{
+    const struct attn_config *config = lens->frame.config;
+    struct attn_session *session = lens->frame.session;
+    const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
+    const int n_layer = (int)config->n_layer;
+
+    if (is_alone) { /* its one row of logits is that of the first position */
+        attn_session_reset(session);
+        ATTN_TRY(attn_session_feed_layer(session, n_layer, rows + i * config->d_model, 1, err));
+    } else if (i == 0) {
+        ATTN_TRY(attn_session_feed_layer(session, n_layer, rows, lens->n_query, err));
+    }
+    return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
+}
+
 /* Reads the ROWS, one a query, after the last layer: appends what the logits of each say, or their
  * mean. */
 static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
                                      struct attn_error *err)
 {
     const struct attn_frame *frame = &lens->frame;
+    const size_t n = lens->is_whole ? 1 : lens->n_query;
 
-    ATTN_TRY(attn_session_feed_layer(lens->frame.session, (int)frame->config->n_layer, rows,
-                                     lens->n_query, err));
     memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
-    for (size_t i = 0, query = 0; i < lens->n_query; i++, query++) {
+    for (size_t i = 0, query = 0; i < n; i++, query++) {
         while (!attn_selection_has_query(frame->selection, query))
             query++;
         reading.position = query;
-        ATTN_TRY(attn_session_logits_at(lens->frame.session, i, 1, lens->logits, err));
+        ATTN_TRY(feed(lens, rows, i, err));
         find_values(lens);
         if (!lens->is_mean)
             ATTN_TRY(append_values(lens, &reading, lens->values, err));
         for (size_t k = 0; k < lens->n_value; k++)
-            lens->sums[k] += lens->values[k] / (double)lens->n_query;
+            lens->sums[k] += lens->values[k] / (double)n;
     }
     attn_session_reset(lens->frame.session);
     if (lens->is_mean)
@@ -311,14 +337,17 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* lens->stream = z W_O of one head: what it adds to the stream before a bias. */
+/* lens->stream = z W_O of one head, times the layer scale: what it adds to the stream before a
+ * bias. */
 static void write_head(struct lens *lens, int layer, int head)
 {
     const struct attn_config *config = lens->frame.config;
-    const struct attn_matrix *out = &lens->frame.run->model->weights.blocks[layer].out.weight;
+    const struct attn_weights *weights = &lens->frame.run->model->weights;
+    const struct attn_matrix *out = &weights->blocks[layer].out.weight;
+    const struct attn_vector *scale = &weights->blocks[layer].attn_scale.w;
     const float *z = attn_capture_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
     const size_t width = config->d_value, d = config->d_model;
-    double *x = lens->scratch, *y = lens->scratch + width;
+    double *x = lens->scratch, *y = lens->scratch + width, *factors = y + d;
 
     for (size_t i = 0; i < lens->n_query; i++) {
         for (size_t k = 0; k < width; k++)
@@ -328,6 +357,11 @@ static void write_head(struct lens *lens, int layer, int head)
             attn_matrix_add_rows(out, (size_t)head * width, width, x, y);
         else /* heads lie side by side in the stream */
             memcpy(y + (size_t)head * width, x, width * sizeof *x);
+        if (scale->data) {
+            attn_vector_elements(scale, d, factors);
+            for (size_t k = 0; k < d; k++)
+                y[k] *= factors[k];
+        }
         for (size_t k = 0; k < d; k++)
             lens->stream[i * d + k] = (float)y[k];
     }

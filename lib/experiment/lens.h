@@ -34,7 +34,8 @@ struct attn_lens_args {
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
 
 /*
- * Reads at the queries of REQUEST (NULL: the last position). Its sites may add resid_mid and
+ * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; of a classifier
+ * of pictures [CLS], and of one that reads all patches no others). Its sites may add resid_mid and
  * resid_post to resid_pre of all layers. The table has the columns
  *
  *     layer, site, position, place, id, token, prob          place 1: the most probable

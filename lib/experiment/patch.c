@@ -274,9 +274,9 @@ static enum attn_status read_source(struct patch *patch, struct attn_error *err)
 enum attn_status attn_patch_refuse_difference(const struct attn_answer *answer, double value,
                                               struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %.6g of both texts: there is no difference to restore",
-                   attn_answer_metric_name(answer->metric), value);
+    attn_error_set(err, ATTN_INVALID, "'%s' is %.6g of both %s: there is no difference to restore",
+                   attn_answer_metric_name(answer->metric), value,
+                   answer->run->text.pixels ? "pictures" : "texts");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 

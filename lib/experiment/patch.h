@@ -47,7 +47,8 @@ struct attn_patch_place {
 
 struct attn_patch_args {
     size_t size;                    /* of this struct */
-    struct attn_input corrupted;    /* a text or ids, with as many tokens as the clean one */
+    struct attn_input corrupted;    /* a text or ids, with as many tokens as the clean one; or a
+                                       picture with as many rows and columns of patches */
     struct attn_answer_args answer; /* `at` is a place in the clean text */
     const char *site;               /* one of those above; NULL: resid_pre */
     bool is_to_noise;               /* the clean run is patched from the corrupted one */

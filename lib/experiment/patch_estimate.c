@@ -84,7 +84,8 @@ struct estimation {
     struct attn_part_sums *sums; /* owns */
     struct part *parts;          /* [n_part] the frame's, in the order of the table */
     size_t n_part;
-    size_t *order;                   /* [n_part] the frame's: by |estimate|, descending */
+    size_t *order;                   /* [n_part] the frame's: by |estimate|, descending; NULL
+                                        where nothing asks for it */
     size_t n_top, n_random, n_shown; /* the first of that; those drawn after it; rows */
     double base_value, source_value;
     bool can_restore; /* the two differ enough for effects */
@@ -769,12 +770,15 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct estimation *e = state;
 
     ATTN_TRY(find_estimates(e, err));
-    ATTN_TRY(rank(e, err));
+    if (e->args->n_verified > 0 || e->site == ATTN_SITE_MLP_POST)
+        ATTN_TRY(rank(e, err));
     if (e->args->n_verified > 0 && !e->frame.item) {
         ATTN_TRY(draw(e, err));
         ATTN_TRY(verify(e, err));
     }
     ATTN_TRY(sum_up(e, err));
+    if (e->site != ATTN_SITE_MLP_POST)
+        ATTN_TRY(attn_table_reserve(e->frame.rows.table, FIRST_PART + e->n_part, err));
     ATTN_TRY(append_run(e, "base", e->base_value, 0, err));
     ATTN_TRY(append_run(e, "source", e->source_value, 1, err));
     ATTN_TRY(append_parts(e, err));

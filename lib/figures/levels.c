@@ -120,7 +120,9 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer)
     const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
     const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
 
-    return named ? named : pattern ? pattern : lowrank ? lowrank : selected;
+    if (named) /* and their gradients, which were asked for beside them */
+        return named | (attn_sites_gradients_of(named) & selected);
+    return pattern ? pattern : lowrank ? lowrank : selected;
 }
 
 /* Lists the matrices of a site; before there is a list, only counts them. */

@@ -49,8 +49,8 @@ struct attn_levels {
                               is 1 by definition; false at first */
 };
 
-/* The sites of the selection of WRITER that its picture names, or else patterns, or else all of
- * it. */
+/* The sites of the selection of WRITER that its picture names, with those of their gradients that
+ * are selected, or else patterns, or else all of it. */
 attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
 /* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of

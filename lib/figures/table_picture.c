@@ -91,7 +91,7 @@ static enum attn_status find_values(const struct attn_table *table,
 /* Columns of the table that say what the rows, or the columns, of the picture are. */
 struct axis_columns {
     size_t key;
-    size_t detail, texts, part;            /* SIZE_MAX: none */
+    size_t detail, query, texts, part;     /* SIZE_MAX: none; query: of a cell of a head */
     int64_t first_layer, last_layer;       /* of rows of parts without a layer; < 0: none */
     const struct attn_token_texts *tokens; /* [N_TOKENS] of the run, and from OTHER on of the other
                                               one, which may be empty; NULL unless the detail, or
@@ -100,9 +100,9 @@ struct axis_columns {
 
 /* A row of the table, by what puts it into a row or a column of the picture. */
 struct table_key {
-    size_t rank;                   /* of a part; 0: none */
-    struct attn_cell cell, detail; /* detail: missing where there is none */
-    size_t row;                    /* of the table */
+    size_t rank;                          /* of a part; 0: none */
+    struct attn_cell cell, detail, query; /* missing where there is none */
+    size_t row;                           /* of the table */
 };
 
 static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
@@ -127,6 +127,8 @@ static int by_cell(const void *a, const void *b)
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
+    if (order == 0)
+        order = compare_cells(&x->query, &y->query);
     return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
@@ -166,6 +168,8 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
 
     if (columns->detail != SIZE_MAX)
         key.detail = attn_table_cell(table, i, columns->detail);
+    if (columns->query != SIZE_MAX)
+        key.query = attn_table_cell(table, i, columns->query);
     if (key.cell.type != ATTN_VALUE_MISSING || columns->part == SIZE_MAX)
         return key;
     part = attn_table_cell(table, i, columns->part);
@@ -218,16 +222,15 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
-/* Whether rows are heads, each of a layer. */
-static bool is_of_heads(const struct attn_table *table, const struct axis_columns *columns)
+/* Whether DETAIL, a column or SIZE_MAX, makes heads of layers. */
+static bool is_of_heads(const struct attn_table *table, size_t detail)
 {
-    return columns->detail != SIZE_MAX &&
-           strcmp(attn_table_column(table, columns->detail)->name, "head") == 0;
+    return detail != SIZE_MAX && strcmp(attn_table_column(table, detail)->name, "head") == 0;
 }
 
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. A detail that is a number: "2.5" of a head, "position 3", or
- * "3 cat" where that is a token. */
+ * that it is, or the text it is. A detail that is a number: "2.5" of a head, "2.5 query 4" of one
+ * of its rows, "position 3", or "3 cat" where that is a token. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
@@ -246,8 +249,10 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         attn_escape_append(bytes, text.text, text.size);
     } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
-    } else if (is_of_heads(table, columns) && text.type == ATTN_VALUE_INTEGER) {
+    } else if (is_of_heads(table, columns->detail) && text.type == ATTN_VALUE_INTEGER) {
         attn_buffer_append_format(bytes, "%" PRId64 ".%" PRId64, key->cell.integer, text.integer);
+        if (key->query.type == ATTN_VALUE_INTEGER)
+            attn_buffer_append_format(bytes, " query %" PRId64, key->query.integer);
     } else if (has_detail && !is_token) {
         attn_buffer_append_format(bytes, "%s %" PRId64,
                                   attn_table_column(table, columns->detail)->name, text.integer);
@@ -277,7 +282,8 @@ static void place_keys(struct table_axis *axis, const struct attn_table *table,
             begin = n_found;
         at = begin; /* the first row or column of its cell */
         while (at < n_found && (compare_cells(&keys[at].cell, &key.cell) != 0 ||
-                                compare_cells(&keys[at].detail, &key.detail) != 0))
+                                compare_cells(&keys[at].detail, &key.detail) != 0 ||
+                                compare_cells(&keys[at].query, &key.query) != 0))
             at++;
         axis->of_rows[key.row] = at;
         if (at < n_found)
@@ -315,11 +321,11 @@ static enum attn_status read_axis(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
-    axis->axis.title = is_of_heads(table, columns) ? "head" : column->name;
+    axis->axis.title = is_of_heads(table, columns->detail) ? "head" : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
-    axis->axis.is_named =
-        column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 || is_of_heads(table, columns);
+    axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
+                          is_of_heads(table, columns->detail);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
@@ -358,6 +364,7 @@ static enum attn_status read_axes(const struct attn_table *table,
     struct axis_columns rows = {
         .detail = column_or_none(table, grid->detail), .texts = SIZE_MAX, .part = part};
     struct axis_columns columns = {.detail = SIZE_MAX,
+                                   .query = SIZE_MAX,
                                    .texts = column_or_none(table, grid->texts),
                                    .part = part,
                                    .first_layer = -1};
@@ -368,6 +375,7 @@ static enum attn_status read_axes(const struct attn_table *table,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
     find_layers(table, &rows);
+    rows.query = is_of_heads(table, rows.detail) ? column_or_none(table, "query") : SIZE_MAX;
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
@@ -705,7 +713,7 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
 
 /* What names a row of the table. SIZE_MAX: the table has no such column. */
 struct row_columns {
-    size_t rows, columns, detail, texts, part;
+    size_t rows, columns, detail, query, texts, part;
     size_t n_label; /* leading columns by which rows are grouped */
     const struct attn_table_grid *grid;
     const struct attn_token_texts *tokens; /* of the run; NULL: positions have none */
@@ -724,7 +732,8 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
         attn_buffer_append_format(out, "%" PRId64, cell.integer);
 }
 
-/* " resid_post"; nothing for the site that each layer has, or where DETAIL is no column. */
+/* " resid_post" or, of a head, ".5"; nothing for the site that each layer has, or where DETAIL is
+ * no column. */
 static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
                         size_t row)
 {
@@ -733,7 +742,7 @@ static void append_site(struct attn_buffer *out, const struct attn_table *table,
 
     if (cell.type == ATTN_VALUE_MISSING || is_text(&cell, "resid_pre"))
         return;
-    attn_buffer_append_char(out, ' ');
+    attn_buffer_append_char(out, is_of_heads(table, detail) ? '.' : ' ');
     append_cell(out, table, row, detail);
 }
 
@@ -779,13 +788,15 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     }
 }
 
-/* The whole row: "2.5", "mlp 3", "2 keys". */
+/* The whole row: "2.5" of a head or a neuron, "2.5 4>1 keys" of a cell of a pattern, "mlp 3",
+ * "2 keys". */
 static void append_row(struct attn_buffer *out, const struct attn_table *table,
                        const struct row_columns *columns, size_t row)
 {
     const bool has_layer = !is_missing(table, row, columns->rows);
     const bool is_head = strcmp(columns->grid->columns, "head") == 0 ||
-                         strcmp(columns->grid->columns, "kv_head") == 0;
+                         strcmp(columns->grid->columns, "kv_head") == 0 ||
+                         strcmp(columns->grid->columns, "neuron") == 0;
 
     if (columns->rows == columns->columns || !has_layer) {
         append_column_side(out, table, columns, row);
@@ -793,6 +804,15 @@ static void append_row(struct attn_buffer *out, const struct attn_table *table,
         append_cell(out, table, row, columns->rows);
         attn_buffer_append_char(out, '.');
         append_cell(out, table, row, columns->columns);
+        append_site(out, table, columns->detail, row);
+    } else if (is_of_heads(table, columns->detail)) {
+        append_row_side(out, table, columns, row, false);
+        attn_buffer_append_char(out, ' ');
+        if (columns->query != SIZE_MAX) {
+            append_cell(out, table, row, columns->query);
+            attn_buffer_append_char(out, '>');
+        }
+        append_column_side(out, table, columns, row);
     } else {
         const size_t n = out->size;
 
@@ -900,6 +920,31 @@ static enum attn_status place_series(const struct attn_table *table,
                                : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
 }
 
+/* The numbers of the placed rows: N groups times places. Where several rows have the same, the
+ * first that has a number counts, and the others have no place any more. */
+static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
+                                   struct table_cells *cells, struct attn_error *err)
+{
+    bool *is_taken = attn_alloc(n, sizeof *is_taken, err);
+
+    if (!is_taken)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], column = cells->columns.of_rows[i];
+
+        if (row == SIZE_MAX || is_missing(table, i, values))
+            continue;
+        if (is_taken[row * cells->columns.texts.n + column]) {
+            cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
+            continue;
+        }
+        is_taken[row * cells->columns.texts.n + column] = true;
+        attn_level_matrix_put(&cells->figure.matrix, row, column, number_at(table, i, values));
+    }
+    attn_free(is_taken);
+    return ATTN_OK;
+}
+
 /* The column NAME with an ending: "change_se". SIZE_MAX: there is none. */
 static size_t column_with(const struct attn_table *table, const char *name, const char *ending)
 {
@@ -972,10 +1017,7 @@ static enum attn_status fill_series(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         cells->lows[i] = cells->highs[i] = NAN;
-    for (size_t i = 0; i < n_row; i++)
-        if (cells->rows.of_rows[i] != SIZE_MAX && !is_missing(table, i, values))
-            attn_level_matrix_put(&cells->figure.matrix, cells->rows.of_rows[i],
-                                  cells->columns.of_rows[i], number_at(table, i, values));
+    ATTN_TRY(put_series(table, values, n, cells, err));
     read_errors(table, columns->grid, values, cells);
     cells->rows.axis = series_axis(&cells->rows, "");
     cells->columns.axis = series_axis(
@@ -992,6 +1034,7 @@ static enum attn_status read_series(const struct attn_table *table,
 {
     struct attn_token_texts tokens[2] = {0};
     struct row_columns columns = {.detail = column_or_none(table, grid->detail),
+                                  .query = column_or_none(table, "query"),
                                   .texts = column_or_none(table, grid->texts),
                                   .part = column_or_none(table, "part"),
                                   .n_label = grid->n_label,
@@ -1088,6 +1131,14 @@ static enum attn_status read_kind(const struct attn_table *table,
         attn_error_set(err, ATTN_INVALID,
                        "the table has rows for each group, and a grid shows one group");
         attn_error_hint(err, "`figure bars` and `figure curve` show several");
+        return ATTN_INVALID;
+    }
+    if (!grid->is_pairs && strcmp(grid->rows, grid->columns) == 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "a grid is laid out by two columns, and this table has one: '%s'",
+                       grid->rows);
+        attn_error_hint(err, grid->texts ? "`figure tokens` or `figure bars`"
+                                         : "`figure bars` draws it into a file");
         return ATTN_INVALID;
     }
     return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "formats/image_orientation.h"
 #include "formats/ndarray_internal.h"
 #include "formats/npy.h"
 
@@ -96,8 +97,10 @@ static enum attn_status read_file(const char *path, struct attn_file *file,
 {
     if (begins_with(file, "\x89PNG\r\n\x1a\n", 8))
         return attn_image_read_png(file, image, err);
-    if (begins_with(file, "\xff\xd8\xff", 3))
-        return attn_image_read_jpeg(file, image, err);
+    if (begins_with(file, "\xff\xd8\xff", 3)) {
+        ATTN_TRY(attn_image_read_jpeg(file, image, err));
+        return attn_image_turn(image, attn_image_orientation(file->data, file->size), err);
+    }
     if (begins_with(file, "\x93NUMPY", 6))
         return read_array(path, file, image, values, err);
     if (file->size == 0)

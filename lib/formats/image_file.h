@@ -8,7 +8,7 @@
  *
  * The first bytes of a file say what it is, not its name. Grey, palette, alpha and 16 bits a
  * channel become RGB as Pillow's convert("RGB") does it: alpha is dropped, not blended; the high
- * byte of 16 bits is taken. The orientation that a camera wrote is not applied.
+ * byte of 16 bits is taken. A JPEG is turned as the camera says that took it.
  */
 #ifndef ATTN_FORMATS_IMAGE_FILE_H
 #define ATTN_FORMATS_IMAGE_FILE_H

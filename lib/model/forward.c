@@ -270,6 +270,8 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
 {
     const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
 
+    if (f->feed.is_finite && !f->feed.has_edits)
+        return;
     if (is_scores &&
         (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
         return; /* masked keys have the score -inf */

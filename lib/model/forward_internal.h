@@ -69,6 +69,7 @@ struct attn_feed {
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
     bool has_z;              /* it begins with z of that layer, which is given */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
+    bool is_finite;          /* what is visited now was found to be */
     bool is_done;            /* the end was reached */
     enum attn_status status; /* the first failure */
     struct attn_error *err;

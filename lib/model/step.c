@@ -31,11 +31,23 @@ static void run_maps(struct attn_forward *f)
         attn_forward_report_non_finite(f);
 }
 
+/* DATA was found to be finite. */
+static void visit_finite(struct attn_forward *f, enum attn_site site, float *data)
+{
+    f->feed.is_finite = true;
+    attn_visit(f, site, data);
+    f->feed.is_finite = false;
+}
+
 void attn_step_finish(struct attn_forward *f)
 {
     run_maps(f);
-    for (size_t i = 0; i < f->pending.n_visit; i++)
-        attn_visit(f, f->pending.visits[i].site, f->pending.visits[i].data);
+    for (size_t i = 0; i < f->pending.n_visit; i++) {
+        const struct attn_pending_visit *visit = &f->pending.visits[i];
+        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but what became of one */
+
+        (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
+    }
     f->pending.n_visit = 0;
 }
 
@@ -532,5 +544,5 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
             memcpy(resid, x, f->feed.n_left * d * sizeof(float));
         attn_forward_check_finite(f, resid, f->feed.n_left * d);
     }
-    attn_visit(f, site, resid);
+    visit_finite(f, site, resid);
 }

@@ -52,7 +52,8 @@ struct attn_picture_options {
 
     enum attn_figure figure;
     attn_site_set
-        sites; /* bits of those that are drawn; 0: pattern where it is selected, else all */
+        sites; /* bits of those that are drawn, with their gradients where these are selected; 0:
+                  pattern where it is selected, else all */
     size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: as the picture of the
                                            run has them, and over it */
 

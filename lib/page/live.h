@@ -14,6 +14,7 @@
 
 #include "base/source.h"
 #include "base/status.h"
+#include "output/output.h"
 
 /* All of it is borrowed. */
 struct attn_live {
@@ -24,6 +25,11 @@ struct attn_live {
     const struct attn_blob *files; /* [n_file] of the model by their paths, "fable/config.json";
                                       none: the page asks the reader for them */
     size_t n_file;
+    const struct attn_option *reading; /* [n_reading] how a text or a picture is read, as options:
+                                          special-tokens; image and label */
+    size_t n_reading;
+    const unsigned char *rgb; /* [height, width, 3] the picture that was run; NULL: a text was */
+    size_t height, width;
     const char *story; /* [n_story] JSON (cmd/README.md, "A live page"); NULL: none */
     size_t n_story;
 };

@@ -16,8 +16,11 @@ const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
 const MOST_EXPECTED = 7; // rows of the table of the next words
-const kept = live.options.filter(([name]) => !CHANGED.includes(name));
-const given = name => live.options.filter(option => option[0] === name).map(option => option[1]);
+const isOf = names => option => names.includes(option[0]);
+const valuesIn = (options, name) => options.filter(isOf([name])).map(option => option[1]);
+const kept = live.options.filter(option => !isOf(CHANGED)(option));
+const read = live.reading.filter(option => !isOf(['image', 'label'])(option)); // how a text is read
+const given = name => valuesIn(live.options, name);
 
 // The heads that a text means, "0.3,1.*,L2H1", by their names; undefined for another text.
 function headsOf(text) {
@@ -45,10 +48,14 @@ function changesOf(valuesOf) {
   return changes;
 }
 
-// The text, the second one of its pair (null: there is none), and what is changed.
-const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, ...changesOf(given) };
+// The text, the second one of its pair (null: there is none), or the path of a picture (null: a text is
+// read) and the texts that it is compared with; and what is changed.
+const [imageName = null] = valuesIn(live.reading, 'image');
+const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, image: imageName && 'picture-0.npy',
+  labels: valuesIn(live.reading, 'label'), ...changesOf(given) };
 const first = structuredClone(asked);
-const keyOf = ({ text, pair }) => JSON.stringify([text, pair]); // of what is read
+const isPicture = asked.image !== null, hasLabels = asked.labels.length > 0;
+const keyOf = ({ text, pair, image, labels }) => JSON.stringify([text, pair, image, labels]); // of what is read
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 const isChanged = ({ off, knockouts, attention, mask }) =>
@@ -63,19 +70,25 @@ function optionsOf({ off, knockouts, attention, mask }) {
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
 
-// The command line of COMMAND with OPTIONS on a text and its pair. The model is the page's own.
-const argsOf = (command, options, { text, pair }) => [command, '-m', live.model,
+// What is read, as options: of a picture, called NAME, all of it.
+const inputOf = ({ pair, image, labels }, name) => [...read, ...pair === null ? [] : [['pair', pair]],
+  ...image === null ? [] : [['image', name], ...labels.filter(text => text !== '').map(text => ['label', text])]];
+
+// The command line of COMMAND with OPTIONS on WHAT is asked for. The model is the page's own.
+const argsOf = (command, options, what) => [command, '-m', live.model,
   ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
-  ...pair === null ? [] : ['--pair=' + pair], '--', text];
+  ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
+  ...what.image === null ? ['--', what.text] : []];
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
 // What a shell is told to get the same numbers.
-function commandOf(command, options, { text, pair }) {
+function commandOf(command, options, what) {
+  const { text, image } = what, input = inputOf(what, pictures.get(image)?.name).flatMap(([name, value]) => ['--' + name, value]);
   const model = live.given === null ? [] : ['-m', live.given];
   return ['attn-cli', command, ...model,
     ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name, value]),
-    ...pair === null ? [] : ['--pair', pair], ...text.startsWith('-') ? ['--'] : [], text].map(quote).join(' ');
+    ...input, ...image !== null ? [] : text.startsWith('-') ? ['--', text] : [text]].map(quote).join(' ');
 }
 
 // --- The engine ---------------------------------------------------------------------------------
@@ -114,7 +127,9 @@ class Engine {
   // Runs a command line. The picture's work replaces what was asked of the picture before.
   ask(args, { wanted, isPicture = false } = {}) {
     return new Promise((resolve, reject) => {
-      const job = { id: ++this.nAsked, args, wanted, isPicture, resolve, reject };
+      const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.endsWith(path)))
+        .map(([path, { bytes }]) => [path, bytes]));
+      const job = { id: ++this.nAsked, args, wanted, more, isPicture, resolve, reject };
       this.waiting.push(job);
       this.next();
     });
@@ -134,9 +149,9 @@ class Engine {
 
   next() {
     if (!this.isReady || this.current || this.waiting.length === 0) return;
-    const { id, args, wanted } = this.current = this.waiting.shift();
+    const { id, args, wanted, more } = this.current = this.waiting.shift();
     this.begun = performance.now();
-    this.worker.postMessage({ id, args, wanted });
+    this.worker.postMessage({ id, args, wanted, more });
   }
 
   take(data) {
@@ -179,7 +194,7 @@ let plain = null; // {key, found, isDone}: the run without changes
 // Runs the model on WHAT is asked for, with predictions after all positions where the first page has
 // them: where they cost little.
 function runPage(what) {
-  const options = [...kept, ...optionsOf(what), ...viewer.run.predictions ? PREDICTED : [], ['html', 'page.html']];
+  const options = [...kept, ...optionsOf(what), ...viewer.run.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
   return engine.ask(argsOf('run', options, what), { wanted: 'page', isPicture: true });
 }
 
@@ -214,9 +229,10 @@ async function follow() {
     if (key !== shownKey) dropAnswer();
     shownKey = key;
     showTexts(after.page.run);
+    if (isPicture) showSeen(after.page.blocks['picture-data']);
     showExpected(after.page.run, before?.page.run, changes);
     suggestTargets();
-    say(`${after.page.run.ids.length} tokens, ${Math.round(after.ms + (before?.ms ?? 0))} ms`);
+    say(`${sizeOf(after.page.run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? ''}`);
   } catch (problem) {
     tellOf(problem);
   } finally {
@@ -287,14 +303,18 @@ function say(text, isProblem = false) {
   $('live-status').classList.toggle('problem', isProblem);
 }
 
+function sizeOf({ ids, picture }) {
+  if (isPicture) return `${picture.n_row} x ${picture.n_col} patches`;
+  return `${ids.length} token${ids.length === 1 ? '' : 's'}`;
+}
+
 function showTexts(run) {
   document.title = run.heading ?? run.title;
   const heading = document.querySelector('h1 bdi');
   if (heading) heading.textContent = run.heading ?? run.title;
-  const { length } = run.ids, changes = optionsOf(asked).map(option => option.join(' ')).join(', ');
-  $('about').textContent = `${run.model}: ${run.heads.length} heads, ${length} token${length === 1 ? '' : 's'}` +
-    (changes ? ` (${changes})` : '');
-  $('live-tokens').replaceChildren(...run.ids.map((id, p) =>
+  const changes = optionsOf(asked).map(option => option.join(' ')).join(', ');
+  $('about').textContent = `${run.model}: ${run.heads.length} heads, ${sizeOf(run)}` + (changes ? ` (${changes})` : '');
+  if (!isPicture) $('live-tokens').replaceChildren(...run.ids.map((id, p) =>
     el('bdi', { title: `position ${p}, id ${id}` }, viewer.tokenAt(p, false))));
 }
 
@@ -337,7 +357,7 @@ async function warm(list, changes, position, temperature) {
 async function drawExpected() {
   const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
   const wanted = [position, temperature].join(), { changes } = expected;
-  const listOf = run => (run?.predictions?.top ?? []).filter(p => p.position === position);
+  const listOf = run => (run?.predictions?.top ?? []).filter(p => isPicture || p.position === position);
   let after = listOf(expected.after), before = listOf(expected.before);
   if (wanted === expectedDrawn) return;
   expectedDrawn = wanted;
@@ -366,7 +386,8 @@ function expectedTable(position, after, before) {
   const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
   const order = [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_EXPECTED);
   return el('table', {},
-    el('caption', {}, viewer.expectedWords(), el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
+    isPicture ? el('caption', {}, 'label')
+      : el('caption', {}, viewer.expectedWords(), el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
     el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
     el('tbody', {}, ...order.map(p => el('tr', {},
       el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
@@ -386,10 +407,11 @@ const chip = (text, label, action) => {
 
 function writeControls() {
   const { off, knockouts, attention, mask } = asked;
+  writePicture();
   for (const name of ['text', 'pair'])
     if (document.activeElement !== $('live-' + name)) $('live-' + name).value = asked[name] ?? '';
   $('live-second').hidden = asked.pair === null;
-  $('live-add').hidden = asked.pair !== null || !takesPairs;
+  $('live-add').hidden = asked.pair !== null || !takesPairs || isPicture;
   $('live-attention').value = attention;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
@@ -437,7 +459,7 @@ let takesPairs = asked.pair !== null;
 
 // Asks the tokenizer whether it puts two texts together; a model that does not reads one.
 async function findPairs() {
-  const { code } = await engine.ask(argsOf('tokenize', [], { text: 'a', pair: 'b' }));
+  const { code } = await engine.ask(argsOf('tokenize', [], { ...first, text: 'a', pair: 'b' }));
   takesPairs = code === 0;
   writeControls();
 }
@@ -448,14 +470,15 @@ function makeControls() {
     title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
   const attention = el('input', { id: 'live-attention', placeholder: 'full', size: 12, list: 'live-kinds',
     'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
-  const place = el('section', { id: 'live-controls', 'aria-label': 'Another sentence' }, el('div', {},
-    el('div', { class: 'live-row' }, el('label', { for: 'live-text' }, 'Sentence'),
+  const place = el('section', { id: 'live-controls', 'aria-label': isPicture ? 'Another picture' : 'Another sentence' }, el('div', {},
+    makePicture(),
+    el('div', { class: 'live-row', ...isPicture ? { hidden: '' } : {} }, el('label', { for: 'live-text' }, 'Sentence'),
       textBox('text', { name: 'sentence', 'aria-label': 'Sentence' }),
       button('live-add', 'Add a second text', addPair, { hidden: '', title: 'The tokenizer puts it after the first, as --pair does' })),
     el('div', { class: 'live-row', id: 'live-second', hidden: '' }, el('label', { for: 'live-pair' }, 'Second'),
       textBox('pair', { name: 'pair', 'aria-label': 'Second text' }),
       button('live-remove', 'Remove', removePair, { 'aria-label': 'Remove the second text' })),
-    el('p', { id: 'live-tokens', 'aria-label': 'Tokens' }),
+    el('p', { id: 'live-tokens', 'aria-label': 'Tokens', ...isPicture ? { hidden: '' } : {} }),
     el('p', { id: 'live-status', role: 'status' }),
     el('div', { class: 'live-row', id: 'live-tools' },
       button('live-off', 'Switch head off', () => toggleHead(headHere()), { 'aria-pressed': 'false' }),
@@ -477,12 +500,147 @@ function makeControls() {
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
       button('live-restore', 'Restore all', () => change(noChanges())))),
     el('div', { id: 'live-next' }, el('div', { id: 'live-expected' }),
-      el('label', {}, 'Temperature ', temperature)));
+      el('label', isPicture ? { hidden: '' } : {}, 'Temperature ', temperature)));
 
   $('app').prepend(place);
   temperature.addEventListener('input', drawExpected);
   attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
   $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
+}
+
+// --- A picture ----------------------------------------------------------------------------------
+
+const pictures = new Map(); // by their paths: {name, bytes, note}: a .npy file, and what to say of it
+let nPicture = 0;
+
+// RGB [height, width, 3] as numpy keeps it.
+function npyOf(rgb, height, width) {
+  const text = `{'descr': '|u1', 'fortran_order': False, 'shape': (${height}, ${width}, 3), }`;
+  const head = new TextEncoder().encode('?NUMPY???\0' + text.padEnd(117) + '\n'), out = new Uint8Array(128 + rgb.length);
+  head.set([0x93], 0);
+  head.set([1, 0, 118], 6);
+  out.set(head);
+  out.set(rgb, 128);
+  return out;
+}
+
+// The picture that the page was made with.
+async function readPicture() {
+  if (!isPicture) return;
+  const packed = Uint8Array.from(atob($('live-picture').textContent.trim()), c => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const rgb = new Uint8Array(await new Response(stream).arrayBuffer());
+  pictures.set(first.image, { name: imageName, bytes: npyOf(rgb, live.height, live.width), note: '' });
+}
+
+// The file without what a camera wrote into a JPEG (Exif): a browser would turn the picture by it.
+async function withoutTurn(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer()), parts = [];
+  let at = bytes[0] === 0xff && bytes[1] === 0xd8 ? 2 : bytes.length;
+  parts.push(bytes.subarray(0, at));
+  while (bytes[at] === 0xff && bytes[at + 1] !== 0xda && at + 4 < bytes.length) {
+    const end = at + 2 + 256 * bytes[at + 2] + bytes[at + 3];
+    if (bytes[at + 1] !== 0xe1) parts.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return new Blob([...parts, bytes.subarray(at)]);
+}
+
+// The pixels of a file as they are stored: not turned, no colours changed, without alpha. A canvas
+// multiplies by alpha, so the colours of what is transparent are not quite what they were.
+async function decode(file) {
+  const bitmap = await createImageBitmap(await withoutTurn(file), { imageOrientation: 'none', colorSpaceConversion: 'none',
+    premultiplyAlpha: 'none' });
+  const { width, height } = bitmap, canvas = el('canvas', { width, height });
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height), rgb = new Uint8Array(3 * width * height);
+  let isClear = false;
+  for (let i = 0, at = 0; i < data.length; i += 4) {
+    isClear ||= data[i + 3] < 255;
+    rgb[at++] = data[i];
+    rgb[at++] = data[i + 1];
+    rgb[at++] = data[i + 2];
+  }
+  bitmap.close();
+  return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts differ from a shell' : '' };
+}
+
+// Shows a file that a person chose, in place of the picture.
+async function takePicture(file) {
+  if (!file) return;
+  const number = ++nPicture, path = `picture-${number}.npy`;
+  let made;
+  try {
+    made = await decode(file);
+  } catch {
+    say(`'${file.name}' is no picture that this browser reads, expected a PNG or a JPEG`, true);
+    return;
+  }
+  if (number !== nPicture) return; // another one was chosen meanwhile
+  pictures.set(path, made);
+  for (const other of [...pictures.keys()]) if (other !== path && other !== first.image) pictures.delete(other);
+  await change({ image: path });
+}
+
+function choosePicture() {
+  const input = el('input', { type: 'file', accept: 'image/png,image/jpeg', id: 'live-image' });
+  input.addEventListener('change', () => {
+    $('dialog').close();
+    takePicture(input.files[0]).catch(tellOf);
+  });
+  viewer.openDialog('Another picture', el('p', {}, 'It is read by this page. Nothing leaves this machine.'),
+    el('p', {}, el('label', {}, 'A PNG or a JPEG ', input)));
+}
+
+// PNG is the picture as it was resized and cropped, base64.
+function showSeen(png) {
+  $('live-seen').src = 'data:image/png;base64,' + png.trim();
+}
+
+function makePicture() {
+  if (!isPicture) return '';
+  const canTake = event => [...event.dataTransfer.types].includes('Files');
+  addEventListener('dragover', event => { if (canTake(event)) event.preventDefault(); });
+  addEventListener('drop', event => {
+    if (!canTake(event)) return;
+    event.preventDefault();
+    takePicture(event.dataTransfer.files[0]).catch(tellOf);
+  });
+  return el('div', {}, el('div', { class: 'live-row' }, el('img', { id: 'live-seen', alt: 'What the model sees' }),
+    el('bdi', { id: 'live-name' }), button('live-choose', 'Another picture', choosePicture, { title: 'Or drop one on the page' }),
+    button('live-first', 'The first one', () => change({ image: first.image }))),
+  el('div', { class: 'live-row', id: 'live-labels', ...hasLabels ? {} : { hidden: '' } }));
+}
+
+// A box a label; as many as there are, so that the one that is typed into stays.
+function writePicture() {
+  if (!isPicture) return;
+  const place = $('live-labels'), { labels } = asked;
+  $('live-name').textContent = pictures.get(asked.image).name.split('/').at(-1);
+  $('live-first').hidden = asked.image === first.image;
+  if (place.querySelectorAll('input').length !== labels.length || place.childElementCount === 0)
+    place.replaceChildren(...labels.map(labelBox), button('live-label', 'Add a label', addLabel));
+  place.querySelectorAll('input').forEach((box, i) => {
+    if (box !== document.activeElement) box.value = labels[i];
+  });
+}
+
+function labelBox(_, i) {
+  const box = el('input', { class: 'live-input', 'aria-label': 'Label ' + (i + 1), spellcheck: 'false', autocomplete: 'off' });
+  box.addEventListener('input', () => {
+    asked.labels[i] = box.value;
+    followSoon();
+  });
+  const without = el('button', { 'aria-label': 'Remove label ' + (i + 1) }, '\u00d7');
+  without.addEventListener('click', () => change({ labels: asked.labels.filter((text, k) => k !== i) }));
+  return el('span', { class: 'group' }, box, without);
+}
+
+async function addLabel() {
+  const done = change({ labels: [...asked.labels, ''] });
+  [...$('live-labels').querySelectorAll('input')].at(-1).focus();
+  await done;
 }
 
 // --- Heads and cells ----------------------------------------------------------------------------
@@ -556,11 +714,12 @@ function copyCommand() {
 // What the address holds beside the view.
 function hashParts() {
   if (isSame(asked, first)) return [];
-  const texts = [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
+  const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
+    : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
   return [...texts, ...optionsOf(asked)].map(([name, value]) => name + '=' + encodeURIComponent(value));
 }
 
-// What an address asks for. Without a text it is what the page began with.
+// What an address asks for. Without a text it is what the page began with. No address holds a picture.
 function readHash() {
   const parts = [];
   try {
@@ -572,8 +731,10 @@ function readHash() {
     return structuredClone(first); // it was cut
   }
   const valuesOf = name => parts.filter(part => part[0] === name).map(part => part[1]);
-  const [text] = valuesOf('text'), [pair = null] = valuesOf('pair');
-  return text === undefined ? structuredClone(first) : { text, pair, ...changesOf(valuesOf) };
+  const [text] = valuesOf('text'), [pair = null] = valuesOf('pair'), labels = valuesOf('label').filter(label => label !== '');
+  const isThere = isPicture ? parts.some(isOf(['label', ...CHANGED])) : text !== undefined;
+  if (!isThere) return { ...structuredClone(first), image: asked.image };
+  return { text: text ?? '', pair, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
 }
 
 // --- Questions ----------------------------------------------------------------------------------
@@ -596,7 +757,7 @@ async function showAnswer(title, command, options) {
 }
 
 // What is asked of a text: the command, what it finds, and whether it needs a target.
-const QUESTIONS = [
+const QUESTIONS = isPicture ? [['ablate', 'Which heads matter for the label? (ablate)', true]] : [
   ['ablate', 'Which heads matter for the next word? (ablate)', true],
   ['attribute', 'Which parts add to its logit? (attribute)', true],
   ['lens', 'What does each layer expect? (lens)', false],
@@ -606,7 +767,7 @@ const QUESTIONS = [
 function makeQuestions() {
   const text = (id, name) => el('label', {}, name + ' ', el('input', { id, class: 'live-input', size: 8, list: 'live-words',
     spellcheck: 'false' }));
-  const place = el('details', { id: 'live-questions' }, el('summary', {}, 'Ask about this text'),
+  const place = el('details', { id: 'live-questions' }, el('summary', {}, isPicture ? 'Ask about this picture' : 'Ask about this text'),
     el('div', { class: 'live-row' },
       el('select', { id: 'live-question', 'aria-label': 'Question' }, ...QUESTIONS.map(([command, name]) =>
         el('option', { value: command }, name))),
@@ -628,9 +789,9 @@ function makeQuestions() {
 
 // The most probable next word, or the one at an encoder's mask, as the target, unless a person has named another.
 function suggestTargets() {
-  const { ids, predictions } = expected.after, mask = ids.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
-  const at = mask >= 0 ? mask : ids.length - 1;
-  const words = (predictions?.top ?? []).filter(p => p.position === at && p.token !== null).map(p => p.token);
+  const { tokens, predictions } = expected.after, mask = tokens.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
+  const at = mask >= 0 ? mask : tokens.length - 1;
+  const words = (predictions?.top ?? []).filter(p => (isPicture || p.position === at) && p.token !== null).map(p => p.token);
   $('live-words').replaceChildren(...words.map(value => el('option', { value })));
   const { dataset, value } = $('live-target');
   if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
@@ -749,7 +910,7 @@ function listen() {
     if (event.target.closest?.('select, input, textarea')) return;
     if (event.key === 'x' && state.v === 'grid') toggleHead(headHere());
     else if (event.key === 'x') knockOutCell();
-    else if (event.key === 'i') $('live-text').focus();
+    else if (event.key === 'i' && !isPicture) $('live-text').focus();
     else return;
     event.preventDefault();
   });
@@ -772,24 +933,27 @@ globalThis.attnLive = {
   isDone: () => nShown === nFollowed && !timer && !engine?.current,
 };
 
-viewer.isReady.then(() => {
+viewer.isReady.then(async () => {
   makeControls();
   makeQuestions();
   viewer.addToHash(hashParts);
-  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ['i', 'type another sentence']]);
+  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ...isPicture ? [] : [['i', 'type another sentence']]]);
   viewer.onDrawn(onDrawn);
   listen();
+  await readPicture();
   if (live.files.length > 0) startEngine(ownFiles());
   else say(NO_MODEL);
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
+  if (isPicture) showSeen($('picture-data').textContent);
   if (story) makeStory();
   if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
   else if (story) tell(0);
   else writeControls();
+  if (isPicture) viewer.set({}); // it has less room now
   if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others
-  if (engine && !takesPairs) findPairs().catch(() => {});
+  if (engine && !takesPairs && !isPicture) findPairs().catch(() => {});
   onDrawn();
 });
 })();

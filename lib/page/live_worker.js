@@ -2,8 +2,10 @@
 //
 //   {module, files}         once: the module, and the model's files, [path, bytes]. Bytes are base64
 //                           of raw deflate, or a File that a person chose
-//   {id, args, wanted}      a command line. `wanted`: 'page' for what a page written to page.html
-//                           holds, 'file' for the one file that is written, else undefined
+//   {id, args, wanted, more}
+//                           a command line. `wanted`: 'page' for what a page written to page.html
+//                           holds, 'file' for the one file that is written, else undefined. `more`:
+//                           files beside those of the model, bytes by their paths
 //
 // It answers {isReady} or {problem}, and {id, code, out, err, ms, page or file}.
 
@@ -35,12 +37,12 @@ async function start(asked) {
   files = Object.fromEntries(asked.files.map(([path], i) => [path, contents[i]]));
 }
 
-function answer({ id, args, wanted }) {
-  const begun = performance.now(), decoder = new TextDecoder();
+function answer({ id, args, wanted, more }) {
+  const begun = performance.now(), decoder = new TextDecoder(), given = { ...files, ...more };
   const call = wasiCall(module, ['attn-cli', ...args],
-    { files, environment: { LC_ALL: 'C.UTF-8', NO_COLOR: '1' } });
+    { files: given, environment: { LC_ALL: 'C.UTF-8', NO_COLOR: '1' } });
   const found = { id, code: call.code, out: decoder.decode(call.out), err: call.err };
-  const written = [...call.files].filter(([path]) => !Object.hasOwn(files, path));
+  const written = [...call.files].filter(([path]) => !Object.hasOwn(given, path));
 
   if (wanted === 'page' && call.code === 0) found.page = readPage(decoder.decode(call.files.get('page.html')));
   if (wanted === 'file' && call.code === 0) found.file = written[0][1].slice();

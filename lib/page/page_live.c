@@ -33,8 +33,21 @@ void attn_page_live_append_scripts(struct attn_buffer *out)
     append_element(out, "script", attn_page_live_js, attn_page_live_js_end);
 }
 
-/* What the page says to the tool: the model, its files, the texts as they were read, and the
- * options of the run as they were given. */
+static void append_options(struct attn_json_writer *json, const struct attn_option *options,
+                           size_t n)
+{
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < n; i++) {
+        attn_json_begin(json, '[');
+        attn_json_text(json, options[i].name);
+        attn_json_text(json, options[i].value);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* What the page says to the tool: the model, its files, the texts as they were read, the options of
+ * the run as they were given, and the size of the picture. */
 static void append_live(struct attn_buffer *out, const struct attn_page *page)
 {
     const struct attn_live *live = page->base.options.picture->live;
@@ -50,14 +63,12 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     for (size_t i = 0; i < live->n_file; i++)
         attn_json_text(&json, live->files[i].name);
     attn_json_end(&json);
-    attn_json_begin(attn_json_key(&json, "options"), '[');
-    for (size_t i = 0; i < labels->n_option; i++) {
-        attn_json_begin(&json, '[');
-        attn_json_text(&json, labels->options[i].name);
-        attn_json_text(&json, labels->options[i].value);
-        attn_json_end(&json);
+    append_options(attn_json_key(&json, "options"), labels->options, labels->n_option);
+    append_options(attn_json_key(&json, "reading"), live->reading, live->n_reading);
+    if (live->rgb) {
+        attn_json_size(attn_json_key(&json, "height"), live->height);
+        attn_json_size(attn_json_key(&json, "width"), live->width);
     }
-    attn_json_end(&json);
     attn_json_end(&json);
 }
 
@@ -88,6 +99,9 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
         snprintf(id, sizeof id, "live-file-%zu", i);
         ATTN_TRY(attn_page_data_add(page->data, id, live->files[i].data, live->files[i].size, err));
     }
+    if (live->rgb)
+        ATTN_TRY(attn_page_data_add(page->data, "live-picture", live->rgb,
+                                    live->height * live->width * 3, err));
     append_live(&text, page);
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)

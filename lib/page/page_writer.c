@@ -695,7 +695,7 @@ static bool shows_picture(const struct attn_page *w)
 {
     const struct attn_backdrop *backdrop = w->base.labels.backdrop;
 
-    if (!backdrop || w->base.options.picture->live)
+    if (!backdrop)
         return false;
     for (size_t i = 0; i < w->heads.n; i++)
         if (w->heads.items[i].n_column != backdrop->n_front + backdrop->n_row * backdrop->n_col)

@@ -2,7 +2,7 @@
 // pointer chooses the query, and the map of every head follows. What comes before the patches, [CLS]
 // and registers, are buttons beside it. It is a part of the viewer, which gives it what it needs.
 'use strict';
-globalThis.attnPicture = viewer => {
+globalThis.attnPicture = (viewer, image) => {
 const { el, svgEl, state, run } = viewer;
 const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
@@ -18,7 +18,7 @@ const isShown = () => state.v === 'grid' || state.v === 'tokens';
 
 // --- The picture --------------------------------------------------------------------------------
 
-const image = new Image(), grounds = {};
+const grounds = {};
 
 // The darkest and the lightest grey that it has: it is pale, or dim on dark ground.
 const greys = () => viewer.isDark() ? [8, 130] : [120, 255];
@@ -133,7 +133,7 @@ let isFollowing = false;
 
 async function readLevels() {
   await Promise.all(run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
-    levels[set][h] = await viewer.inflate($(head.id + name).textContent);
+    levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
   }))));
   isFollowing = true;
 }
@@ -402,21 +402,25 @@ function onKey(event) {
   event.stopPropagation();
 }
 
-// Waits for the picture, and says what is another word here.
-async function open() {
-  await new Promise(resolve => {
-    image.addEventListener('load', resolve);
-    image.src = 'data:image/png;base64,' + $('picture-data').textContent.trim();
-  });
+// Says what is another word here, once.
+function open() {
   if (run.span === 'patches') $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
   $('view-tokens').textContent = 'Picture';
   $('view-matrix').before($('view-tokens'));
   $('view-lines').hidden = heads[0].rows > 128;
   $('first').nextSibling.data = ' [CLS]';
   $('panes').classList.add('over-picture');
-  addEventListener('keydown', onKey, true);
-  if (canFollow) readLevels().then(viewer.draw);
+  addEventListener('keydown', event => attnPicture.onKey(event), true);
 }
 
+attnPicture.onKey = onKey;
+if (canFollow) readLevels().then(viewer.draw);
 return { open, drawThumb, key, draw, ramp, span, kept };
 };
+
+// The picture of a run, whose blocks TEXT_OF gives by their names.
+attnPicture.load = textOf => new Promise(resolve => {
+  const image = new Image();
+  image.addEventListener('load', () => resolve(image));
+  image.src = 'data:image/png;base64,' + textOf('picture-data').trim();
+});

@@ -1895,9 +1895,11 @@ function onKey(event) {
 // --- Start ---
 
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
-const over = globalThis.attnPicture?.({ el, svgEl, state, run, set, draw, inflate, isDark, rampName, rampOf, stepper,
-  number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
-  hover: at => { hover = at; draw(); } });
+const { attnPicture } = globalThis;
+const lookOver = image => image && attnPicture({ el, svgEl, state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
+  stepper, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
+  hover: at => { hover = at; draw(); } }, image);
+let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 function fillControls() {
@@ -1995,15 +1997,16 @@ async function show(made, textOf, other, otherTextOf) {
   const names = [state.h, ...state.t].map(h => heads[h].group + '.' + heads[h].head), { q } = state;
   const isLast = q === usualQuery, wanted = other ? made.heads
     : made.heads.filter(h => names.includes(h.group + '.' + h.head)).slice(0, MAX_KEPT);
-  const [own, others, bytes, otherBytes] = await Promise.all([
+  const [own, others, bytes, otherBytes, image] = await Promise.all([
     Promise.all(wanted.map(head => weights(made, textOf, head))),
     other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
-    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data'))]);
+    inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture.load(textOf)]);
 
   if (number !== nWanted) return;
   if (other) made.sets = ['', '-other'];
   mergeWords(false);
   takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
+  over = lookOver(image);
   measureRun();
   for (const cache of [decoded, shapedOnes]) cache.clear();
   wanted.forEach((head, i) => {
@@ -2033,7 +2036,8 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
-  await over?.open();
+  over = lookOver(run.picture && await attnPicture.load(blockOf));
+  over?.open();
   if (isComparison) openComparison();
   words = findWords();
   fillControls();

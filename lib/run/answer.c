@@ -9,6 +9,7 @@
 #include "run/mask_token.h"
 #include "run/position.h"
 #include "run/run_internal.h"
+#include "text/tokenizer_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -57,6 +58,23 @@ static void hint_space(const struct attn_run *run, const char *text,
     attn_buffer_release(&other);
 }
 
+enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
+                                         const char *text, const struct attn_encoding *encoding,
+                                         struct attn_error *err)
+{
+    size_t size = 0;
+    const char *bytes;
+
+    if (encoding->n != 1 || !attn_tokenizer_is_unknown(tokenizer, encoding->ids[0]))
+        return ATTN_OK;
+    bytes = attn_tokenizer_key(tokenizer, encoding->ids[0], &size);
+    if (size == strlen(text) && memcmp(bytes, text, size) == 0)
+        return ATTN_OK; /* it is asked for by its name */
+    return attn_error_set(err, ATTN_INVALID,
+                          "`%s` '%s' is not in the vocabulary: it would be '%s', as all such words",
+                          field, attn_quote_string(text).text, attn_quote(bytes, size).text);
+}
+
 /* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
 static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,
                                       const struct attn_encoding *encoding, struct attn_error *err)
@@ -96,6 +114,8 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
     options.cancel = run->host->options.cancel;
     status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
                                    err);
+    if (status == ATTN_OK)
+        status = attn_answer_check_known(tokenizer, token->field, token->text, &encoding, err);
     if (status == ATTN_OK && encoding.n == 1) {
         *id = encoding.ids[0];
     } else if (status == ATTN_OK) {
@@ -168,7 +188,12 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
 {
     const struct named_token tokens[] = {{args->target, &answer->target, "target"},
                                          {args->foil, &answer->foil, "foil"}};
-    const struct attn_tokenizer *tokenizer = answer->run->tokenizer;
+    const struct attn_run *run = answer->run;
+    const struct attn_tokenizer *tokenizer = run->tokenizer;
+    bool (*const are_forgotten)(const struct attn_sequence *text, size_t position, char byte,
+                                const struct attn_tokenizer *tokenizer) =
+        attn_model_config(run->model)->is_encoder ? attn_spaces_are_left_out
+                                                  : attn_spaces_are_forgotten;
 
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens && !answer->spaces.what; i++) {
         const char *bytes = NULL;
@@ -176,8 +201,7 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
 
         if (tokens[i].text && tokenizer)
             bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
-        if (bytes && size > 0 &&
-            attn_spaces_are_forgotten(&answer->run->text, answer->position, bytes[0], tokenizer))
+        if (bytes && size > 0 && are_forgotten(&run->text, answer->position, bytes[0], tokenizer))
             answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
     }
 }
@@ -192,7 +216,7 @@ static bool is_at_queries(const struct attn_run *run, const struct attn_answer_a
 static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
 {
     answer->has_place = true;
-    return attn_mask_find(answer->run, &answer->position, err);
+    return attn_mask_find(answer->run, "at", &answer->position, err);
 }
 
 static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,

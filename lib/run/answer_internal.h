@@ -8,7 +8,9 @@
 #include "run/answer.h"
 #include "run/spaces.h"
 
+struct attn_encoding;
 struct attn_run;
+struct attn_tokenizer;
 
 /* What is asked for, found in a run. */
 struct attn_answer {
@@ -22,6 +24,12 @@ struct attn_answer {
 };
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric);
+
+/* Refuses TEXT, the value of FIELD, where all that ENCODING has of it is the token of unknown
+ * words: an answer would be about any of them. */
+enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
+                                         const char *text, const struct attn_encoding *encoding,
+                                         struct attn_error *err);
 
 /* Finds what ARGS mean. ATTN_INVALID, at the stage of options, for a text of several tokens, a
  * metric without the target that it needs, a foil without a target, a place that is none. */

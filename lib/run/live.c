@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "formats/gguf.h"
+#include "formats/image_file.h"
 #include "formats/json.h"
 #include "run/model_parts.h"
 
@@ -18,6 +19,7 @@ struct attn_live_files {
     struct attn_live live;
     struct attn_model_parts parts;
     struct attn_file module, story;
+    struct attn_image image; /* owns */
     struct attn_file *files; /* [parts.n] owns */
     struct attn_blob *blobs; /* [parts.n] owns */
     char **names;            /* [parts.n] owns, of the blobs */
@@ -171,6 +173,26 @@ static enum attn_status open_story(struct attn_live_files *to, const char *path,
     return status;
 }
 
+/* --- The picture ----------------------------------------------------------------------------- */
+
+static enum attn_status open_picture(struct attn_live_files *to, const struct attn_live_args *args,
+                                     struct attn_error *err)
+{
+    struct attn_image *image = &to->image;
+
+    ATTN_TRY(attn_image_read(args->image, image, NULL, err));
+    if (image->height * image->width > args->most / 3)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has %zu x %zu pixels, too many for a live page, expected at "
+                              "most %zu",
+                              attn_quote_string(args->image).text, image->width, image->height,
+                              args->most / 3);
+    to->live.rgb = image->rgb;
+    to->live.height = image->height;
+    to->live.width = image->width;
+    return ATTN_OK;
+}
+
 /* --- All of it ------------------------------------------------------------------------------- */
 
 static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
@@ -180,8 +202,12 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     to->live.module = to->module.data;
     to->live.n_module = to->module.size;
     to->live.given = args->given;
+    to->live.reading = args->reading;
+    to->live.n_reading = args->n_reading;
     if (args->story)
         ATTN_TRY(open_story(to, args->story, err));
+    if (args->image)
+        ATTN_TRY(open_picture(to, args, err));
     return open_model(to, args, model, err);
 }
 
@@ -226,6 +252,7 @@ void attn_live_close(struct attn_live_files *files)
     }
     attn_file_release(&files->module);
     attn_file_release(&files->story);
+    attn_image_release(&files->image);
     attn_model_parts_release(&files->parts);
     attn_free(files->files);
     attn_free(files->blobs);

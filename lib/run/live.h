@@ -21,12 +21,15 @@ struct attn_live_args {
     size_t most;       /* bytes of the model that the page takes; of a larger one it takes none,
                           and asks for its files */
     const char *story; /* path of a story; NULL: none */
+    const char *image; /* path of the picture that is run; NULL: a text is */
+    const struct attn_option *reading; /* [n_reading] as the page has them (page/live.h) */
+    size_t n_reading;
 };
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file. Blobs of the source, and what is given, are borrowed until it
- * is closed; the caller owns *files. */
+/* ATTN_IO or ATTN_FORMAT of a file; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the
+ * source, and what is given, are borrowed until it is closed; the caller owns *files. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args,
                                          const struct attn_model *model,
                                          struct attn_live_files **files, struct attn_error *err);

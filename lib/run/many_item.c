@@ -355,7 +355,7 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
-        attn_mask_find(item->run, &item->position, err) != ATTN_OK)
+        attn_mask_find(item->run, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
     if (!item->record.at ||
         attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)

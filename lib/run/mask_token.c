@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const char attn_mask_position[] = "mask";
+
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
@@ -34,17 +36,6 @@ bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
     return i < n;
 }
 
-void attn_mask_word(const struct attn_host *host, char word[ATTN_MASK_WORD_SIZE])
-{
-    const char *bytes = "[MASK]";
-    size_t size = strlen(bytes);
-    int32_t id;
-
-    if (attn_mask_id(host->tokenizer, &id))
-        bytes = attn_tokenizer_token(host->tokenizer, id, &size);
-    snprintf(word, ATTN_MASK_WORD_SIZE, "\"%.*s\"", (int)size, bytes);
-}
-
 /* The number of mask tokens in the text of RUN; *last is the last of them. */
 static size_t count_masks(const struct attn_run *run, size_t *last)
 {
@@ -58,7 +49,7 @@ static size_t count_masks(const struct attn_run *run, size_t *last)
     return n;
 }
 
-static enum attn_status report_none(const struct attn_run *run, const char *hint,
+static enum attn_status report_none(const struct attn_run *run, const char *field, const char *what,
                                     struct attn_error *err)
 {
     const char *mask = run->tokenizer ? run->tokenizer->mask_text : NULL;
@@ -68,7 +59,7 @@ static enum attn_status report_none(const struct attn_run *run, const char *hint
                    attn_quote_string(attn_model_name(run->model)).text,
                    run->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
                    mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
-    attn_error_hint(err, "%s", hint);
+    attn_error_hint(err, "`%s 3` %s the token at position 3", field, what);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -80,7 +71,7 @@ enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selec
     size_t last;
 
     if (count_masks(run, &last) == 0)
-        return report_none(run, "`queries 3` predicts the token at position 3", err);
+        return report_none(run, "queries", "predicts", err);
     ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &made, err));
     for (size_t i = 0; status == ATTN_OK && i < run->text.n; i++)
         if (attn_token_is_mask(run->tokenizer, run->text.ids[i]))
@@ -92,16 +83,17 @@ enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selec
     return status;
 }
 
-enum attn_status attn_mask_find(const struct attn_run *run, size_t *position,
+enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,
                                 struct attn_error *err)
 {
     const size_t n = count_masks(run, position);
 
     if (n == 0)
-        return report_none(run, "`at 3` asks about the token at position 3", err);
+        return report_none(run, field, "asks about", err);
     if (n == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "the text has %zu mask tokens, expected one, or `at`", n);
-    attn_error_hint(err, "`at %zu` asks about the last", *position);
+    attn_error_set(err, ATTN_INVALID, "the text has %zu mask tokens, expected one, or `%s`", n,
+                   field);
+    attn_error_hint(err, "`%s %zu` asks about the last", field, *position);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

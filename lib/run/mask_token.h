@@ -14,17 +14,17 @@ bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 /* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
-/* The mask token of HOST's tokenizer as a word of a list of positions; without one BERT's. */
-enum { ATTN_MASK_WORD_SIZE = 128 };
-void attn_mask_word(const struct attn_host *host, char word[ATTN_MASK_WORD_SIZE]);
+/* A list of positions that means the only mask: that array itself, not its text. */
+extern const char attn_mask_position[];
 
 /* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at
  * the stage of options, when there are none. */
 enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
                                    struct attn_error *err);
 
-/* The position of the only mask token. Likewise when there is none, or more than one. */
-enum attn_status attn_mask_find(const struct attn_run *run, size_t *position,
+/* The position of the only mask token. Likewise when there is none, or more than one: then FIELD,
+ * `at` or `queries`, says where. */
+enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,
                                 struct attn_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
 #include "model/session_internal.h"
+#include "run/answer_internal.h"
 #include "run/class_label.h"
 #include "text/tokenizer.h"
 #include "trace/selection_internal.h"
@@ -45,7 +46,8 @@ static enum attn_status encode_all(const struct attn_request *request,
     continuations->n = question->n_next;
     options.special = request->reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    options.place = ATTN_TEXT_CONTINUES;
+    if (!attn_model_config(model)->is_encoder) /* that fills a place of its own */
+        options.place = ATTN_TEXT_CONTINUES;
     options.cancel = continuations->cancel;
     for (size_t i = 0; attn_model_is_classifier(model) && i < question->n_next; i++)
         ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
@@ -54,6 +56,8 @@ static enum attn_status encode_all(const struct attn_request *request,
         const char *text = question->next[i];
 
         ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
+        ATTN_TRY(attn_error_at(attn_answer_check_known(tokenizer, "next", text, encoding, err),
+                               ATTN_STAGE_OPTIONS, err));
         if (encoding->n == 0)
             return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                                   attn_quote_string(text).text);

@@ -28,6 +28,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
@@ -137,12 +138,26 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     return attn_run_choose_edits(run, err);
 }
 
+/* Stores the position of the only mask as the list of queries. */
+static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
+{
+    char text[32];
+    size_t position;
+
+    ATTN_TRY(attn_mask_find(run, "queries", &position, err));
+    snprintf(text, sizeof text, "%zu", position);
+    run->queries = attn_strndup(text, strlen(text), err);
+    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Words among the queries become numbers. */
 static enum attn_status number_queries(struct attn_run *run, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.selection.queries)
+    if (run->request.selection.queries == attn_mask_position)
+        ATTN_TRY(take_mask(run, err));
+    else if (run->request.selection.queries)
         status = attn_positions_number(run->request.selection.queries, &run->request.input,
                                        &run->text, &run->queries, err);
     if (run->queries)
@@ -289,13 +304,18 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
 static void look_for_spaces(struct attn_run *run)
 {
     const struct attn_request_predict *predict = &run->request.predict;
+    const bool is_encoder = attn_model_config(run->model)->is_encoder;
+    size_t at = run->text.n - 1;
 
     if (predict->answer)
         run->spaces = run->answer.spaces;
     run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    while (is_encoder && at > 0 &&
+           !attn_selection_has_query(run->masks ? run->masks : run->selection, at))
+        at--; /* the only one */
     for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
-        if (attn_spaces_are_forgotten(&run->text, run->text.n - 1, predict->next[i][0],
-                                      run->tokenizer))
+        if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
+                &run->text, at, predict->next[i][0], run->tokenizer))
             run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 

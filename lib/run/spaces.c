@@ -40,6 +40,22 @@ bool attn_spaces_are_forgotten(const struct attn_sequence *text, size_t position
            !(after && n_after > 0 && is_word_byte(after[0]));
 }
 
+bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position, char byte,
+                              const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_encoding *encoding = &text->encoding;
+    size_t size = 0;
+    const char *token;
+
+    if (!has_spaces(tokenizer) || encoding->n != text->n || position == 0 || !is_word_byte(byte))
+        return false;
+    token = attn_tokenizer_token(tokenizer, text->ids[position], &size);
+    return encoding->end[position - 1] > 0 &&
+           (encoding->begin[position] > encoding->end[position - 1] || /* which a mask took */
+            encoding->end[position] - encoding->begin[position] > size ||
+            (token && size > 0 && token[0] == ' '));
+}
+
 static const char reason[] = "; a new word begins with its space";
 
 bool attn_spaces_are_noted(const char *message)

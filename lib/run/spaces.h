@@ -29,6 +29,11 @@ bool attn_spaces_are_at_end(const struct attn_input *input, const struct attn_to
 bool attn_spaces_are_forgotten(const struct attn_sequence *text, size_t position, char byte,
                                const struct attn_tokenizer *tokenizer);
 
+/* The same of what stands for the token at POSITION, as an encoder predicts it: the text has white
+ * space there that it would leave out. */
+bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position, char byte,
+                              const struct attn_tokenizer *tokenizer);
+
 /* Writes a note about SPACES. Returns whether there is anything to say. */
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE]);
 

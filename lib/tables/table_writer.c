@@ -11,7 +11,6 @@
 #include "encode/text_table.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,11 +45,13 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
 
     if (cell->type == ATTN_VALUE_LIST) {
         attn_buffer_append_char(out, '[');
-        for (size_t i = 0; i < cell->size; i++)
-            attn_buffer_append_format(out, "%s%" PRId64, i > 0 ? ", " : "", cell->list[i]);
+        for (size_t i = 0; i < cell->size; i++) {
+            attn_buffer_append_string(out, i > 0 ? ", " : "");
+            attn_buffer_append_integer(out, cell->list[i]);
+        }
         attn_buffer_append_char(out, ']');
     } else if (cell->type != ATTN_VALUE_REAL) {
-        attn_buffer_append_format(out, "%" PRId64, cell->integer);
+        attn_buffer_append_integer(out, cell->integer);
     } else if (!isfinite(value)) {
         attn_buffer_append_string(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     } else if (column->notation == ATTN_NOTATION_FIGURES) {
@@ -97,6 +98,10 @@ static void append_csv(struct attn_buffer *out, struct style style,
 
     if (cell->type == ATTN_VALUE_MISSING)
         return;
+    if (cell->type == ATTN_VALUE_TEXT && attn_escape_plain(cell->text, cell->size) == cell->size) {
+        attn_csv_text_append(out, cell->text, cell->size);
+        return;
+    }
     if (cell->type == ATTN_VALUE_TEXT) {
         attn_escape_append(&escaped, cell->text, cell->size);
         attn_csv_text_append(out, escaped.data, escaped.size);

@@ -8,8 +8,8 @@
  *
  * Large things are shortened in the middle as numpy does, so only the cells that will be shown are
  * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks
- * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
- * anything was left out the last line says so.
+ * of rows; the layer is printed when all of it and of those before it has come (gradients come last
+ * layer first), in the order of sites and heads. When anything was left out the last line says so.
  */
 #include "output/picture_internal.h"
 #include "output/writer.h"
@@ -33,8 +33,8 @@ struct text_writer {
     struct attn_text_limits limits;
     struct attn_buffer label; /* scratch */
     struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
-    size_t n_group;
-    bool has_printed; /* so that the next table has an empty line before it */
+    size_t n_group, at;       /* all, and the one that is printed next */
+    bool has_printed;         /* so that the next table has an empty line before it */
     /* the largest of each that was shortened; 0: none was */
     size_t most_positions, most_projected, most_components;
 };
@@ -185,8 +185,9 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
     note_shortened(shape.columns, attn_site_has_keys(shape.site) ? &w->most_positions
                                   : is_rank                      ? &w->most_projected
                                                                  : &w->most_components);
-    if (place->is_last && --group->n_site_left == 0)
-        return print_group(w, group, err);
+    group->n_site_left -= place->is_last;
+    for (; w->at < w->n_group && w->groups[w->at].n_site_left == 0; w->at++)
+        ATTN_TRY(print_group(w, &w->groups[w->at], err));
     return ATTN_OK;
 }
 

@@ -120,6 +120,24 @@ static bool is_overridden(const struct attn_source *source, const char *name)
     return false;
 }
 
+/* Says what is not there; a file of SentencePiece is none that is read. */
+static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
+{
+    static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model",
+                                         "tokenizer.model"};
+
+    attn_error_set(err, ATTN_IO,
+                   "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
+                   attn_quote_string(source->directory ? source->directory : source->name).text);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (attn_source_has_part(source, pieces[i]))
+            attn_error_hint(err,
+                            "transformers makes tokenizer.json of its %s: "
+                            "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+                            pieces[i]);
+    return ATTN_IO;
+}
+
 /* Sets up TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
@@ -144,9 +162,7 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     /* A file that was named and is missing is reported as such. */
     if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)
-        return attn_error_set(
-            err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
-            attn_quote_string(source->directory ? source->directory : source->name).text);
+        return report_missing(source, err);
     if (is_json)
         ATTN_TRY(attn_tokenizer_json_read(tokenizer, source, err));
     else if (is_bert)
@@ -426,6 +442,22 @@ bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t i
 {
     return tokenizer && attn_vocabulary_has(&tokenizer->vocabulary, id) &&
            tokenizer->is_special[id];
+}
+
+bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    switch (tokenizer->kind) {
+    case ATTN_TOKENIZER_BPE:
+        return tokenizer->bpe.unk && id == tokenizer->bpe.unk_id;
+    case ATTN_TOKENIZER_WORDPIECE:
+        return id == tokenizer->wordpiece.unk_id;
+    case ATTN_TOKENIZER_UNIGRAM:
+        return id == tokenizer->unigram.unk_id;
+    case ATTN_TOKENIZER_WORD:
+    case ATTN_TOKENIZER_CHARACTER:
+        break;
+    }
+    return id == tokenizer->words.unk;
 }
 
 /* Makes STRINGS of N ids the one that is their text. */

@@ -37,7 +37,8 @@ enum attn_tokenizer_kind {
  * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
  * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
  * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
- * special_tokens_map.json and tokenizer_config.json. ATTN_FORMAT for duplicates, bad merges, ids of
+ * special_tokens_map.json and tokenizer_config.json, whose class, or that of config.json, says
+ * which merges.txt is RoBERTa's. ATTN_FORMAT for duplicates, bad merges, ids of
  * added tokens that the library would not give, and, of vocab.json, gaps and merges that do not
  * make three or more of the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not
  * known.

@@ -85,11 +85,31 @@ static enum attn_status read_flag(const struct config *config, const char *key, 
     return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
 }
 
+/* Refuses what the class for Japanese has: words found by MeCab, or characters. */
+static enum attn_status refuse_variants(const struct config *config, struct attn_error *err)
+{
+    static const char *const keys[][2] = {{"word_tokenizer_type", "basic"},
+                                          {"subword_tokenizer_type", "wordpiece"}};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *type = keys[i][1];
+
+        ATTN_TRY(attn_json_get_string(config->json, attn_json_root(config->json), keys[i][0], &type,
+                                      err));
+        if (strcmp(type, keys[i][1]) != 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "%s '%s' in '%s', expected '%s'",
+                                  keys[i][0], attn_quote_string(type).text, config_name,
+                                  keys[i][1]);
+    }
+    return ATTN_OK;
+}
+
 /* Reads what there is; the token of a key is a string, or an object with "content". */
 static enum attn_status read_config(struct config *config, struct attn_error *err)
 {
     struct attn_bert_normalizer *normalizer = &config->normalizer;
 
+    ATTN_TRY(refuse_variants(config, err));
     ATTN_TRY(read_flag(config, "do_lower_case", &normalizer->lowers, err));
     ATTN_TRY(read_flag(config, "tokenize_chinese_chars", &normalizer->sets_apart, err));
     normalizer->strips_accents = normalizer->lowers;

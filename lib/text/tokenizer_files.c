@@ -4,8 +4,11 @@
  *
  * Which tokens of a byte-level vocabulary are found in a text before it is split (added_tokens.h):
  * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
- * special_tokens_map.json names (strings, objects with "content", lists of both) when the
- * vocabulary has them. tokenizer_config.json is not asked.
+ * special_tokens_map.json names (strings, objects with "content" and flags, lists of both) when the
+ * vocabulary has them.
+ *
+ * RoBERTa's tokenizer has the same two files; its class, `tokenizer_class` of tokenizer_config.json
+ * or of config.json, else the type of the model, says that it puts <s> and </s> around a text.
  */
 #include "text/tokenizer_internal.h"
 
@@ -99,6 +102,18 @@ static enum attn_status take_settings(struct attn_settings *settings, const stru
     return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
+/* Stores in *is_roberta whether KEY of JSON, a class or a type, is one of RoBERTa. */
+static enum attn_status read_class(const struct attn_json *json, const char *key, bool *is_roberta,
+                                   struct attn_error *err)
+{
+    const char *name = NULL;
+
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), key, &name, err));
+    if (name)
+        *is_roberta = strncmp(name, "Roberta", 7) == 0 || strcmp(name, "roberta") == 0;
+    return ATTN_OK;
+}
+
 /* Reads what config.json says about the tokenizer. */
 static enum attn_status read_settings(struct attn_settings *settings,
                                       const struct attn_source *source, struct attn_error *err)
@@ -108,13 +123,18 @@ static enum attn_status read_settings(struct attn_settings *settings,
 
     ATTN_TRY(parse_part(source, "config.json", "tokenizer", &json, err));
     status = json ? take_settings(settings, json, err) : ATTN_OK;
+    if (json && status == ATTN_OK)
+        status = read_class(json, "model_type", &settings->is_roberta, err);
+    if (json && status == ATTN_OK)
+        status = read_class(json, "tokenizer_class", &settings->is_roberta, err);
     attn_json_free(json);
     return status;
 }
 
-/* Whether tokenizer_config.json, if there is one, has "add_prefix_space": true. */
-static enum attn_status read_prefix(const struct attn_source *source, bool *prefix,
-                                    struct attn_error *err)
+/* Reads what tokenizer_config.json, if there is one, says of a byte-level BPE: whether it has
+ * "add_prefix_space": true, and the class. */
+static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
+                                        bool *is_roberta, struct attn_error *err)
 {
     struct attn_json *json = NULL;
     enum attn_status status = ATTN_OK;
@@ -122,30 +142,40 @@ static enum attn_status read_prefix(const struct attn_source *source, bool *pref
     ATTN_TRY(parse_part(source, "tokenizer_config.json", NULL, &json, err));
     if (json)
         status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
+    if (json && status == ATTN_OK)
+        status = read_class(json, "tokenizer_class", is_roberta, err);
     attn_json_free(json);
     return status;
 }
 
 /* --- Special tokens --------------------------------------------------------------------------- */
 
+enum { CLS, SEP, PAD, UNK, MASK, N_SPECIAL };
+
+static const char *const roberta[N_SPECIAL] = {"<s>", "</s>", "<pad>", "<unk>", "<mask>"};
+
 struct specials {
     const struct attn_source *source;   /* borrows */
     struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_vocabulary added;       /* owns; what added_tokens.json has */
     struct attn_file added_file, map_file;
-    struct attn_json *map;    /* owns */
-    bool *is_special;         /* owns; by id */
+    struct attn_json *map;           /* owns */
+    struct attn_added_token *tokens; /* owns; by id; of those that are special, their flags */
     const char *const *names; /* borrows; [n_name] that are special when the vocabulary has them */
     size_t n_name;
+    const char *wide; /* the same, one that takes the white space to its left; or NULL */
 };
 
-/* Marks KEY when the vocabulary has it; an empty token would be found everywhere. */
-static void mark(struct specials *specials, const char *key, size_t size)
+/* Marks KEY when the vocabulary has it, and returns its flags, else NULL; an empty token would be
+ * found everywhere. */
+static struct attn_added_token *mark(struct specials *specials, const char *key, size_t size)
 {
     int32_t id = size > 0 ? attn_vocabulary_find(specials->vocabulary, key, size) : -1;
 
-    if (id >= 0)
-        specials->is_special[id] = true;
+    if (id < 0)
+        return NULL;
+    specials->tokens[id].is_special = true;
+    return &specials->tokens[id];
 }
 
 /* Reads added_tokens.json and adds the keys that are new to the vocabulary. */
@@ -180,22 +210,19 @@ static enum attn_status read_added(struct specials *specials, struct attn_error 
 static enum attn_status mark_value(struct specials *specials, const struct attn_node *value,
                                    struct attn_error *err)
 {
-    static const char *const flags[] = {"lstrip", "rstrip", "single_word"};
+    const struct attn_json *map = specials->map;
     const char *content = attn_node_string(value);
+    struct attn_added_token *token;
 
-    for (size_t i = 0; attn_node_is_object(value) && i < sizeof flags / sizeof *flags; i++) {
-        bool is_set = false;
-
-        ATTN_TRY(attn_json_get_bool(specials->map, value, flags[i], &is_set, err));
-        if (is_set)
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' of a special token in '%s' is not supported", flags[i],
-                                  attn_quote_string(attn_json_name(specials->map)).text);
-        ATTN_TRY(attn_json_get_string(specials->map, value, "content", &content, err));
-    }
-    if (content)
-        mark(specials, content, strlen(content));
-    return ATTN_OK;
+    if (attn_node_is_object(value))
+        ATTN_TRY(attn_json_get_string(map, value, "content", &content, err));
+    token = content ? mark(specials, content, strlen(content)) : NULL;
+    if (!token || !attn_node_is_object(value))
+        return ATTN_OK;
+    token->strips_left = false;
+    ATTN_TRY(attn_json_get_bool(map, value, "lstrip", &token->strips_left, err));
+    ATTN_TRY(attn_json_get_bool(map, value, "rstrip", &token->strips_right, err));
+    return attn_json_get_bool(map, value, "single_word", &token->is_single_word, err);
 }
 
 static enum attn_status read_map(struct specials *specials, struct attn_error *err)
@@ -223,25 +250,29 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
                                       struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
+    struct attn_added_token *mask;
 
     if (attn_source_has_part(specials->source, "added_tokens.json"))
         ATTN_TRY(read_added(specials, err));
-    specials->is_special = attn_alloc(vocabulary->n, sizeof *specials->is_special, err);
-    if (!specials->is_special)
+    specials->tokens = attn_alloc(vocabulary->n, sizeof *specials->tokens, err);
+    if (!specials->tokens)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < specials->n_name; i++)
         mark(specials, specials->names[i], strlen(specials->names[i]));
+    mask = specials->wide ? mark(specials, specials->wide, strlen(specials->wide)) : NULL;
+    if (mask)
+        mask->strips_left = true;
     for (size_t i = 0; i < added->n; i++)
         mark(specials, added->keys.data + added->entries[i].begin, added->entries[i].size);
     if (attn_source_has_part(specials->source, "special_tokens_map.json"))
         ATTN_TRY(read_map(specials, err));
     for (size_t i = 0; i < vocabulary->n; i++) {
-        const struct attn_added_token token = {.id = (int32_t)i, .is_special = true};
         size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, token.id, &size);
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
 
-        if (specials->is_special[i])
-            ATTN_TRY(attn_added_append(found, token, key, size, err));
+        specials->tokens[i].id = (int32_t)i;
+        if (specials->tokens[i].is_special)
+            ATTN_TRY(attn_added_append(found, specials->tokens[i], key, size, err));
     }
     return ATTN_OK;
 }
@@ -251,15 +282,18 @@ enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
                                               const char *const *names, size_t n,
                                               struct attn_error *err)
 {
-    struct specials specials = {
-        .source = source, .vocabulary = &tokenizer->vocabulary, .names = names, .n_name = n};
+    struct specials specials = {.source = source,
+                                .vocabulary = &tokenizer->vocabulary,
+                                .names = names,
+                                .n_name = n,
+                                .wide = tokenizer->settings.is_roberta ? roberta[MASK] : NULL};
     const enum attn_status status = find_specials(&specials, &tokenizer->added, err);
 
     attn_vocabulary_release(&specials.added);
     attn_file_release(&specials.added_file);
     attn_file_release(&specials.map_file);
     attn_json_free(specials.map);
-    attn_free(specials.is_special);
+    attn_free(specials.tokens);
     return status;
 }
 
@@ -447,11 +481,29 @@ static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_
     return status;
 }
 
+/* Puts tokens around a text, and between two, as RoBERTa has them. */
+static enum attn_status add_ends(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    int32_t ids[2];
+
+    for (int i = CLS; i <= SEP; i++) {
+        ids[i] = attn_vocabulary_find(&tokenizer->vocabulary, roberta[i], strlen(roberta[i]));
+        if (ids[i] < 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has no '%s', which RoBERTa's tokenizer adds to each text",
+                                  attn_quote_string(tokenizer->unread->path).text, roberta[i]);
+    }
+    tokenizer->post.trims = true;
+    tokenizer->post.has_prefix = tokenizer->unread->has_prefix;
+    return attn_post_process_take_ends(&tokenizer->post, ids[CLS], ids[SEP], true, err);
+}
+
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_error *err)
 {
     static const char *const end_of_text[] = {"<|endoftext|>"};
     struct attn_unread *unread = tokenizer->unread;
+    bool *is_roberta = &tokenizer->settings.is_roberta;
 
     if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
         return attn_error_set(err, ATTN_UNSUPPORTED,
@@ -461,9 +513,12 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
         .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
     tokenizer->keeps_bytes = true;
     unread->read = read_rest;
-    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, end_of_text, 1, err));
+    ATTN_TRY(read_bpe_config(source, &unread->has_prefix, is_roberta, err));
+    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, *is_roberta ? roberta : end_of_text,
+                                          *is_roberta ? N_SPECIAL : 1, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    ATTN_TRY(read_prefix(source, &unread->has_prefix, err));
+    if (*is_roberta)
+        ATTN_TRY(add_ends(tokenizer, err));
     return attn_file_hold_part(source, "merges.txt", &unread->file, err);
 }
 

@@ -37,6 +37,7 @@ struct attn_settings {
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
     char *unk; /* owns; NULL when there is none */
+    bool is_roberta;
 };
 
 struct attn_word_rule {
@@ -204,6 +205,9 @@ void attn_decoded_release(struct attn_decoded *decoded);
 
 /* The bytes of token ID, which the vocabulary has. Borrowed. Any thread may ask. */
 const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
+
+/* Whether a text that was encoded has token ID for what the vocabulary lacks: [UNK]. */
+bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);

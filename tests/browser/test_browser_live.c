@@ -630,6 +630,246 @@ START_TEST(two_boxes_fit_a_telephone)
 }
 END_TEST
 
+/* --- Pictures -------------------------------------------------------------------------------- */
+
+/* Opens the page of a model, made with rgb.png. Its picture is there under the name that the page
+ * has for it, so that command lines are the same. */
+static void open_picture(const char *archive, const char *const *args, const char *hash)
+{
+    unpack(archive, args[2]);
+    unpack("pictures.tar", "");
+    ck_assert_int_eq(symlink("rgb.png", "picture-0.npy"), 0);
+    run(args);
+    attn_browser_load(browser, "p.html", hash);
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+}
+
+#define SEEN "--image", "rgb.png", "-q", "--html", "p.html", "--live"
+#define CLS "document.querySelector('#stage .chip').textContent"
+
+static void open_vit(const char *hash)
+{
+    open_picture("image-encoders.tar", (const char *[]){"run", "-m", "vit", SEEN, NULL}, hash);
+}
+
+static void open_clip(const char *hash)
+{
+    open_picture(
+        "clip.tar",
+        (const char *[]){"run", "-m", "clip", SEEN, "--label", "a cat", "--label", "a dog", NULL},
+        hash);
+}
+
+/* Chooses FILE for another picture, and waits until it is shown. */
+static void choose_picture(const char *file)
+{
+    char path[4200], folder[3000];
+
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    attn_browser_click_on(browser, "#live-choose");
+    attn_browser_choose(browser, "#live-image", (const char *[]){path}, 1);
+    snprintf(path, sizeof path, ID("live-name") ".textContent === '%s' && attnLive.isDone()", file);
+    attn_browser_wait(browser, path);
+}
+
+/* A JPEG that a camera calls turned. */
+static void write_turned(void)
+{
+    static const unsigned char exif[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,  0, 'I', 'I',
+                                         42,   0,    8, 0,  0,   0,   1,   0,   18, 1, 3,   0,
+                                         1,    0,    0, 0,  6,   0,   0,   0,   0,  0, 0,   0};
+    unsigned char bytes[4096];
+    FILE *file = fopen("444.jpg", "rb");
+    size_t n;
+
+    ck_assert_ptr_nonnull(file);
+    n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    file = fopen("turned.jpg", "wb");
+    ck_assert_ptr_nonnull(file);
+    fwrite(bytes, 1, 2, file);
+    fwrite(exif, 1, sizeof exif, file);
+    fwrite(bytes + 2, 1, n - 2, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(pictures_have_the_bits_of_the_binary)
+{
+    static const char *const files[] = {"gray.png", "palette.png", "interlaced.png",  "gamma.png",
+                                        "444.jpg",  "420.jpg",     "progressive.jpg", "turned.jpg"};
+
+    enter();
+    open_vit("");
+    write_turned();
+    SAME("run", "-m", "vit", "--image", "picture-0.npy", "--sites", "*", "--json", "-");
+    SAME("run", "-m", "vit", "--image", "picture-0.npy", "--ablate", "0.1", "--top", "2");
+    SAME("ablate", "-m", "vit", "--image", "picture-0.npy", "--target", "LABEL_1", "--json", "-");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[32];
+
+        choose_picture(files[i]);
+        snprintf(path, sizeof path, "picture-%zu.npy", i + 1);
+        ck_assert_int_eq(symlink(files[i], path), 0);
+        SAME("run", "-m", "vit", "--image", path, "--tidy", "-");
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(labels_have_the_bits_of_the_binary)
+{
+    enter();
+    open_clip("");
+    SAME("run", "-m", "clip", "--image", "picture-0.npy", "--label", "a cat", "--label", "a dog");
+    SAME("run", "-m", "clip", "--image", "picture-0.npy", "--sites", "*", "--json", "-");
+    SAME("ablate", "-m", "clip", "--image", "picture-0.npy", "--label", "a cat", "--label", "a dog",
+         "--target", "a dog", "--json", "-");
+    leave();
+}
+END_TEST
+
+#define MAPS                                                                                       \
+    "[...document.querySelectorAll('.thumb canvas, #stage canvas')].map(c => "                     \
+    "c.toDataURL()).join()"
+
+/* All maps over it are those of a page that was made with it. */
+START_TEST(maps_are_those_of_the_picture)
+{
+    char *made, *chosen = NULL;
+
+    enter();
+    unpack("image-encoders.tar", "vit");
+    unpack("pictures.tar", "");
+    run((const char *[]){"run", "-q", "-m", "vit", "--image", "gray.png", "--html", "gray.html",
+                         "--live", NULL});
+    attn_browser_load(browser, "gray.html", "v=tokens&h=0.1");
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    made = attn_browser_text(browser, MAPS);
+    open_vit("v=tokens&h=0.1");
+    choose_picture("gray.png");
+    for (int i = 0; i < 50 && (!chosen || strcmp(chosen, made) != 0); i++) { /* all are read soon */
+        free(chosen);
+        free(attn_browser_text(browser, "new Promise(done => setTimeout(done, 50))"));
+        chosen = attn_browser_text(browser, MAPS);
+    }
+    ck_assert_msg(strcmp(chosen, made) == 0, "other maps");
+    free(chosen);
+    free(made);
+    leave();
+}
+END_TEST
+
+START_TEST(another_picture_is_shown)
+{
+    char *before, *after;
+
+    enter();
+    open_vit("v=tokens");
+    assert_text(ID("live-text") ".offsetParent === null && " ID("live-tokens") ".hidden", "true");
+    assert_text(ID("live-name") ".textContent", "rgb.png");
+    assert_text(ID("about") ".textContent", "vit: 6 heads, 3 x 2 patches");
+    before = attn_browser_text(browser, CLS);
+    choose_picture("gray.png");
+    after = attn_browser_text(browser, CLS);
+    ck_assert_str_ne(before, after);
+    attn_browser_click_on(browser, "#live-off");
+    wait_for_run();
+    assert_text("location.hash.endsWith('&ablate=0.0')", "true");
+    attn_browser_click_on(browser, "#live-command");
+    assert_text(ID("live-line") ".value",
+                "attn-cli run -m vit --ablate 0.0 --html page.html --image gray.png");
+    attn_browser_click_on(browser, "#dialog-close");
+    attn_browser_click_on(browser, "#live-restore");
+    wait_for_run();
+    attn_browser_click_on(browser, "#live-first");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(CLS, before);
+    attn_browser_key(browser, "ArrowDown", 0); /* the patch that is looked from, once a key */
+    assert_text("location.hash.includes('q=1')", "true");
+    free(before);
+    free(after);
+    leave();
+}
+END_TEST
+
+/* Puts a file of these BYTES, a list of JavaScript, onto the page. */
+static void drop(const char *name, const char *bytes)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "(files => { files.items.add(new File([%s], '%s')); document.body.dispatchEvent("
+             "new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: files})); })"
+             "(new DataTransfer())",
+             bytes, name);
+    free(attn_browser_text(browser, text));
+}
+
+START_TEST(a_picture_is_dropped)
+{
+    enter();
+    open_vit("");
+    drop("notes.txt", "'no picture'");
+    attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
+    assert_text(STATUS, "'notes.txt' is no picture that this browser reads, expected a PNG or a "
+                        "JPEG");
+    assert_text(ID("live-name") ".textContent", "rgb.png");
+    drop("seen.png", "Uint8Array.from(atob(attnViewer.$('live-seen').src.split(',')[1]), "
+                     "c => c.charCodeAt(0))");
+    attn_browser_wait(browser, ID("live-name") ".textContent === 'seen.png' && attnLive.isDone()");
+    assert_text(ID("live-status") ".classList.contains('problem')", "false");
+    leave();
+}
+END_TEST
+
+START_TEST(labels_are_typed)
+{
+    enter();
+    open_clip("");
+    assert_text("document.querySelectorAll('#live-expected tbody tr').length", "2");
+    type_into("#live-labels input", "the mat");
+    assert_text(EXPECTED ".includes('the mat')", "true");
+    assert_text("location.hash.includes('label=the%20mat&label=a%20dog')", "true");
+    attn_browser_click_on(browser, "#live-label");
+    assert_text("document.activeElement.getAttribute('aria-label')", "Label 3");
+    for (const char *at = "cat"; *at != '\0'; at++)
+        attn_browser_key(browser, (char[]){*at, '\0'}, 0);
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("document.querySelectorAll('#live-expected tbody tr').length", "3");
+    attn_browser_click_on(browser, "#live-labels button");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_expected((const char *[]){"run", "-q", "-m", "clip", "--image", "rgb.png", "--label",
+                                     "a dog", "--label", "cat", NULL},
+                    "a dog");
+    attn_browser_click_on(browser, "#live-questions summary");
+    attn_browser_wait(browser, ID("live-target") ".value");
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser, "document.querySelectorAll('#live-experiment tbody tr').length > 3");
+    leave();
+}
+END_TEST
+
+START_TEST(pictures_fit_a_telephone_and_are_named)
+{
+    enter();
+    attn_browser_resize(browser, 390, 800);
+    attn_browser_set_media(browser, "", "dark");
+    open_clip("label=a%20cat&label=a%20mat&ablate=0.1");
+    attn_browser_wait(browser, EXPECTED ".includes('a mat')");
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
+                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
+                "true");
+    assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
+                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
+                "e.closest('label'))).map(e => e.id).join()",
+                "");
+    assert_text("[...document.images].every(i => i.alt)", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(questions_are_answered_in_the_page)
 {
     enter();
@@ -791,7 +1031,10 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, questions_are_of_both_texts,
-           two_boxes_fit_a_telephone, questions_are_answered_in_the_page,
+           two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
+           labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,
+           another_picture_is_shown, a_picture_is_dropped, labels_are_typed,
+           pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
            temperature_and_arithmetic_and_command, nothing_is_fetched,
            a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
            everything_has_a_name, shipped_page_answers, is_seen)

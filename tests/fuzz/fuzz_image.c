@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 #include "formats/image_file_internal.h"
+#include "formats/image_orientation.h"
 #include "formats/image_resize.h"
 #include "formats/ndarray_internal.h"
 #include "tests/fuzz/fuzz.h"
@@ -32,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct attn_error err = {0};
     const enum attn_status status = attn_image_read_file("fuzz.png", &file, &image, &values, &err);
 
+    if (attn_image_orientation(data, size) != 1) /* also of what is no whole JPEG */
+        FUZZ_CHECK(attn_image_orientation(data, size) <= 8);
     /* A library may not be installed, and may run out of memory. */
     attn_fuzz_check_error(status, &err,
                           FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED) |

@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 import attn
-from support import ROOT, TestCase, cli_arrays, needs_cli, needs_sources
+from support import ROOT, TestCase, cli, cli_arrays, needs_cli, needs_sources
 
 
 @needs_sources
@@ -47,8 +47,32 @@ class Clip(TestCase):
             cosine = text @ image / np.linalg.norm(text) / np.linalg.norm(image)
             self.assertAlmostEqual(row["score"], np.exp(1.5) * cosine, 5)
         self.assertAlmostEqual(sum(row["probability"] for row in top), 1, 6)
-        with self.assertRaisesRegex(attn.Error, "compares a picture with texts"):
+        with self.assertRaisesRegex(attn.Error, "`labels` compares a picture with texts"):
             self.model.run("a cat", labels=texts)
+
+    def test_many_pictures_and_questions(self):
+        texts, picture = ["a cat", "the dog", "me"], {"image": np.load(self.pixels)}
+        one = self.model.run(image=self.pixels, labels=texts)
+        for many in self.model.map([picture, {"image": self.pixels}], tower="image", labels=texts):
+            np.testing.assert_array_equal(many.pattern[1], one.pattern[1])
+            self.assertEqual(many.predictions.top.to_dict(), one.predictions.top.to_dict())
+        with self.assertRaisesRegex(attn.Error, "no picture"):
+            list(self.model.map(["a cat"], tower="image"))
+        with self.assertRaisesRegex(ValueError, "expected 'text', 'image'"):
+            self.model.map([picture], tower="both")
+        logits = self.model.compare(image=self.pixels, labels=texts, attention="window:2").logits
+        self.assertEqual(logits["exact_token"].tolist(), [None])  # a label is no token
+
+    @needs_cli
+    def test_a_file_of_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            records, ours, theirs = (os.path.join(folder, name) for name in ("records", "ours", "theirs"))
+            with open(records, "w") as file:
+                file.write('{"image": "%s"}\n' % self.pixels)
+            self.assertEqual(self.model.batch(records, ours, tower="image").n_failed, 0)
+            cli("batch", "-q", "-m", self.directory, "--tower", "image", "-o", theirs, records)
+            with open(ours) as one, open(theirs) as other:
+                self.assertEqual(one.read(), other.read())
 
 
 if __name__ == "__main__":

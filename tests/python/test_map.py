@@ -86,6 +86,9 @@ class Map(TestCase):
         texts = [TEXT, "", [999999], TEXT * 100, KEYS]
         results = list(model().map(texts, sites="pattern", on_error="keep"))
         self.assertEqual([r.error and r.error.code for r in results], [None, "empty", "bad_ids", "too_long", None])
+        self.assertEqual(pickle.loads(pickle.dumps(results[3].error)).code, "too_long")
+        problem = self.assert_raises(attn.InvalidError, "no tokens", list, model().map([TEXT, ""], sites="z"))
+        self.assertEqual((problem.hint, problem.code), ("in text 2", "empty"))
         self.assertIsInstance(results[1].error, attn.InvalidError)
         self.assertFalse(hasattr(results[1], "pattern"))
         taken = []

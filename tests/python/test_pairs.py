@@ -40,6 +40,17 @@ class Pairs(TestCase):
         self.assertEqual(ours.types.tolist(), [0, 0, 0, 0, 0, 0, 1, 1, 0])
         self.assertEqual(ours.tokens, theirs["tokens"].tolist())
 
+    def test_tokens_of_two_texts(self):
+        found, run = self.model.tokenize(FIRST, pair=SECOND), self.model.run(FIRST, pair=SECOND)
+        for name in ("ids", "offsets", "types"):
+            self.assert_same(getattr(found, name), getattr(run, name), name)
+        self.assertEqual(found.tokens, run.tokens)
+        self.assertEqual(found.texts.tolist(), [0, 1, 1, 1, 1, 0, 2, 2, 0])
+        spans = [{1: FIRST, 2: SECOND}[text][begin:end] for text, (begin, end) in zip(found.texts, found.offsets) if text]
+        self.assertEqual(spans, ["the", " cat", " [MASK]", ".", "on", " mat"])
+        self.assert_raises(TypeError, "pair is int", self.model.tokenize, FIRST, pair=3)
+        self.assertEqual(len(self.model.tokenize(FIRST)), 3)
+
     def test_a_pair_is_its_ids_and_types(self):
         pair = self.model.run(FIRST, pair=SECOND)
         ids = self.model.run(pair.ids, types=pair.types)

@@ -64,6 +64,36 @@ class Pictures(TestCase):
         self.assertIn("nowhere", str(results[2].error))
         self.assertIn("expected a picture", str(results[3].error))
 
+    def test_questions(self):
+        image, picture = self.path("rgb.npy"), np.load(self.path("rgb.npy"))
+        many = self.model.heads(texts=[{"image": image}, {"image": picture}])
+        self.assert_same(many["entropy"], self.model.heads(image=picture)["entropy"])
+        pairs = self.model.similarity(image=image)
+        self.assertEqual(len(pairs), 15)
+        self.assertEqual(len(self.model.compare(image=image, attention="window:2").logits), 1)
+        with self.assertRaisesRegex(attn.InvalidError, "gradients are those of decoders"):
+            self.model.attribute(image=picture, target="LABEL_1", method="saliency")
+
+    def test_experiments(self):
+        a, b = self.path("values.npy"), self.path("rgb.npy")
+        with tarfile.open(os.path.join(ROOT, "tests", "fixtures", "clip.tar")) as archive:
+            archive.extractall(self.folder.name)
+        table = self.model.patch(image=a, corrupted_image=np.load(b), target="LABEL_3", site="z")
+        self.assertAlmostEqual(table["effect"][1], 1)
+        self.assertIn("<svg", table.plot().svg)
+        self.assertIn("0,1", self.model.patch(image=a, corrupted_image=b, target=3).plot().svg)
+        items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target_id": 3}], site="z")
+        self.assert_same(np.asarray(items["value"]), np.asarray(table["value"]))
+        self.assertEqual(self.model.lens(image=a, target="LABEL_0")["rank"][-1], 1)
+        self.assertEqual(len(self.model.heads(texts=[{"image": a}, {"image": np.load(b)}])), 6)
+        with attn.Model(self.path("clip")) as clip:
+            about = {"labels": ["a cat", "me"], "target": "me"}
+            one = clip.ablate(image=self.path("clip/pixels.npy"), **about)
+            many = clip.ablate(items=[{"image": self.path("clip/pixels.npy")}], **about)
+            self.assert_same(np.asarray(many["value"]), np.asarray(one["value"]))
+        with self.assertRaisesRegex(attn.InvalidError, "beside another input"):
+            self.model.patch("a cat", image=a, corrupted_image=b, target=3)
+
     def test_mistakes(self):
         for image in (np.zeros((2, 3, 4), np.uint8), np.zeros((0, 3, 3), np.uint8), np.zeros((3, 4)), [[1]], "a\0b"):
             with self.assertRaises((TypeError, ValueError)):

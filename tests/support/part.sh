@@ -38,14 +38,14 @@ finish() { # PART
 # Calls JOB with each ITEM, as many jobs beside each other as ATTN_TEST_JOBS says, or as there are cores. What a job prints is
 # shown in the order of the items; what it counts with pass and fail is added to the counts here.
 side_by_side() { # JOB ITEM...
-    local job=$1 n_core started=0 n_running=0 shown=0
+    local job=$1 item n_core started=0 n_running=0 shown=0
     shift
-    if [ $# -eq 1 ]; then
-        "$job" "$1" 2>&1 </dev/null
-        return
-    fi
     local items=("$@")
     n_core=${ATTN_TEST_JOBS:-$(nproc)}
+    if [ "$n_core" -eq 1 ] || [ $# -eq 1 ]; then
+        for item; do "$job" "$item" 2>&1 </dev/null; done
+        return
+    fi
     mkdir "$scratch/jobs"
     while [ $shown -lt $# ]; do
         if [ $started -lt $# ] && [ $n_running -lt "$n_core" ]; then

@@ -3,7 +3,7 @@
     python tests/tools/make_pictures.py
 
 Members: pictures of every kind, PNG and JPEG, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
-Image.convert("RGB") gives them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
+ImageOps.exif_transpose and Image.convert("RGB") give them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
 pattern() makes; `steps.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH HASH CONFIG`, of the values that the image
 processors make of such a picture with CONFIG as their preprocessor_config.json. HASH is FNV-1a of 64 bits.
 """
@@ -16,7 +16,7 @@ import tarfile
 import zlib
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
@@ -90,13 +90,26 @@ def make_files():
     }
     for name, sampling in (("444", 0), ("422", 1), ("420", 2)):
         files[name + ".jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=sampling)
+    for orientation in range(1, 9):
+        files[f"turned{orientation}.jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=0,
+                                                    exif=exif(orientation))
     return files
+
+
+def exif(orientation):
+    """As cameras write it, in both byte orders: after another tag, a number of 16 or of 32 bits."""
+    order = "<>"[orientation % 2]
+    kind, value = (3, "HH") if orientation % 4 < 2 else (4, "L")
+    entries = struct.pack(order + "HHLL", 0x100, 4, 1, 13) + struct.pack(
+        order + "HHL" + value, *((0x112, kind, 1, orientation) + ((0,) if kind == 3 else ())))
+    return b"Exif\0\0" + (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(
+        order + "LH", 8, 2) + entries + bytes(4)
 
 
 def describe(files):
     lines = []
     for name, data in files.items():
-        image = Image.open(io.BytesIO(data)).convert("RGB")
+        image = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
         lines.append(f"{name} {image.height} {image.width} {fnv(image.tobytes())}")
     return lines
 

@@ -221,6 +221,21 @@ START_TEST(buffer_has_memory_after_an_empty_append)
 }
 END_TEST
 
+START_TEST(buffer_writes_integers_in_decimal)
+{
+    static const int64_t numbers[] = {0, 7, -1, 10, 1234567890, INT64_MAX, INT64_MIN};
+    struct attn_buffer buffer = {0};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        attn_buffer_append_integer(&buffer, numbers[i]);
+        attn_buffer_append_char(&buffer, ' ');
+    }
+    ck_assert_str_eq(attn_buffer_string(&buffer),
+                     "0 7 -1 10 1234567890 9223372036854775807 -9223372036854775808 ");
+    attn_buffer_release(&buffer);
+}
+END_TEST
+
 START_TEST(buffer_formats_text_longer_than_its_memory)
 {
     struct attn_buffer buffer = {0};
@@ -340,8 +355,8 @@ ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_ar
            large_blocks_begin_with_a_large_page, growing_keeps_the_content_and_is_linear,
            growing_that_fails_changes_nothing, copies_end_with_a_nul, arena_measures_then_carves,
            arena_without_takes_can_be_allocated, arena_reports_overflow_and_lack_of_memory,
-           buffer_appends_in_order, buffer_formats_text_longer_than_its_memory,
-           buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,
-           first_error_and_first_hint_win, long_messages_are_cut_between_characters,
-           system_errors_name_verb_path_and_reason, every_status_has_a_text,
-           address_space_is_there_or_not)
+           buffer_appends_in_order, buffer_writes_integers_in_decimal,
+           buffer_formats_text_longer_than_its_memory, buffer_has_memory_after_an_empty_append,
+           buffer_keeps_its_first_failure, first_error_and_first_hint_win,
+           long_messages_are_cut_between_characters, system_errors_name_verb_path_and_reason,
+           every_status_has_a_text, address_space_is_there_or_not)

@@ -223,6 +223,42 @@ START_TEST(chooses_the_input_that_is_asked_about)
 }
 END_TEST
 
+START_TEST(takes_pictures_and_pairs_of_them)
+{
+    static const char *const datas[] = {
+        "{\"image\":\"3\",\"corrupted_image\":\"b.png\"}\n{\"image\":\"c\",\"text\":\"d\"}\n",
+        "image,text,corrupted_image\n3,,b.png\nc,d,\n"};
+
+    for (size_t i = 0; i < 2; i++) {
+        open_data(i == 1 ? "a.csv" : NULL, datas[i]);
+        ck_assert(has_next());
+        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert_uint_eq(item->n_label, 2);
+        ck_assert_str_eq(item->labels[1].name, "corrupted_image");
+        attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
+        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert_str_eq(item->other.image, "b.png");
+        attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
+        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert(!item->other.image);
+        ck_assert(has_next()); /* a text beside it: a label alone */
+        ck_assert(!item->record.input.image);
+        ck_assert_str_eq(item->labels[0].text, "c");
+        release();
+    }
+    open_data(NULL, "{\"image\":\"a\"}\n{\"corrupted_image\":\"a\"}\n");
+    ck_assert(has_next());
+    attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
+    ck_assert_str_eq(item->record.err.message,
+                     "line 1: it has 'image' and no 'corrupted_image', expected both");
+    ck_assert(has_next());
+    attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
+    ck_assert_str_eq(item->record.err.message,
+                     "line 2: it has 'corrupted_image' and no 'image', expected both");
+    release();
+}
+END_TEST
+
 /* --- Faults ----------------------------------------------------------------------------------- */
 
 START_TEST(names_what_an_item_fails_by)
@@ -531,8 +567,8 @@ START_TEST(refuses_a_file_that_grows)
 END_TEST
 
 ATTN_SUITE("items", takes_all_keys, shares_what_goes_with_a_text, csv_is_what_json_lines_are,
-           chooses_the_input_that_is_asked_about, names_what_an_item_fails_by,
-           keeps_what_it_can_of_an_item_that_fails, goes_on_after_a_record_that_cannot_be_read,
-           passes_over_a_line_that_is_too_long, refuses_a_header_that_is_none,
-           shards_have_each_item_once, begins_again, looks_ahead, reads_a_pipe,
-           refuses_a_file_that_grows)
+           chooses_the_input_that_is_asked_about, takes_pictures_and_pairs_of_them,
+           names_what_an_item_fails_by, keeps_what_it_can_of_an_item_that_fails,
+           goes_on_after_a_record_that_cannot_be_read, passes_over_a_line_that_is_too_long,
+           refuses_a_header_that_is_none, shards_have_each_item_once, begins_again, looks_ahead,
+           reads_a_pipe, refuses_a_file_that_grows)

@@ -5,6 +5,7 @@
 #include "attn.h"
 #include "base/memory.h"
 #include "formats/image_file_internal.h"
+#include "formats/image_orientation.h"
 #include "formats/image_resize.h"
 #include "run/pixels.h"
 #include "tests/support/alloc_fail.h"
@@ -296,8 +297,61 @@ END_TEST
 
 START_TEST(a_damaged_jpeg_is_refused)
 {
-    if (damage("420.jpg"))
-        damage("progressive.jpg");
+    if (damage("420.jpg") && damage("progressive.jpg"))
+        damage("turned6.jpg");
+}
+END_TEST
+
+/* What the first SIZE bytes say, in memory that ends there. */
+static int orientation_of(const unsigned char *bytes, size_t size)
+{
+    unsigned char *exact = malloc(size + !size);
+    int found;
+
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, bytes, size);
+    found = attn_image_orientation(exact, size);
+    free(exact);
+    return found;
+}
+
+START_TEST(an_orientation_that_lies_is_none)
+{
+    static const unsigned char good[] = /* the tag of 6 begins at byte 40 */
+        "\xff\xd8\xff\xe0\0\x06JFIF\xff\xff\xe1\0\x22"
+        "Exif\0\0MM\0*\0\0\0\x08\0\x01\1\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0\xff\xda\0\2";
+    static const struct {
+        size_t at;
+        unsigned char byte;
+        int expected;
+    } changes[] = {
+        {0, 0, 6},     {5, 0x07, 6},  {5, 0, 1},     {14, 0xff, 1}, {14, 0x10, 1}, {14, 1, 1},
+        {14, 0x21, 6}, {15, 'e', 1},  {19, 1, 1},    {21, 'I', 1},  {22, 'X', 1},  {24, 0, 1},
+        {25, 0x80, 1}, {25, 0xff, 1}, {28, 0x7f, 1}, {28, 9, 1},    {29, 0xff, 6}, {30, 0, 1},
+        {32, 0x13, 1}, {34, 4, 1},    {34, 2, 1},    {38, 2, 1},    {38, 0, 1},    {40, 9, 1},
+        {40, 0, 1},    {40, 8, 8},    {12, 0xe2, 1},
+    };
+    const size_t size = sizeof good - 1;
+    unsigned char bytes[sizeof good];
+
+    ck_assert_int_eq(orientation_of(good, size), 6);
+    for (size_t n = 0; n < size; n++)
+        ck_assert_int_eq(orientation_of(good, n), n < size - 4 ? 1 : 6);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        memcpy(bytes, good, sizeof bytes);
+        bytes[changes[i].at] = changes[i].byte;
+        ck_assert_msg(orientation_of(bytes, size) == changes[i].expected, "byte %zu",
+                      changes[i].at);
+    }
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        memcpy(bytes, good, sizeof bytes);
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        for (size_t n = 0; n <= size; n++) {
+            const int found = orientation_of(bytes, n);
+
+            ck_assert_msg(found >= 1 && found <= 8, "bit %zu: %d", bit, found);
+        }
+    }
 }
 END_TEST
 
@@ -361,7 +415,8 @@ static enum attn_status prepare(const char *name, struct attn_error *err)
 
 START_TEST(every_allocation_may_fail)
 {
-    static const char *const names[] = {"rgb.npy", "values.npy", "rgb.png", "cmyk.jpg"};
+    static const char *const names[] = {"rgb.npy", "values.npy", "rgb.png", "cmyk.jpg",
+                                        "turned6.jpg"};
 
     unpack("pictures");
     unpack("image-encoders");
@@ -394,4 +449,5 @@ END_TEST
 ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
            a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
            pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
-           a_damaged_preprocessor_config_is_refused, every_allocation_may_fail)
+           an_orientation_that_lies_is_none, a_damaged_preprocessor_config_is_refused,
+           every_allocation_may_fail)

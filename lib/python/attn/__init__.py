@@ -26,7 +26,7 @@ from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, 
 from .events import Event
 from .experiments import Comparison, Generation
 from .library import lib as _lib
-from .model import Model, Tokens
+from .model import Model, PairTokens, Tokens
 from .pictures import Picture
 from .places import models
 from .request import Edit, add, mask, replace, scale, zero
@@ -36,7 +36,7 @@ from .table import Grid, Table
 __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
-           "Attention", "Batch", "Predictions", "Progress", "Table", "Grid", "Picture", "Event", "Edit", "Tokens",
+           "Attention", "Batch", "Predictions", "Progress", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
            "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
 
 

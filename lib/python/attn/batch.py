@@ -11,8 +11,9 @@ import numpy as np
 
 from . import binding as c
 from .errors import Error, said
+from .host import tower_of
 from .library import call, interruptible, lib, path_bytes, terminated, warn_of
-from .request import Edit, Request, choice
+from .request import Edit, Request, choice, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -66,13 +67,14 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
               edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
               shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
               max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
-              labels: str | None = None, resume: bool = False, sync: bool = False, on_progress: Callable[[Progress], Any] | None = None,
-              **options) -> Batch:
+              labels: str | None = None, tower: str = "text", resume: bool = False, sync: bool = False,
+              on_progress: Callable[[Progress], Any] | None = None, **options) -> Batch:
     """Runs the records of a file and writes what they come to, as `attn-cli batch` does.
 
     path        a file with a record per line, or a pipe
-    lines       "json": objects with `text` or `ids`, and `id`, and `next`, continuations of their own instead of those
-                of all; "text": a text per line
+    lines       "json": objects with `text`, `ids` or `image`, and `id`, and `next`, continuations of their own instead
+                of those of all; "text": a text per line
+    tower       of a model with two, as CLIP is, the one that the records are for: "text" or "image"
     output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
     csv, npy, edges, npz
                 files and a folder beside it, as attn-cli names them; csv has the measures, or predictions or surprisal
@@ -97,8 +99,10 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
                  precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
                  text_key=text_key, id_key=id_key, labels=labels)
+    if tower != "text":
+        given["tower"] = tower
     request = Request(None, **options)
-    host = model._use_for_many()
+    host = tower_of(model._use_for_many(), tower)
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
                                                  ("npz", npz)) if where is not None]
     items = (c.attn_records_item * len(outputs))()
@@ -110,8 +114,9 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     how.text_key = None if text_key is None else terminated(text_key, "text_key")
     how.id_key = None if id_key is None else terminated(id_key, "id_key")
     how.labels = None if labels is None else terminated(labels, "labels")
-    how.max_line, how.max_record, how.precision = max_line, limit, precision
-    how.max_failed = -1 if max_failed is None else max_failed
+    how.max_line, how.max_record = whole(max_line, "max_line"), whole(limit, "limit")
+    how.precision = whole(precision, "precision", -1, 17)
+    how.max_failed = -1 if max_failed is None else whole(max_failed, "max_failed")
     if shard is not None:
         how.shard, how.n_shard = shard_of(shard)
     how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
@@ -125,7 +130,8 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
     many = c.ATTN_MANY_OPTIONS_DEFAULT()
-    many.request, many.n_max_token, many.n_edge = POINTER(c.attn_request)(request.struct), max_tokens, edges_per_query
+    many.request, many.n_max_token = POINTER(c.attn_request)(request.struct), whole(max_tokens, "max_tokens")
+    many.n_edge = whole(edges_per_query, "edges_per_query")
     many.measures = _bits("attn_measures_parse", measures, "measures")
     return _run(host, how, many, calls)
 

@@ -1793,6 +1793,11 @@ attn_live._fields_ = [
     ("given", c_char_p),
     ("files", POINTER(attn_blob)),
     ("n_file", c_size_t),
+    ("reading", POINTER(attn_option)),
+    ("n_reading", c_size_t),
+    ("rgb", POINTER(c_ubyte)),
+    ("height", c_size_t),
+    ("width", c_size_t),
     ("story", c_char_p),
     ("n_story", c_size_t),
 ]
@@ -1802,6 +1807,9 @@ attn_live_args._fields_ = [
     ("module", c_char_p),
     ("most", c_size_t),
     ("story", c_char_p),
+    ("image", c_char_p),
+    ("reading", POINTER(attn_option)),
+    ("n_reading", c_size_t),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),

@@ -7,7 +7,7 @@ from . import binding as c
 
 # Fields that texts of the library name, in backquotes, and what these arguments are called here.
 _ARGUMENTS = {"from": "from_", "has_effect": "effect", "hides_first": "hide_first", "is_cumulative": "cumulative",
-              "is_resumed": "resume", "merges_words": "merge_words", "n_control": "control", "n_shard": "shard",
+              "is_resumed": "resume", "label": "labels", "merges_words": "merge_words", "n_control": "control", "n_shard": "shard",
               "renormalizes": "renormalize", "with": "with_"}
 
 _STAGES = ["", "options", "model", "input", "output", "check"]
@@ -34,7 +34,7 @@ class Error(Exception):
             self.add_note(hint)
 
     def __reduce__(self):
-        return type(self), (self.message, self.stage, self.hint)
+        return type(self), (self.message, self.stage, self.hint), {"code": self.code}
 
     def __str__(self):
         return self.message

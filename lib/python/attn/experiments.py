@@ -13,33 +13,57 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import PARTS, Request, choice, fill_answer, fill_input, fill_pair, ndarray, spec, texts
+from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, spec, texts, whole,
+                      with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
-          "layers": c.ATTN_ABLATE_LAYERS}
+          "layers": c.ATTN_ABLATE_LAYERS, "neurons:L": c.ATTN_ABLATE_NEURONS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
             "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
-            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE}
+            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE, "dla": None, "attn_x_grad": None}  # these are no such methods
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
 _ESTIMATES = {"atp": c.ATTN_ESTIMATE_ATP, "relp": c.ATTN_ESTIMATE_RELP, "ig": c.ATTN_ESTIMATE_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
 def _inputs(values, what: str, keep: list):
+    """Many texts, or dicts with `text`, `ids` or `image` and what goes with these."""
+    if isinstance(values, (str, bytes, dict)):
+        raise TypeError(f"{what} is one text, expected a list of texts")
     items = list(values)
+    if not items:
+        raise ValueError(f"{what} is empty")
     array = (c.attn_input * len(items))()
     for item, value in zip(array, items):
-        parts = {name: value.get(name) for name in PARTS} if isinstance(value, dict) else {}
-        fill_input(item, value.get("text", value.get("ids")) if isinstance(value, dict) else value, what, keep)
-        fill_pair(item, c.attn_input(), keep, **parts)
+        given = value if isinstance(value, dict) else {"text": value}
+        text = given.get("text", given.get("ids"))
+        if text is None and given.get("image") is not None:
+            fill_image(item, given["image"], what, keep)
+        else:
+            fill_input(item, text, what, keep)
+        if given.get("source") is not None:
+            raise ValueError(f"{what} holds a `source`, expected one for all")
+        fill_pair(item, c.attn_input(), keep, **{name: given.get(name) for name in PARTS})
     keep.append(array)
     return array, len(items)
+
+
+def _need_text(text, options: dict) -> None:
+    if text is None and options.get("image") is None:
+        raise TypeError("there is no text, expected one of a text, image")
+
+
+def _refuse(needs: str, **given) -> None:
+    """GIVEN are arguments that mean nothing without what is NEEDED, and whether they are given."""
+    for name, is_given in given.items():
+        if is_given:
+            raise TypeError(f"{name} needs {needs}")
 
 
 def _share_pair(question: _Question, other: c.attn_input) -> None:
@@ -54,8 +78,6 @@ def _texts(question: _Question, args, texts) -> None:
     """Many texts instead of one, where they are given."""
     if texts is None:
         return
-    if question.study:
-        raise TypeError("texts and items are given, expected one of them")
     args.texts, args.n_text = _inputs(texts, "texts", question.keep)
 
 
@@ -71,8 +93,15 @@ class _Question:
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options)
-        if self.study and text is not None:
-            raise TypeError("a text and items are given, expected one of them")
+        is_text = text is not None or options.get("image") is not None
+        inputs = {"a text": is_text, "texts": given.get("texts") is not None, "items": is_of_items,
+                  "a probe": given.get("probe", False) is not False}
+        found = [name for name, is_given in inputs.items() if is_given]
+        if len(found) > 1:
+            raise TypeError(f"{' and '.join(found)} are given, expected one of them")
+        if not found:
+            ways = ["a text", "image", *(name for name in ("texts", "probe") if name in given), "items"]
+            raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
         self.request = Request(text, **options)
         self.keep = self.request.keep
 
@@ -114,7 +143,7 @@ class _Question:
             study.warn(result.notes)
             return result
         for found in sums:
-            for field, _ in found._fields_:
+            for field, *_ in found._fields_:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
@@ -124,7 +153,7 @@ def _grid_of(name: str, args, table) -> dict:
     """What the library draws of the table of an experiment: fields of struct attn_table_grid."""
     grid, words = c.attn_table_grid(), create_string_buffer(c.ATTN_GRID_WORDS_SIZE)
     getattr(lib, f"{name}_grid")(byref(args), table, words, byref(grid))
-    found = ((field, getattr(grid, field)) for field, kind in grid._fields_ if kind in (c_char_p, c_bool, c_int))
+    found = ((field, getattr(grid, field)) for field, kind, *_ in grid._fields_ if kind in (c_char_p, c_bool, c_int))
     return {field: value.decode() if isinstance(value, bytes) else value for field, value in found if value}
 
 
@@ -171,8 +200,14 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     question, args = _Question(self, text, options, locals()), c.ATTN_SURVEY_ARGS_DEFAULT()
     _texts(question, args, texts)
     if probe is not False:
-        args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
-        args.probe_repeats, args.probe_seed, args.n_probe = repeats, seed, runs
+        args.has_probe, args.probe_length = True, 0 if probe is True else whole(probe, "probe", 1)
+        args.probe_repeats, args.probe_seed = whole(repeats, "repeats"), whole(seed, "seed")
+        args.n_probe = whole(runs, "runs")
+    else:
+        _refuse("probe", repeats=repeats, seed=seed, runs=runs)
+    if not effect:
+        _refuse("effect=True", target=target is not None, foil=foil is not None, at=at is not None,
+                metric=metric != "auto")
     if measures is not None:
         found = c_uint64()
         call("attn_measures_parse", spec(measures, "measures"), byref(found))
@@ -181,7 +216,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
         args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", question.keep))
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
-    args.sort, args.n_most = sort and terminated(sort, "sort"), limit
+    args.sort, args.n_most = sort and terminated(sort, "sort"), whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_survey", args, answer=(target, foil, metric) if effect else None)
 
@@ -212,14 +247,17 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ABLATE_ARGS_DEFAULT()
     _texts(question, args, texts)
-    name, _, layer = parts.partition(":")
-    args.parts = c.ATTN_ABLATE_NEURONS if name == "neurons" and layer else choice(parts, _PARTS, "parts")
-    args.layer = int(layer or 0)
+    name, _, layer = str(parts).partition(":")
+    is_neurons = name == "neurons" and layer.isdecimal()
+    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else choice(parts, _PARTS, "parts")
+    args.layer = int(layer) if is_neurons else 0
     setattr(args, "with", choice(with_, _WITH, "with_"))
+    _refuse("with_='mean' or 'resample'", references=references is not None and with_ not in ("mean", "resample"))
     if references is not None:
         args.references, args.n_reference = _inputs(references, "references", question.keep)
-    args.seed, args.is_cumulative, args.n_control = seed, cumulative, control
+    args.seed, args.is_cumulative, args.n_control = whole(seed, "seed"), cumulative, whole(control, "control")
     if sets is not None:
+        sets = [sets] if isinstance(sets, str) else sets
         named = sets.items() if hasattr(sets, "items") else [(None, value) for value in sets]
         items = [c.attn_ablate_set(heads=spec(value, "sets"), name=name and terminated(name, "sets"))
                  for name, value in named]
@@ -232,6 +270,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 def _fill_places(args, positions) -> None:
     """Of patches and their estimates: the places that are patched as a whole."""
     if positions is not None:
+        if not hasattr(positions, "items"):
+            raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
         places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
                   for name, value in dict(positions).items()]
         args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
@@ -239,24 +279,21 @@ def _fill_places(args, positions) -> None:
 
 def _estimate(question, model, texts, options, *, site, direction, seed, positions, estimate, verify, by, limit,
               answer) -> Table:
-    name, _, points = estimate.partition(":")
     args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
     if not question.study:
         fill_input(args.corrupted, texts[1], "corrupted", question.keep)
         _share_pair(question, args.corrupted)
-    args.method = choice(name, _ESTIMATES, "estimate")
-    if points:
-        args.n_point = int(points)
+    args.method, args.n_point = with_points(estimate, _ESTIMATES, "estimate")
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
-    args.n_verified, args.seed, args.n_most = verify, seed, limit
+    args.n_verified, args.seed, args.n_most = whole(verify, "verify"), whole(seed, "seed"), whole(limit, "limit")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, **answer)
     table = question.answer("attn_patch_estimate", args, found, other=_only_text(texts[1]),
                             answer=(answer["target"], answer["foil"], answer["metric"]))
     for name in () if question.study else ("top", "random"):
-        table.info[name] = {field: getattr(getattr(found, name), field) for field, _ in c.attn_estimate_check._fields_}
+        table.info[name] = {field: getattr(getattr(found, name), field) for field, *_ in c.attn_estimate_check._fields_}
     if not question.study and positions is None:
         table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
     return table
@@ -264,8 +301,8 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
           site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
-          corrupted_source=None, estimate: str | None = None, verify: int = 10, by: str = "part", limit: int = 0,
-          **options) -> Table:
+          corrupted_source=None, corrupted_image=None, estimate: str | None = None, verify: int | None = None, by: str = "part",
+          limit: int = 0, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
@@ -274,8 +311,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
+    corrupted_image  with `image`, instead of both texts: two pictures with as many rows and columns of patches
     estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
-                each, the 20 largest or `limit`. The `verify` largest are patched, and as many others, drawn by `seed`
+                each, the 20 largest or `limit`. The `verify` (10) largest are patched, and as many others, drawn by `seed`
     by          of estimates for a site with heads: "position" gives rows [layer, head, position]
     info        clean and corrupted: the metric of both runs; of estimates top and random, how they agree with effects
                 (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
@@ -286,11 +324,13 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         if control or corrupted_source is not None:
             raise TypeError("control and corrupted_source need estimate=None")
         return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
-                         positions=positions, estimate=estimate, verify=verify, by=by, limit=limit,
+                         positions=positions, estimate=estimate, verify=10 if verify is None else verify, by=by, limit=limit,
                          answer={"target": target, "foil": foil, "at": at, "metric": metric})
-    if by != "part":
-        raise TypeError("by needs an estimate")
-    if not question.study:
+    _refuse("an estimate", by=by != "part", verify=verify is not None, limit=limit)
+    is_of_pictures = corrupted is None and corrupted_image is not None
+    if is_of_pictures:
+        fill_image(args.corrupted, corrupted_image, "corrupted_image", question.keep)
+    elif not question.study:
         fill_input(args.corrupted, corrupted, "corrupted", question.keep)
         _share_pair(question, args.corrupted)
     if corrupted_source is not None:
@@ -298,13 +338,14 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         fill_pair(args.corrupted_source, args.corrupted_source, question.keep, key_mask=options.get("key_mask"))
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
-    args.n_control, args.seed = control, seed
+    args.n_control, args.seed = whole(control, "control"), whole(seed, "seed")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
                             answer=(target, foil, metric))
     if not question.study and positions is None:
-        table._use_labels = functools.partial(_with_labels, self, [clean, corrupted], {**options, "queries": None})
+        labelled = [clean] if is_of_pictures else [clean, corrupted]
+        table._use_labels = functools.partial(_with_labels, self, labelled, {**options, "queries": None})
     return table
 
 
@@ -320,7 +361,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_LENS_ARGS_DEFAULT()
     _texts(question, args, texts)
-    args.top, args.reads_heads = top, heads_out
+    args.top, args.reads_heads = whole(top, "top", 1), heads_out
     fill_answer(args.answer, question.keep, target, foil)
     table = question.answer("attn_lens", args,
                             answer=None if target is None else (target, None, "logit" if heads_out else "prob"))
@@ -346,23 +387,24 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
 
 def _attribute_cells(question, answer, drawn_answer, limit) -> Table:
     args = c.ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT()
-    args.n_most = limit
+    args.n_most = whole(limit, "limit")
     fill_answer(args.answer, question.keep, **answer)
     return question.answer("attn_attribute_cells", args, answer=drawn_answer)
 
 
 def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline_text, merge_words) -> Table:
-    name, _, points = method.partition(":")
     args = c.ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT()
-    args.method = choice(name, _METHODS, "method")
+    args.method, args.n_point = with_points(method, _METHODS, "method")
     args.merges_words, args.baseline = merge_words, choice(baseline, _BASELINES, "baseline")
-    if points:
-        args.n_point = int(points)
     if baseline_text is not None:
         args.baseline = c.ATTN_BASELINE_GIVEN
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
     fill_answer(args.answer, question.keep, **answer)
     return question.answer("attn_attribute_tokens", args, answer=drawn_answer)
+
+
+def _is_ig(method) -> bool:
+    return str(method).partition(":")[0] == "ig"
 
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
@@ -380,8 +422,13 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
-        if by_token or texts is not None:
-            raise TypeError("by_token and texts need method='dla'")
+        _refuse("method='dla'", by_token=by_token, texts=texts is not None)
+        _refuse("method='ig'", baseline=baseline != "mean" and not _is_ig(method),
+                baseline_text=baseline_text is not None and not _is_ig(method))
+        _refuse("method='attn_x_grad'", limit=limit and method != "attn_x_grad")
+        _refuse("a method of tokens", merge_words=merge_words and method == "attn_x_grad")
+        if baseline != "mean" and baseline_text is not None:
+            raise TypeError("baseline and baseline_text are given, expected one of them")
         asked = {"target": target, "foil": foil, "at": at, "metric": metric}
         drawn = target, foil, metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
         if method == "attn_x_grad":
@@ -389,8 +436,11 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
                 raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
             return _attribute_cells(question, asked, drawn, limit)
         return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
+    _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
+            baseline_text=baseline_text is not None)
+    _refuse("by_token=True", limit=limit and not by_token)
     _texts(question, args, texts)
-    args.by_token, args.n_most = by_token, limit
+    args.by_token, args.n_most = by_token, whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at)
     return question.answer("attn_attribute", args, answer=(target, foil, "logit" if foil is None else "logit_diff"))
 
@@ -411,7 +461,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     _texts(question, args, texts)
     if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
-    args.stride, args.merges_words, args.per = stride, merge_words, choice(per, _PER, "per")
+    args.stride, args.merges_words, args.per = whole(stride, "stride"), merge_words, choice(per, _PER, "per")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_score", args, found, answer=(target, foil, metric))
     if not question.study:
@@ -427,6 +477,11 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
     """
     question, args = _Question(self, a, options, locals()), c.ATTN_DIFF_ARGS_DEFAULT()
+    is_one = with_model is not None or with_attention is not None
+    if is_one and b is not None:
+        raise TypeError("with_model and with_attention compare one text, two are given")
+    if not question.study and not is_one and b is None:
+        raise TypeError("there is one text, expected a second, with_model or with_attention")
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
     other = Request(a if b is None else b, **({**options, "attention": with_attention} if with_attention else options))
     host = with_model._use() if with_model is not None else None
@@ -439,16 +494,17 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     return table
 
 
-def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
+def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
     """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
     their mean over the text; one row per pair of heads, those that are most alike first.
 
     limit       so many rows, default all
     """
-    request, host, table = Request(text, **options), self._use(), c_void_p()
+    _need_text(text, options)
+    request, host, table, most = Request(text, **options), self._use(), c_void_p(), whole(limit, "limit")
 
     def compute():
-        call("attn_similarity", host.pointer, byref(request.struct), limit, byref(table))
+        call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
         return table_of(table)
 
     found = interruptible(compute, host.cancel)
@@ -470,20 +526,24 @@ class Comparison(NamedTuple):
     logits: Table
 
 
-def compare(self: Model, text, *, attention: str, recalled: int = 5, **options) -> Comparison:
+def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **options) -> Comparison:
     """How far a kind of attention, as "window:64", is from exact attention on a text, and what both cost.
 
     recalled    K of the column recall: the share of the K largest weights of a row that are kept
     """
+    _need_text(text, options)
     request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
+    n_recalled = whole(recalled, "recalled", 1)
 
     def compute():
-        found, table, tables = POINTER(c.attn_comparison)(), c_void_p(), []
+        found, table, tables, tokenizer = POINTER(c.attn_comparison)(), c_void_p(), [], c_void_p()
+        if options.get("image") is None:  # else what is predicted are labels; and there may be no tokenizer
+            lib.attn_host_tokenizer(host.pointer, byref(tokenizer), byref(c.attn_error()))
         call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
         try:
-            call("attn_compare", run, recalled, byref(found))
+            call("attn_compare", run, n_recalled, byref(found))
             for part in (c.ATTN_COMPARISON_HEADS, c.ATTN_COMPARISON_COSTS, c.ATTN_COMPARISON_LOGITS):
-                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), self._tokenizer(host), byref(table))
+                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), tokenizer, byref(table))
                 tables.append(table_of(table))
             return Comparison(*tables)
         finally:
@@ -512,8 +572,8 @@ def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: i
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
     """
     request, args = Request(text, **options), c.ATTN_GENERATE_ARGS_DEFAULT()
-    args.n_most, args.temperature, args.top_k, args.top_p = n, temperature, top_k, top_p
-    args.min_p, args.seed = min_p, seed
+    args.n_most, args.temperature, args.top_p, args.min_p = whole(n, "n", 1), temperature, top_p, min_p
+    args.top_k, args.seed = whole(top_k, "top_k"), whole(seed, "seed")
     if stop:
         args.stops, args.n_stop = texts(stop, "stop", request.keep)
     problems: list[BaseException] = []

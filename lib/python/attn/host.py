@@ -8,7 +8,7 @@ from . import binding as c
 from . import library
 from .library import call, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
-from .request import choice
+from .request import choice, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16, "bf16x3": c.ATTN_COMPUTE_BF16X3}
@@ -30,14 +30,33 @@ class Host:
             lib.attn_host_free(self.pointer)
 
 
+class _Tower:
+    """The other tower of a HOST that was opened for one: POINTER, which the host frees."""
+
+    __slots__ = ("pointer", "cancel", "generation", "notes", "found", "texts", "host")
+
+    def __init__(self, pointer, host: Host):
+        self.pointer, self.host = pointer, host
+        self.texts: dict[int, str] = {}
+        self.cancel, self.generation, self.notes, self.found = host.cancel, host.generation, host.notes, host.found
+
+
+_TOWERS = {"text": c.ATTN_TOWER_TEXT, "image": c.ATTN_TOWER_IMAGE}
+
+
+def tower_of(host: Host, tower: str):
+    """The host of a tower, which is opened when it is first asked for; where a model has one, HOST."""
+    pointer = c_void_p()
+    call("attn_host_tower", host.pointer, choice(tower, _TOWERS, "tower"), byref(pointer))
+    return host if pointer.value == host.pointer.value else _Tower(pointer, host)
+
+
 def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
               **overrides) -> Host:
     """Opens the model NAME; None: no model, for attention on arrays."""
-    if not 0 <= threads <= 1024:
-        raise ValueError(f"threads is {threads}, expected 1 to 1024, or 0: as many as there are cores")
     options, cancel, pointer = c.ATTN_HOST_OPTIONS_DEFAULT(), c_int(0), c_void_p()
     options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
-    options.n_thread, options.reuse, options.on_note = threads, reuse, on_note
+    options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), reuse, on_note
     options.cancel = POINTER(c_int)(cancel)
 
     def create():

@@ -12,6 +12,7 @@ from . import binding as c
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error
 from .library import call, lib, path_bytes, terminated, warn
+from .request import whole
 
 OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed", "shard", "each", "resume", "sync")
 # Where pandas made 3.0 of 3, because other items have none.
@@ -30,8 +31,9 @@ class Study:
             names = group_by if isinstance(group_by, str) else ",".join(group_by)
             args.group_by = terminated(names, "group_by")
         args.paired = None if paired is None else terminated(paired, "paired")
-        args.n_bootstrap, args.seed = bootstrap if isinstance(bootstrap, tuple) else (bootstrap, 0)
-        args.interval, args.max_failed = interval, -1 if max_failed is None else max_failed
+        n_sample, seed = bootstrap if isinstance(bootstrap, tuple) else (bootstrap, 0)
+        args.n_bootstrap, args.seed = whole(n_sample, "bootstrap"), whole(seed, "the seed of bootstrap")
+        args.interval, args.max_failed = interval, -1 if max_failed is None else whole(max_failed, "max_failed")
         args.sum = POINTER(c.attn_study_sum)(self.sum)
         options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
         options.cancel = POINTER(c_int)(host.cancel)

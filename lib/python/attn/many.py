@@ -8,7 +8,7 @@ from ctypes import POINTER, byref, c_bool, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
-from .errors import error_of
+from .errors import Error, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
 from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
@@ -43,7 +43,8 @@ class _Many:
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
         self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries)
-        self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
+        asked = request.struct.predict
+        self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
         self.calls = c.attn_many_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
         self.calls.on_end = type(self.calls.on_end)(self.on_end)
@@ -220,7 +221,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
 
 def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Result]:
     running = _Many(host, request, how, again, raises)
-    n_inside, is_read, is_interrupted = 0, False, False
+    n_inside, n_seen, is_read, is_interrupted = 0, 0, False, False
     try:
         while True:
             while not is_read and n_inside < WINDOW:
@@ -236,8 +237,9 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
             n_inside -= len(results)
             warn_of(running.take_notes())
             for result in results:
+                n_seen += 1
                 if raises and result.error is not None:
-                    raise result.error
+                    raise _placed(result.error, n_seen)
                 yield result
         if running.problem is not None:
             raise running.problem
@@ -246,6 +248,13 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
         raise
     finally:
         running.close(is_interrupted)
+
+
+def _placed(problem: Error, number: int) -> Error:
+    """The same, and which text it is about."""
+    placed = type(problem)(problem.message, problem.stage, "; ".join(filter(None, (f"in text {number}", problem.hint))))
+    placed.code = problem.code
+    return placed
 
 
 def _draw(draw, given: dict, item, *how) -> bytes | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from ctypes import POINTER, addressof, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
-from typing import Any, Callable, Iterable, Iterator, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from . import binding as c
 from . import batch, experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
-from .host import Host, open_host
+from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT
-from .request import DEFAULT_SITES, SITES, Request, ids_of
+from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, whole
 from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 
@@ -26,6 +26,18 @@ class Tokens(NamedTuple):
     ids: np.ndarray
     tokens: list[str]
     offsets: np.ndarray
+
+
+class PairTokens(NamedTuple):
+    """What Model.tokenize gives of two texts. ids, tokens and offsets as in Tokens, offsets in the text that a token is
+    of; types int64 [n]: what a model with token types gets; texts int64 [n]: 1 the first text, 2 the second, 0: the
+    tokenizer added it."""
+
+    ids: np.ndarray
+    tokens: list[str]
+    offsets: np.ndarray
+    types: np.ndarray
+    texts: np.ndarray
 
 
 class Model:
@@ -103,23 +115,35 @@ class Model:
         call("attn_host_tokenizer", host.pointer, byref(tokenizer))
         return tokenizer
 
-    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True) -> Tokens:
+    @overload
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+                 pair: None = None) -> Tokens: ...
+
+    @overload
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True,
+                 pair: str | bytes) -> PairTokens: ...
+
+    def tokenize(self, text, *, special="parse", special_tokens=True, pair=None):
         """The tokens of a text. special "text": <|endoftext|> is plain text; special_tokens False: the tokenizer adds
-        none of its own."""
+        none of its own. With `pair`, a second text, those of both, as PairTokens."""
         host = self._use()
         tokenizer = self._tokenizer(host)
-        data = utf8(text, "text")
+        data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
-        options.special = c.ATTN_SPECIAL_TEXT if special == "text" else c.ATTN_SPECIAL_PARSE
+        options.special = choice(special, SPECIALS, "special")
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        if second is not None:
+            options.pair, options.n_pair = second, len(second)
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
         try:
             n = encoding.n
             ids = np.array(encoding.ids[:n], np.int64)
             offsets = np.array([encoding.begin[:n], encoding.end[:n]], np.int64).T
+            types, texts = np.array(encoding.types[:n], np.int64), np.array(encoding.texts[:n], np.int64)
         finally:
             lib.attn_encoding_release(byref(encoding))
-        return Tokens(ids, [_token(tokenizer, id) for id in ids], offsets)
+        tokens = [_token(tokenizer, id) for id in ids]
+        return Tokens(ids, tokens, offsets) if pair is None else PairTokens(ids, tokens, offsets, types, texts)
 
     def decode(self, ids) -> str:
         """The text of token ids [n]."""
@@ -212,11 +236,13 @@ class Model:
         bits = lib.attn_config_dims(config, 1).sites
         return [name for name, site in SITES.items() if bits >> site & 1]
 
-    def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", **options) -> Iterator[Result]:
+    def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
+            **options) -> Iterator[Result]:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
 
-        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `source`,
-                    `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
+        texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `image`,
+                    `source`, `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
+        tower       of a model with two, as CLIP is, the one that they are for: "text" or "image"
         measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
         on_error    what a text that cannot be run does: "raise", or "keep": its result has `error` and no tensors
@@ -225,7 +251,7 @@ class Model:
 
         Memory does not grow with the number of texts. The results are, to the bit, those of `run`.
         """
-        host = self._use_for_many()
+        host = tower_of(self._use_for_many(), tower)
         if sites is None and measures is None:
             sites = self._default_sites(options)
         return many.run_many(self, host, texts, sites=sites, measures=measures, on_error=on_error, **options)
@@ -327,7 +353,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
             given[name] = options.pop(name)
     if sites is not None:
         given["sites"] = sites
-    precision = int(options.pop("precision", -1))
+    precision = whole(options.pop("precision", -1), "precision", -1, 17)
     is_synced = bool(options.pop("sync", False))
     request = kind(**given)
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from . import binding as c
 from .library import call, lib, path_bytes, terminated
-from .request import choice
+from .request import choice, whole
 
 _VALUES = {"auto": c.ATTN_CELL_TEXT_AUTO, "always": c.ATTN_CELL_TEXT_ALWAYS, "never": c.ATTN_CELL_TEXT_NEVER}
 _THEMES = {"light": c.ATTN_THEME_LIGHT, "dark": c.ATTN_THEME_DARK}
@@ -32,7 +32,7 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     picture.merges_words = bool(options.pop("merge_words", False))
     picture.values = choice(options.pop("values", "auto"), _VALUES, "values")
     picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
-    picture.cell, picture.width = int(options.pop("cell", 0)), int(options.pop("width", 0))
+    picture.cell, picture.width = whole(options.pop("cell", 0), "cell"), whole(options.pop("width", 0), "width")
     picture.dpi, picture.font_size = float(options.pop("dpi", 0)), float(options.pop("font_size", 0))
     picture.figure_width = _points(options.pop("figure_width", 0))
     if title is not None:

@@ -29,6 +29,29 @@ def spec(value: Spec, what: str) -> bytes | None:
     raise TypeError(f"{what} is {type(value).__name__}, expected text, a number, or a list of these")
 
 
+def choice(value, names: dict, what: str) -> int:
+    if value not in names:
+        raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}")
+    return names[value]
+
+
+def whole(value, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """A whole number. ctypes would make another one of what does not fit, without a word: of -1 the largest there is."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{what} is {value!r}, expected a whole number")
+    if not least <= value <= most:
+        raise ValueError(f"{what} is {value}, expected a whole number {least} to {most}")
+    return int(value)
+
+
+def with_points(value, names: dict, what: str) -> tuple[int, int]:
+    """A choice, and of "ig:N" the number N of points, else 0."""
+    method, colon, points = str(value).partition(":")
+    if method not in names or colon and (method != "ig" or not points.isdecimal() or int(points) == 0):
+        raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}, 'ig:N'")
+    return names[method], int(points or 0)
+
+
 def _number(value, what):
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) or value == "*":
         return str(value)
@@ -313,12 +336,6 @@ _ALGORITHMS = {"auto": c.ATTN_ALGORITHM_AUTO, "dense": c.ATTN_ALGORITHM_DENSE,
                "blockwise": c.ATTN_ALGORITHM_BLOCKWISE}
 
 
-def choice(value, names: dict, what: str) -> int:
-    if value not in names:
-        raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}")
-    return names[value]
-
-
 def attention_change(keep: list, attention=None, mask=None, masking=None, scale=None, eps=None, similarity=None,
                      algorithm=None, dropout=None, seed=None, dropout_mask=None):
     """What is computed otherwise than the model does it, or None."""
@@ -347,7 +364,7 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
             parts |= part
     for value, part, field, kind in ((scale, c.ATTN_PART_SCALE, "is_scaled", bool), (eps, c.ATTN_PART_EPS, "eps", float),
                                      (dropout, c.ATTN_PART_DROPOUT, "dropout", float),
-                                     (seed, c.ATTN_PART_DROPOUT_SEED, "dropout_seed", int)):
+                                     (seed, c.ATTN_PART_DROPOUT_SEED, "dropout_seed", _seed)):
         if value is not None:
             setattr(to, field, kind(value))
             parts |= part
@@ -358,6 +375,10 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
         return None
     keep.append(change)
     return POINTER(c.attn_attention_change)(change)
+
+
+def _seed(value) -> int:
+    return whole(value, "seed")
 
 
 ATTENTION = ("attention", "mask", "masking", "scale", "eps", "similarity", "algorithm", "dropout", "seed",
@@ -376,7 +397,7 @@ def fill_answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, 
         if isinstance(value, str):
             setattr(answer, name, terminated(value, name))
         elif value is not None:
-            number = c_int32(value)
+            number = c_int32(whole(value, name, 0, 2**31 - 1))
             keep.append(number)
             setattr(answer, name + "_id", POINTER(c_int32)(number))
     answer.at = spec(at, "at")
@@ -385,6 +406,7 @@ def fill_answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, 
 # --- Requests -------------------------------------------------------------------------------------
 
 DEFAULT_SITES = "pattern,z,logits"
+SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 
 class Interventions:
@@ -425,7 +447,7 @@ class Request:
         self.parts = {"pair": pair, "types": types, "key_mask": key_mask}
         fill_pair(request.input, request.source, self.keep, **self.parts)
         reading, chosen, edited = request.reading, request.selection, request.edits
-        reading.special = choice(special, {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}, "special")
+        reading.special = choice(special, SPECIALS, "special")
         reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
         chosen.sites, chosen.layers = spec(sites, "sites"), spec(layers, "layers")
         chosen.heads, chosen.queries = spec(heads, "heads"), spec(queries, "queries")
@@ -434,7 +456,7 @@ class Request:
         if attention:
             request.attention.change = attention_change(self.keep, **attention)
         self._set_edits(edits)
-        request.predict.top = int(top)
+        request.predict.top = whole(top, "top")
         knockouts = Interventions(c.attn_knockout, "attn_knockout", knockout, "knockouts")
         patches = Interventions(c.attn_patch, "attn_patch", patch, "patches")
         edited.knockouts, edited.n_knockout = knockouts.array, len(knockouts.array)

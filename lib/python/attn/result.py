@@ -286,7 +286,8 @@ class Result:
     tokens          texts [T] of the tokens; None without a tokenizer
     ids             int64 [T]; None where embeddings were given
     types           int64 [T] the token types; 0 where the model has none
-    offsets         int64 [T, 2] each token's bytes in its text as UTF-8: text.encode()[begin:end]; or None
+    offsets         int64 [T, 2] each token's bytes in its text as UTF-8: text.encode()[begin:end], of the second text
+                    of a pair in that; or None
     queries         int64 [T'] the positions that rows of tensors are of
     source_tokens   texts [S] of what cross-attention looks at, or None
     len(result)     T

@@ -10,6 +10,7 @@ import numpy as np
 from . import binding as c
 from .library import call, lib, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
+from .request import whole
 
 
 class _Column(NamedTuple):
@@ -44,6 +45,14 @@ class Grid(np.ndarray):
         is_whole = isinstance(other, Grid) and other.shape == self.shape
         self.rows, self.columns = (other.rows, other.columns) if is_whole else ([], [])
         self.name = other.name if is_whole else ""
+
+    def __reduce__(self):
+        make, arguments, state = super().__reduce__()[:3]
+        return make, arguments, (state, self.rows, self.columns, self.name)
+
+    def __setstate__(self, state):
+        state, self.rows, self.columns, self.name = state
+        super().__setstate__(state)
 
 
 class Table:
@@ -122,7 +131,7 @@ class Table:
         """
         order, made = c.ATTN_TABLE_ORDER_DEFAULT(), c_void_p()
         order.sort = None if by is None else terminated(by, "by")
-        order.n_most, order.n_group = limit, self._n_group
+        order.n_most, order.n_group = whole(limit, "limit"), self._n_group
         self._with_native(lambda native: call("attn_table_sort", native, byref(order), byref(made)))
         return self._like(table_of(made))
 
@@ -250,10 +259,11 @@ class Table:
         form = _FORMS.get(format)
         if form is None:
             raise ValueError(f"format is {format!r}, expected {', '.join(map(repr, _FORMS))}")
+        digits = whole(precision, "precision", -1, 17)
         sink = c_void_p()
         try:
             call("attn_sink_create_memory", byref(sink))
-            self._with_native(lambda native: call("attn_table_write", native, form, precision, sink))
+            self._with_native(lambda native: call("attn_table_write", native, form, digits, sink))
             data = sink_bytes(sink)
         finally:
             lib.attn_sink_free(sink)

@@ -1,0 +1,78 @@
+"""Arguments that do not fit, or do not go together: errors that name them, where they were ignored or wrapped."""
+import unittest
+
+import numpy as np
+
+import attn
+from support import KEYS, TEXT, TestCase, model
+
+KEY = "The key to the cabinet"
+ARE = {"target": " are"}
+
+
+class Arguments(TestCase):
+    def test_numbers_are_whole_and_in_range(self):
+        m = model()
+        for name, least, call in (
+                ("top", 0, lambda x: m.run(KEYS, top=x)), ("seed", 0, lambda x: m.run(KEYS, dropout=0.1, seed=x)),
+                ("target", 0, lambda x: m.run(KEYS, target=x)), ("threads", 0, lambda x: attn.open("fable", threads=x)),
+                ("limit", 0, lambda x: m.heads(KEYS, limit=x)), ("probe", 1, lambda x: m.heads(probe=x)),
+                ("runs", 0, lambda x: m.heads(probe=True, runs=x)), ("control", 0, lambda x: m.ablate(KEYS, **ARE, control=x)),
+                ("control", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", control=x)),
+                ("verify", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=x)),
+                ("top", 1, lambda x: m.lens(KEYS, top=x)), ("stride", 0, lambda x: m.score(KEYS, stride=x)),
+                ("limit", 0, lambda x: m.attribute(KEYS, **ARE, method="attn_x_grad", limit=x)),
+                ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
+                ("recalled", 1, lambda x: m.compare(KEYS, attention="window:2", recalled=x)),
+                ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
+                ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
+                ("max_failed", 0, lambda x: m.score(items=[{"text": KEYS}], max_failed=x)),
+                ("limit", 0, lambda x: m.batch("no.jsonl", "none.jsonl", limit=x)),
+                ("precision", -1, lambda x: m.batch("no.jsonl", "none.jsonl", precision=x)),
+                ("precision", -1, lambda x: m.heads(KEYS).render("csv", precision=x)),
+                ("limit", 0, lambda x: m.heads(KEYS).sort(limit=x)), ("cell", 0, lambda x: m.run(KEYS).svg(cell=x))):
+            for value in (least - 1, 2**70):
+                self.assert_raises(ValueError, (name, f"is {value}, expected"), call, value)
+            self.assert_raises(TypeError, (name, "is 1.5, expected a whole number"), call, 1.5)
+            self.assert_raises(TypeError, (name, "expected a whole number"), call, np.True_)
+        self.assert_same(m.run(KEYS, target=np.int64(7)).predictions.metric["value"],
+                         m.run(KEYS, target=7).predictions.metric["value"])
+
+    def test_choices(self):
+        m = model()
+        for method in ("ig:0", "ig:x", "ig:", "saliency:3", "ig:-1", "saliences", 3):
+            self.assert_raises(ValueError, ("method", "'ig:N'"), m.attribute, KEYS, **ARE, method=method)
+        self.assert_raises(ValueError, ("estimate", "'ig:N'"), m.patch, KEYS, KEY, **ARE, site="z", estimate="atp:3")
+        for parts in ("neurons", "neurons:x", "neurons:-1", "heads:1"):
+            self.assert_raises(ValueError, ("parts", "'neurons:L'"), m.ablate, KEYS, **ARE, parts=parts)
+        self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
+
+    def test_what_would_be_ignored_is_refused(self):
+        m, two = model(), (KEYS, KEY)
+        for words, call in (
+                ("there is no text, expected one of a text, image, texts, probe, items", lambda: m.heads()),
+                ("there is no text", lambda: m.similarity()), ("there is no text", lambda: m.compare(attention="window:2")),
+                ("a text and texts are given", lambda: m.lens(KEYS, texts=[KEY])),
+                ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
+                ("texts and items are given", lambda: m.score(texts=[KEY], items=[{"text": KEY}])),
+                ("texts is one text", lambda: m.heads(texts=KEYS)), ("references is one text", lambda: m.ablate(
+                    KEYS, **ARE, with_="mean", references=KEY)),
+                ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("target needs effect", lambda: m.heads(KEYS, **ARE)),
+                ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
+                ("verify needs an estimate", lambda: m.patch(*two, **ARE, verify=3)),
+                ("limit needs an estimate", lambda: m.patch(*two, **ARE, limit=3)),
+                ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
+                ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),
+                ("merge_words needs a method", lambda: m.attribute(KEYS, **ARE, merge_words=True)),
+                ("limit needs by_token", lambda: m.attribute(KEYS, **ARE, limit=1)),
+                ("limit needs method='attn_x_grad'", lambda: m.attribute(KEYS, **ARE, method="ig:3", limit=1)),
+                ("baseline needs method='ig'", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
+                ("there is one text, expected a second", lambda: m.diff(KEYS)),
+                ("compare one text, two are given", lambda: m.diff(*two, with_attention="window:2"))):
+            self.assert_raises(TypeError, words, call)
+        self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
+        self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
+
+
+if __name__ == "__main__":
+    unittest.main()
