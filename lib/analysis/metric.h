@@ -67,8 +67,8 @@ struct attn_metric_places {
 /* One row of one head. */
 struct attn_metric_row {
     const struct attn_metric_settings *settings;
-    const struct attn_metric_places
-        *places; /* NULL unless the metric looks for some, and without what that needs */
+    /* NULL unless the metric looks for some, and without what that needs. */
+    const struct attn_metric_places *places;
     enum attn_site site;
     int layer, head;
     size_t query;          /* its position among the keys */

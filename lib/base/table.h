@@ -57,8 +57,8 @@ struct attn_column {
     const char *unit;            /* of the numbers: "nats", "bytes", "s"; NULL: none */
     enum attn_notation notation; /* of reals */
     int digits;                  /* for the notation, 0..17 */
-    size_t
-        width; /* the smallest width in aligned text, so that tables one below the other line up */
+    /* The smallest width in aligned text, so that tables one below the other line up. */
+    size_t width;
     enum attn_value_range range;
     const void *later[4]; /* NULL: room for fields of later versions */
 };

@@ -31,8 +31,9 @@ struct attn_derivative_options {
     const struct attn_trace *trace;      /* gets gradients */
     const struct attn_trace *watched;    /* gets what it wants of each feed; or NULL */
     const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
-    bool is_for_both;  /* there will be one feed, attn_derivative_feed_both, whose memory is given
-                          back before the way back takes its own */
+    /* There will be one feed, attn_derivative_feed_both, whose memory is given back before the way
+     * back takes its own. */
+    bool is_for_both;
     bool skips_zeros;  /* both do without rows of the last layer before those that the answer reads:
                           their gradients are 0 */
     size_t kept_bytes; /* what the way back reads is kept where it fits, and nothing is computed
@@ -50,9 +51,10 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
-/* The same, after the text of OTHER, whose run has as many positions and the embeddings X_OTHER: of
- * that nothing is kept. `watched` sees both; events of OTHER have the sequence 0, those of the
- * derivative's own text 1. REPLIES [2] are about OTHER and about ANSWER. */
+/* The same, with the text of OTHER fed before it, whose run has as many positions and the
+ * embeddings X_OTHER. Nothing of that text is kept. `watched` sees both; events of OTHER have
+ * the sequence 0, those of the derivative's own text 1. REPLIES [2] are about OTHER and about
+ * ANSWER. */
 enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
                                            const struct attn_answer *other, const float *x_other,
                                            const float *x, struct attn_reply *replies,

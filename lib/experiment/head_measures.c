@@ -37,8 +37,8 @@ static const struct attn_column columns[N_COLUMN] = {[LAYER] = ATTN_COLUMN("laye
 struct run_survey {
     struct attn_run *run;
     attn_measure_set measures;
-    struct attn_selection
-        *selection; /* owns; of the run, but that it knows which keys are positions */
+    /* Owns; of the run, but that it knows which keys are positions. */
+    struct attn_selection *selection;
     struct attn_measure_group group; /* owns */
     struct attn_rows rows;           /* owns its table */
 };

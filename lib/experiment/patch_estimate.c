@@ -71,8 +71,8 @@ struct part {
 };
 
 struct estimation {
-    struct attn_frame
-        frame; /* its run is that of the clean text, the other that of the corrupted */
+    /* Its run is that of the clean text, the other that of the corrupted. */
+    struct attn_frame frame;
     const struct attn_patch_estimate_args *args;
     struct attn_run *base, *source;
     enum attn_site site;

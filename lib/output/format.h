@@ -36,17 +36,17 @@ struct attn_format {
     bool is_directory;    /* a path is a directory of many files; without needs_directory one that
                              ends in the suffix, and is no directory, is a file of one matrix */
     bool is_picture;      /* it shows numbers as colors, and does not hold them */
-    bool
-        draws_differences; /* a picture that shows numbers of both signs, as --compare makes them */
-    bool takes_directory;  /* a path that is a directory, or ends in '/', is one of many files; any
+    /* A picture that shows numbers of both signs, as --compare makes them. */
+    bool draws_differences;
+    bool takes_directory; /* a path that is a directory, or ends in '/', is one of many files; any
                              other is one file */
-    const char *suffix;    /* what the names of those files end in: ".csv" */
-    bool needs_directory;  /* it cannot be written to a sink, as standard output is */
-    bool is_decimal;       /* its numbers are decimal text, with the writer's `precision` */
-    bool holds_arrays;     /* whole tensors under their names: what a view makes of a pattern
+    const char *suffix;   /* what the names of those files end in: ".csv" */
+    bool needs_directory; /* it cannot be written to a sink, as standard output is */
+    bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
+    bool holds_arrays;    /* whole tensors under their names: what a view makes of a pattern
                              (output/view.h) is refused */
-    bool is_suggested;     /* hints name it to those who want all numbers */
-    bool has_predictions;  /* it has a place for attn_writer_predictions */
+    bool is_suggested;    /* hints name it to those who want all numbers */
+    bool has_predictions; /* it has a place for attn_writer_predictions */
     struct attn_format_option own;
 
     const struct attn_writer_ops *tensors; /* writes the events of a trace; NULL: it cannot */

@@ -51,9 +51,9 @@ struct attn_picture_options {
     size_t size; /* of this struct */
 
     enum attn_figure figure;
-    attn_site_set
-        sites; /* bits of those that are drawn, with their gradients where these are selected; 0:
-                  pattern where it is selected, else all */
+    /* Bits of those that are drawn, with their gradients where these are selected; 0: pattern where
+     * it is selected, else all. */
+    attn_site_set sites;
     size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: as the picture of the
                                            run has them, and over it */
 

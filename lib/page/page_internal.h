@@ -219,8 +219,8 @@ struct attn_page {
     bool has_picture; /* heads are shown over the picture of the run */
     bool has_experiment;
     struct attn_page_experiment experiment; /* owns */
-    struct attn_token_texts
-        texts[2]; /* of the run's tokens and its source's, as tables show them */
+    /* Of the run's tokens and its source's, as tables show them. */
+    struct attn_token_texts texts[2];
     struct attn_token_texts names[2];  /* likewise, for people */
     struct attn_buffer title, heading; /* itself, and printable */
     struct attn_buffer text;           /* of all tokens */

@@ -46,8 +46,8 @@ struct attn_records_form {
     bool has_all_labels;                    /* these are all of a record */
     const char *const *labels; /* [n_label] columns of csv and edges, after the id; borrowed */
     size_t n_label;
-    int precision;        /* digits after the point of decimal numbers, 0..17; -1: the shortest
-                               text that reads back as the same number */
+    int precision;        /* digits after the point of decimal numbers, 0..17; -1: the shortest text
+                             that reads back as the same number */
     attn_note_fn on_note; /* told once of ids that a spreadsheet would run; or NULL */
     void *user;           /* for on_note */
     const char *unit;     /* what notes call a record; NULL: "record" */
@@ -64,17 +64,17 @@ struct attn_outcome {
     const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: its number */
     size_t n_id;
     bool has_text_id;    /* the id is a text */
-    const char *failure; /* a code as "too_long"; NULL: it did not fail. Of one that
-                                         failed all that is below is not looked at */
+    const char *failure; /* a code as "too_long"; NULL: it did not fail. Of one that failed all that
+                            is below is not looked at */
     const char *message; /* and why */
     const struct attn_item_label *item_labels; /* [n_item_label] those of its line; also of one that
-                                                   failed */
+                                                  failed */
     size_t n_item_label;
     size_t n_token;                   /* its tokens */
     const struct attn_labels *labels; /* its tokens and what is selected */
-    const float
-        *measures; /* [n_measure, L, H] those of the form, in the order of enum attn_measure;
-                              NaN where there is none. NULL: there are none */
+    /* [n_measure, L, H] those of the form, in the order of enum attn_measure; NaN where there is
+     * none. NULL: there are none. */
+    const float *measures;
     const double *surprisal; /* [n_token] nats, NaN where there is none; or NULL */
     const struct attn_predictions *predictions; /* or NULL */
     const struct attn_capture *capture;         /* the selected tensors, or NULL */

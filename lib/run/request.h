@@ -119,8 +119,8 @@ struct attn_request_outputs {
     size_t n_option;
     const struct attn_table *table; /* what an experiment found: a page shows it, and below it the
                                        patterns of the run; or NULL */
-    const struct attn_table_grid
-        *grid; /* how it is drawn (figures/table_picture.h); of the table */
+    /* How it is drawn (figures/table_picture.h); of the table. */
+    const struct attn_table_grid *grid;
     const void *later[2];
 };
 

@@ -12,9 +12,9 @@ struct attn_sequence;
 
 /* Initialize with = {0}: all is as it should be. */
 struct attn_spaces {
-    const char
-        *what; /* "target", "foil", "continuation": which of them goes on with the word before
-                         it; NULL: none does */
+    /* "target", "foil", "continuation": which of them goes on with the word before it; NULL: none
+     * does. */
+    const char *what;
     const char *text; /* that one; borrowed */
     bool is_at_end;   /* the text ends in a space */
 };

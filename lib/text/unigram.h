@@ -20,9 +20,8 @@ struct attn_unigram_model {
     double *scores;         /* owns; [n] by id */
     size_t n, capacity;
     int32_t unk_id; /* or -1: unknown characters are errors */
-    bool
-        has_byte_fallback; /* what is unknown becomes the tokens <0xHH> of its bytes, if all of them
-                               are there */
+    /* What is unknown becomes the tokens <0xHH> of its bytes, if all of them are there. */
+    bool has_byte_fallback;
     double unk_score;
     size_t n_longest;          /* bytes of the longest key */
     int32_t fallback_ids[256]; /* of <0xHH>, or -1 */
