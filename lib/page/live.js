@@ -97,7 +97,7 @@ const PATIENCE = 400; // ms after which work that nobody waits for any more is g
 
 class Superseded extends Error {}
 
-// One worker and what waits for it. Of work for the picture the last alone counts.
+// One worker and what waits for it. Of work that is to be shown the last alone counts.
 class Engine {
   constructor(files) {
     this.files = files;
@@ -124,22 +124,22 @@ class Engine {
     this.waiting = [];
   }
 
-  // Runs a command line. The picture's work replaces what was asked of the picture before.
-  ask(args, { wanted, isPicture = false } = {}) {
+  // Runs a command line. What is to be shown replaces what was to be shown before.
+  ask(args, { wanted, isShown = false } = {}) {
     return new Promise((resolve, reject) => {
       const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.endsWith(path)))
         .map(([path, { bytes }]) => [path, bytes]));
-      const job = { id: ++this.nAsked, args, wanted, more, isPicture, resolve, reject };
+      const job = { id: ++this.nAsked, args, wanted, more, isShown, resolve, reject };
       this.waiting.push(job);
       this.next();
     });
   }
 
-  // Nobody waits for pictures any more that were asked for so far.
-  forgetPictures() {
-    for (const job of this.waiting.filter(job => job.isPicture)) job.reject(new Superseded());
-    this.waiting = this.waiting.filter(job => !job.isPicture);
-    if (!this.current?.isPicture) return;
+  // Nobody waits any more for what was to be shown so far.
+  forgetShown() {
+    for (const job of this.waiting.filter(job => job.isShown)) job.reject(new Superseded());
+    this.waiting = this.waiting.filter(job => !job.isShown);
+    if (!this.current?.isShown) return;
     this.current.reject(new Superseded());
     if (this.isReady && performance.now() - this.begun > PATIENCE) {
       this.worker.terminate();
@@ -195,7 +195,7 @@ let plain = null; // {key, found, isDone}: the run without changes
 // them: where they cost little.
 function runPage(what) {
   const options = [...kept, ...optionsOf(what), ...viewer.run.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
-  return engine.ask(argsOf('run', options, what), { wanted: 'page', isPicture: true });
+  return engine.ask(argsOf('run', options, what), { wanted: 'page', isShown: true });
 }
 
 function plainRun(what) {
@@ -213,7 +213,7 @@ async function follow() {
   stopTimer();
   writeControls();
   if (!engine) return say(NO_MODEL);
-  engine.forgetPictures();
+  engine.forgetShown();
   if (!plain?.isDone || plain.key !== key) plain = null;
   say('computing \u2026');
   try {
@@ -550,7 +550,7 @@ async function decode(file) {
     rgb[at++] = data[i + 2];
   }
   bitmap.close();
-  return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts differ from a shell' : '' };
+  return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts have other colours than in a shell' : '' };
 }
 
 // Shows a file that a person chose, in place of the picture.
@@ -604,7 +604,7 @@ function makePicture() {
 function writePicture() {
   if (!isPicture) return;
   const place = $('live-labels'), { labels } = asked;
-  $('live-name').textContent = pictures.get(asked.image).name.split('/').at(-1);
+  $('live-name').textContent = (pictures.get(asked.image)?.name ?? imageName).split('/').at(-1);
   $('live-first').hidden = asked.image === first.image;
   if (place.querySelectorAll('input').length !== labels.length || place.childElementCount === 0)
     place.replaceChildren(...labels.map(labelBox), button('live-label', 'Add a label', addLabel));
