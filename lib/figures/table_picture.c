@@ -1260,7 +1260,8 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_
 
     if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
         asked = grid->figure == ATTN_FIGURE_PATCHES && !is_of_patches(grid) ? asked : grid->figure;
-    if (asked == ATTN_FIGURE_PATCHES && (!output || output->format->tensors->draw_table))
+    if (asked == ATTN_FIGURE_PATCHES && (!output || (output->format && output->format->tensors &&
+                                                     output->format->tensors->draw_table)))
         asked = ATTN_FIGURE_GRID;
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }

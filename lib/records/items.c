@@ -37,8 +37,7 @@ struct kept {
 struct made_item {
     struct attn_item item; /* comes first */
     struct attn_input inputs[ATTN_N_ITEM_PAIR][2];
-    /* Paths, which are labels, too: of a picture, and of the corrupted one. */
-    const char *images[2];
+    const char *images[2]; /* paths, also of labels: of a picture, and of the corrupted one */
     struct attn_record_store stores[ATTN_N_ITEM_PAIR]
                                    [2]; /* of these; the first has id and source */
     struct kept *kept;                  /* owns all */
