@@ -107,7 +107,7 @@ resume_from() { # COMMAND...
     [ $? -eq 6 ] && rm "$seen/j.jsonl.run.json" && diff -r -x '*.run.json' "$scratch/some-good" "$seen" |
         { ! grep -v "^Only in $seen: [^j]"; }
 }
-size=$(stat -c %s "$scratch/some-ended/j.jsonl.journal") step=197
+size=$(stat -c %s "$scratch/some-ended/j.jsonl.journal") step=397
 is_full && step=1
 for ((i = 0; i <= size; i += step)); do
     expect "journal cut at $i" resume_from truncate -s $i
@@ -168,9 +168,9 @@ changed() { # FOLDER COMMAND...
     *) echo "status $status" && cat "$scratch/err" && false ;;
     esac
 }
-# One in 17 of the cases below, or all. It is a counter, so that all files have their turn.
+# One in 29 of the cases below, or all. It is a counter, so that all files have their turn.
 n_case=0
-is_tried() { is_full || [ $((n_case++ % 17)) -eq 0 ]; }
+is_tried() { is_full || [ $((n_case++ % 29)) -eq 0 ]; }
 # Tries offsets of each file of FOLDER: the ends, and N between.
 flip_each() { # FOLDER N
     local file size at i
