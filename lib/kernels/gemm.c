@@ -21,18 +21,39 @@ bool attn_gemm_can_jit(void)
     return attn_xsmm_can_start();
 }
 
+/* Once: what could not start does not later either. */
+static void start_jit(struct attn_gemm_engine *engine)
+{
+    const struct attn_xsmm xsmm = attn_xsmm_start(engine->kernels->isa);
+
+    engine->jit_from = (double)INFINITY;
+    engine->is_jit = xsmm.is_started;
+    engine->is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
+    engine->is_jit_avx512 = xsmm.has_avx512;
+    engine->lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
+}
+
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit, double work)
 {
-    struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit)};
-    struct attn_xsmm xsmm = {0};
+    struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit),
+                                      .jit_from = (double)INFINITY};
 
     if (how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from))
-        xsmm = attn_xsmm_start(engine.kernels->isa);
-    engine.is_jit = xsmm.is_started;
-    engine.is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
-    engine.is_jit_avx512 = xsmm.has_avx512;
-    engine.lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
+        start_jit(&engine);
+    else if (how == ATTN_GEMM_AUTO)
+        engine.jit_from = jit_pays_from;
     return engine;
+}
+
+void attn_gemm_engine_add(struct attn_gemm_engine *engine, double work)
+{
+    const bool lacks_memory = engine->lacks_memory;
+
+    engine->work += work;
+    if (engine->work < engine->jit_from)
+        return;
+    start_jit(engine);
+    engine->lacks_memory = lacks_memory; /* without it the loop goes on */
 }
 
 /* The processor's tiles for AUTO without a lower limit, where there are any, else NULL. */

@@ -28,6 +28,7 @@
 void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err)
 {
     struct attn_feed *feed = &f->feed;
+    double work;
 
     *feed = (struct attn_feed){.n_part = n,
                                .first_layer = ATTN_NO_LAYER,
@@ -46,8 +47,10 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
             attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
     }
     feed->n_left = feed->n_row;
-    if (attn_plan_work(f, feed->n_row) >= ATTN_SHARED_WORK)
+    work = attn_plan_work(f, feed->n_row);
+    if (work >= ATTN_SHARED_WORK)
         feed->pool = f->pool;
+    attn_gemm_engine_add(&f->engine, work);
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
                       f->parts[0].n_row);
     f->n_engine_row = f->parts[0].n_row;

@@ -41,14 +41,8 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row)
     const struct attn_dims *c = &f->dims;
     const double heads =
         (double)f->dims.n_position * (double)c->n_head * (double)(c->d_head + c->d_value);
-    double block = 0;
+    const double block = attn_weights_work_of_block(&f->model->weights);
 
-    for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
-        const struct attn_matrix *weight = &f->model->weights.blocks[0].linears[i].weight;
-
-        if (weight->data)
-            block += (double)weight->n_row * (double)weight->n_col;
-    }
     return (double)n_row * (double)(f->end.layer + 1) * (block + heads);
 }
 

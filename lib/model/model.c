@@ -15,7 +15,6 @@
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,9 +213,14 @@ enum attn_status attn_model_open(const struct attn_source *source,
 
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)
 {
+    /* What a model that is reused is taken to run at least: a thousand short texts. */
+    static const double n_row = 10000;
+    double work;
+
     if (!model->weights.is_reused)
         return;
-    model->engine = attn_gemm_engine_start_for(model->compute, gemm, isa, (double)INFINITY);
+    work = n_row * (double)model->config.n_layer * attn_weights_work_of_block(&model->weights);
+    model->engine = attn_gemm_engine_start_for(model->compute, gemm, isa, work);
     model->has_engine = !model->engine.lacks_memory;
     model->gemm = gemm;
     model->isa = isa;

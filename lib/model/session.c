@@ -315,18 +315,17 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-/* What makes the products of F. A model that is reused will be run often. */
+/* What makes the products of F, at first: what is fed may start more. */
 static struct attn_gemm_engine start_engine(const struct attn_forward *f,
                                             const struct attn_session_options *options)
 {
     const struct attn_model *model = f->model;
-    const double work =
-        model->weights.is_reused ? (double)INFINITY : attn_plan_work(f, f->dims.n_position);
 
     if (model->has_engine && model->gemm == options->gemm && model->isa == options->isa &&
         model->compute == f->compute)
         return model->engine;
-    return attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
+    return attn_gemm_engine_start_for(f->compute, options->gemm, options->isa,
+                                      attn_plan_work(f, f->dims.n_position));
 }
 
 /* All that a session needs; it is freed also after a failure. */

@@ -670,6 +670,19 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     return ATTN_OK;
 }
 
+double attn_weights_work_of_block(const struct attn_weights *weights)
+{
+    double work = 0;
+
+    for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
+        const struct attn_matrix *weight = &weights->blocks[0].linears[i].weight;
+
+        if (weight->data)
+            work += (double)weight->n_row * (double)weight->n_col;
+    }
+    return work;
+}
+
 void attn_weights_release(struct attn_weights *weights)
 {
     attn_free(weights->blocks);

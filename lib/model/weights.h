@@ -132,6 +132,9 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
                                    const struct attn_tensor_files *st,
                                    const struct attn_packing *packing, struct attn_error *err);
 
+/* Multiply-adds of a row in the linear maps of a block. */
+double attn_weights_work_of_block(const struct attn_weights *weights);
+
 void attn_weights_release(struct attn_weights *weights);
 
 /* Whether LAYER has the weights of the layer before it. */

@@ -8,20 +8,20 @@ RANDOM=1 # the same moments again, as far as the machine is willing
 seen=$scratch/seen
 mkdir "$seen"
 
-# Writes N texts, a few words each; each 100th is empty, so that some records fail.
+# Writes N texts, a few words each; each 50th is empty, so that some records fail.
 write_texts() { # N
     awk -v n="$1" 'BEGIN {
         srand(7); split("the keys to a cabinet are on it once upon time cat", words, " ")
         for (i = 0; i < n; i++) {
             line = ""
-            for (j = 0; i % 100 < 99 && j < 4 + i % 17; j++) line = line words[1 + int(rand() * 11)] " "
+            for (j = 0; i % 50 < 49 && j < 4 + i % 17; j++) line = line words[1 + int(rand() * 11)] " "
             print line
         }
     }'
 }
 
 batch=("$cli" batch --lines -q --measures entropy,previous)
-n_text=500
+n_text=250
 is_full && n_text=2000
 write_texts $n_text >"$scratch/texts"
 "${batch[@]}" -o "$scratch/all.jsonl" --csv "$scratch/all.csv" --npy "$scratch/all" "$scratch/texts"
@@ -40,8 +40,8 @@ for n in 1 2 8; do
 done
 "${batch[@]}" <"$scratch/texts" | expect "through pipes" cmp - "$scratch/all.jsonl"
 # One by one: a pack is one record then.
-head -n 200 "$scratch/all.jsonl" >"$scratch/few.jsonl"
-head -n 200 "$scratch/texts" | while IFS= read -r line; do
+head -n 100 "$scratch/all.jsonl" >"$scratch/few.jsonl"
+head -n 100 "$scratch/texts" | while IFS= read -r line; do
     sleep 0.001
     printf '%s\n' "$line"
 done | "${batch[@]}" | expect "one by one" cmp - "$scratch/few.jsonl"
@@ -90,7 +90,7 @@ kill_often $n_kill $most "$scratch/many.txt"
 # --- The journal ----------------------------------------------------------------------------------
 
 # A run that ended in the middle. Then its journal, or one of its parts, has another size.
-head -n 300 "$scratch/texts" >"$scratch/some"
+head -n 150 "$scratch/texts" >"$scratch/some"
 journaled() { # OPTION...
     "${batch[@]}" -o "$seen/j.jsonl" --csv "$seen/j.csv" --npy "$seen/j" "$@" "$scratch/some"
 }
@@ -107,7 +107,7 @@ resume_from() { # COMMAND...
     [ $? -eq 6 ] && rm "$seen/j.jsonl.run.json" && diff -r -x '*.run.json' "$scratch/some-good" "$seen" |
         { ! grep -v "^Only in $seen: [^j]"; }
 }
-size=$(stat -c %s "$scratch/some-ended/j.jsonl.journal") step=197
+size=$(stat -c %s "$scratch/some-ended/j.jsonl.journal") step=397
 is_full && step=1
 for ((i = 0; i <= size; i += step)); do
     expect "journal cut at $i" resume_from truncate -s $i
@@ -168,9 +168,9 @@ changed() { # FOLDER COMMAND...
     *) echo "status $status" && cat "$scratch/err" && false ;;
     esac
 }
-# One in 17 of the cases below, or all. It is a counter, so that all files have their turn.
+# One in 29 of the cases below, or all. It is a counter, so that all files have their turn.
 n_case=0
-is_tried() { is_full || [ $((n_case++ % 17)) -eq 0 ]; }
+is_tried() { is_full || [ $((n_case++ % 29)) -eq 0 ]; }
 # Tries offsets of each file of FOLDER: the ends, and N between.
 flip_each() { # FOLDER N
     local file size at i
@@ -189,7 +189,7 @@ flip_each() { # FOLDER N
     done <"$scratch/flips"
 }
 # Four checkpoints, and a complete run.
-head -n 450 "$scratch/texts" >"$flipped/f.txt"
+head -n 225 "$scratch/texts" >"$flipped/f.txt"
 for n in 0 1 2 3; do
     go_on --max-errors $n
 done
@@ -199,7 +199,7 @@ mv "$flipped"/* "$scratch/flip-ended"
 # As kill -9 leaves them: more was written than the last checkpoint tells of.
 cp -r "$scratch/flip-ended" "$scratch/flip-killed"
 find "$scratch/flip-killed" -name '*.part' -o -name '*.journal' | while read -r file; do
-    printf '450\t1' >>"$file"
+    printf '225\t1' >>"$file"
 done
 cp "$scratch/flip-ended/f.txt" "$flipped"
 go_on
@@ -257,7 +257,7 @@ done
 bad=('' '{' '[]' '{"text":"\ud800"}' '{"a":1,"a":2,"text":"x"}' '{"id":1}' '{"text":5}'
     '{"ids":[-1]}' '{"ids":[99999]}' '{"ids":"x"}' '{"ids":[]}' '{"text":""}'
     "{\"text\":\"$(printf 'x %.0s' {1..600})\"}" "$(printf '[%.0s' {1..100000})")
-awk 'NR % 25 == 12 { print "BAD"; next } { gsub(/"/, ""); print "{\"text\":\"" $0 "x\"}" }' "$scratch/texts" >"$scratch/good"
+awk 'NR % 12 == 6 { print "BAD"; next } { gsub(/"/, ""); print "{\"text\":\"" $0 "x\"}" }' "$scratch/texts" >"$scratch/good"
 i=0
 while IFS= read -r line; do
     if [ "$line" = BAD ]; then
@@ -343,7 +343,7 @@ for output in '-o /dev/full' '-o /dev/null --csv /dev/full' "-o $seen/f.jsonl --
     rm -f "$seen"/f*
 done
 (
-    ulimit -f 200 # KiB: EFBIG takes the place of ENOSPC
+    ulimit -f 100 # KiB: EFBIG takes the place of ENOSPC
     "${batch[@]}" -o "$seen/u.jsonl" --csv "$seen/u.csv" "$scratch/texts" 2>"$scratch/err"
 )
 [ $? -eq 5 ] && [ ! -e "$seen/u.jsonl" ] && pass || fail "ulimit -f: $(cat "$scratch/err")"

@@ -99,9 +99,9 @@ judge() { # STATUS CALL ERRNO
     esac
 }
 
-# Whether call N, of FIRST to LAST, is tried: of calls that do not write files one in eight when not all.
+# Whether call N, of FIRST to LAST, is tried: of calls that do not write files one in sixteen when not all.
 is_tried() { # CALL N FIRST LAST
-    is_full || [ $((($2 - $3) % 8)) -eq 0 ] || [ "$2" -eq "$4" ] || [[ $1 =~ ^(close|write|pwrite64|rename|unlink|fsync|ftruncate)$ ]]
+    is_full || [ $((($2 - $3) % 16)) -eq 0 ] || [ "$2" -eq "$4" ] || [[ $1 =~ ^(close|write|pwrite64|rename|unlink|fsync|ftruncate)$ ]]
 }
 
 # Makes call N fail; leaves what is wrong then in $problem.

@@ -261,6 +261,20 @@ START_TEST(engines_start_as_asked)
 }
 END_TEST
 
+START_TEST(engines_start_more_when_what_was_done_pays)
+{
+    struct attn_gemm_engine asked = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 0);
+    struct attn_gemm_engine loop = attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
+
+    attn_gemm_engine_add(&asked, 5e10);
+    ck_assert(!asked.is_jit);
+    attn_gemm_engine_add(&asked, 5e10);
+    ck_assert(asked.is_jit == attn_gemm_can_jit());
+    attn_gemm_engine_add(&loop, 1e12);
+    ck_assert(!loop.is_jit);
+}
+END_TEST
+
 START_TEST(avx2_limits_what_libxsmm_makes)
 {
     struct attn_gemm_engine jit = attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_AVX2, 0);
@@ -388,7 +402,8 @@ ATTN_SUITE("gemm", jit_kernels_are_the_portable_loop_bit_for_bit,
            blocks_of_a_batch_continue_one_chain, blocks_of_a_batch_continue_one_chain_on_avx2,
            portable_loops_are_the_definition, our_loop_multiplies_where_it_calls_for_the_next_panel,
            panels_cover_every_column_once_and_are_17_to_64_wide,
-           eighty_columns_are_two_panels_of_forty, engines_start_as_asked,
-           avx2_limits_what_libxsmm_makes, without_executable_memory_the_portable_loop_serves,
+           engines_start_more_when_what_was_done_pays, eighty_columns_are_two_panels_of_forty,
+           engines_start_as_asked, avx2_limits_what_libxsmm_makes,
+           without_executable_memory_the_portable_loop_serves,
            without_memory_the_portable_loop_serves,
            kernels_for_which_memory_is_lacking_are_the_portable_loop)
