@@ -79,10 +79,11 @@ const struct command command_score = {
     .work = score,
 };
 
-static void note_sum(const struct attn_score_sum *sum)
+static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
 {
     if (sum->n_token == 0) {
-        note("no token was scored: nothing comes before the first");
+        note(is_encoder ? "no token was scored: all of them are special"
+                        : "no token was scored: nothing comes before the first");
         return;
     }
     const double mean = sum->nats / (double)sum->n_token;
@@ -153,7 +154,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     else
         ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
-        note_sum(&sum);
+        note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }
 

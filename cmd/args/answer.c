@@ -27,7 +27,7 @@ const struct option_group foil_options = OPTION_GROUP("Answer", foil_rows);
 static const struct option at_rows[] = {
     OPTION_TEXT("at", "POS", struct answer_args, at,
                 "the position that the target follows, a number or a word of the text; default: "
-                "-1, the last"),
+                "-1, the last. Of an encoder, where the target stands; default: the mask"),
 };
 
 const struct option_group at_options = OPTION_GROUP("Answer", at_rows);

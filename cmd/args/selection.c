@@ -73,11 +73,11 @@ static const struct option prediction_rows[] = {
     OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
                   "print the K most probable next tokens: probability, id, token. With "
                   "--queries, print them after each of these positions; the first column is the "
-                  "position"),
+                  "position. An encoder predicts the tokens at its masks, or at --queries"),
     OPTION_LIST("next", "TEXT", struct prediction_args, next,
                 "print the natural log-probability that TEXT comes next. With --queries, print "
-                "it after each of these positions; the first column is the position. May be "
-                "given several times"),
+                "it after each of these positions; the first column is the position. Of an "
+                "encoder, that it stands at the mask. May be given several times"),
 };
 
 const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);

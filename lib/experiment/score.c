@@ -14,6 +14,7 @@
 #include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
+#include "output/token_text.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
 #include "run/masked_copies.h"
@@ -274,10 +275,14 @@ static enum attn_status append_word(struct scoring *scoring, size_t first, size_
 {
     const struct attn_token_bytes *tokens = &scoring->text.tokens;
     struct attn_cell row[N_COLUMN] = {[POSITION] = attn_cell_integer((int64_t)first)};
+    const char *piece = attn_words_piece(scoring->tokenizer);
     double nats = 0;
 
     for (size_t i = first; i < last; i++) {
-        attn_buffer_append(text, tokens->bytes[i], tokens->sizes[i]);
+        const size_t n_piece =
+            i > first ? attn_word_piece_size(tokens->bytes[i], tokens->sizes[i], piece) : 0;
+
+        attn_buffer_append(text, tokens->bytes[i] + n_piece, tokens->sizes[i] - n_piece);
         nats += scoring->scored[i].nats;
     }
     ATTN_TRY(attn_buffer_check(text, err));

@@ -50,9 +50,10 @@ struct attn_labels {
     const char *const *source_tokens; /* [n_source] of what cross-attention looks at, or NULL */
     const size_t *source_token_sizes; /* [n_source] */
     const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
-                                   by 0 or 1; NULL unless --merge-words asks */
+                                   by 0 or 1; NULL where that is not known */
     const size_t *source_words; /* [n_source] likewise */
-    const size_t *begin, *end;  /* [n_position] each token's bytes in its text, or NULL */
+    const char *piece; /* what tokens begin with that go on with a word: "##"; NULL: nothing */
+    const size_t *begin, *end;         /* [n_position] each token's bytes in its text, or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* Makes texts of N TOKENS; those without TOKENS are none. */
 typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err);
@@ -74,6 +76,13 @@ size_t attn_labels_n_added(const struct attn_labels *run)
     for (size_t i = 0; run->texts && i < attn_selection_dims(run->selection)->n_position; i++)
         n += run->texts[i] == 0;
     return run->texts ? n : run->n_front + run->n_back;
+}
+
+size_t attn_word_piece_size(const char *token, size_t size, const char *piece)
+{
+    const size_t n_piece = piece ? strlen(piece) : 0;
+
+    return n_piece > 0 && size > n_piece && memcmp(token, piece, n_piece) == 0 ? n_piece : 0;
 }
 
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)

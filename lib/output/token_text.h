@@ -41,6 +41,10 @@ void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
  * picture. */
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
+/* How many bytes at the begin of a token that goes on with a word are PIECE (attn_labels), which is
+ * no part of the word. */
+size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
+
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);
 

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "output/token_text.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
@@ -13,6 +14,7 @@
 /* The words of the positions, or of a source. */
 struct view_words {
     const size_t *of_token; /* [n_token]; NULL: tokens stay what they are */
+    const char *piece;      /* as labels have it */
     size_t n_token, n;      /* n: words, or tokens */
     struct attn_buffer bytes;
     const char **texts; /* [n] owns; of `bytes`; or NULL */
@@ -68,8 +70,12 @@ static enum attn_status make_words(struct view_words *words, const size_t *of_to
     if (!words->texts || !words->sizes)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        attn_buffer_append(&words->bytes, tokens[i], sizes[i]);
-        words->sizes[of_token[i]] += sizes[i];
+        const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
+                                   ? attn_word_piece_size(tokens[i], sizes[i], words->piece)
+                                   : 0;
+
+        attn_buffer_append(&words->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
+        words->sizes[of_token[i]] += sizes[i] - n_piece;
     }
     attn_buffer_append_char(&words->bytes, '\0'); /* so that there are bytes */
     for (size_t w = 0; w < words->n; begin += words->sizes[w++])
@@ -182,6 +188,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    view->positions.piece = given->piece;
     ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
                         given->token_sizes, err));
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,

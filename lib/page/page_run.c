@@ -203,8 +203,8 @@ static bool begins_pair(const struct attn_labels *labels, size_t i)
 }
 
 /* Whether something stands between each token and the one before it, 0 or 1, and 2 where the second
- * of two texts begins, or null where that is not known; and the positions of the rows, or null:
- * all. */
+ * of two texts begins, or null where that is not known; where words begin, likewise, and what goes
+ * on with them; and the positions of the rows, or null: all. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
@@ -216,6 +216,13 @@ static void push_positions(struct run_json *to)
                               begins_pair(&writer->labels, i) ? 2 : i > 0 && begin[i] > end[i - 1]);
         attn_json_end(&to->json);
     }
+    if (attn_json_begin_list(push_key(to, "words"), writer->labels.words)) {
+        for (size_t i = 0; i < writer->n_position; i++)
+            if (i == 0 || writer->labels.words[i] > writer->labels.words[i - 1])
+                attn_json_size(&to->json, i);
+        attn_json_end(&to->json);
+    }
+    attn_json_text(push_key(to, "piece"), writer->labels.piece);
     if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {
         for (size_t i = 0; i < writer->n_query; i++)
             attn_json_size(&to->json, writer->queries[i]);

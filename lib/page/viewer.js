@@ -82,11 +82,12 @@ function shortText(position, isSource) {
 
 // --- Words ---
 
-// The first and the last token of each word: it begins with white space, and what follows without any
-// belongs to it.
+// The first and the last token of each word. Where the run does not say, it begins with white space,
+// and what follows without any belongs to it.
 function wordsOf(isSource) {
   const tokens = tokensOf(isSource), found = [];
   if (!tokens) return null;
+  if (run.words && !isSource) return run.words.map((p, w) => [p, (run.words[w + 1] ?? tokens.length) - 1]);
   tokens.forEach((token, p) => {
     if (p === 0 || /^\s/.test(token) || isGap(p, isSource)) found.push([p, p]);
     else found.at(-1)[1] = p;
@@ -101,7 +102,8 @@ function findWords() {
   const isWhole = !run.queries && run.ids && own && heads.every(h => h.rows === own.at(-1)[1] + 1);
   if (!isWhole || (own.length === run.tokens.length && (!source || source.length === run.source_tokens.length)))
     return null;
-  const joined = (list, of) => list && of && list.map(([from, to]) => of.slice(from, to + 1).join(''));
+  const rest = text => run.piece && text.startsWith(run.piece) ? text.slice(run.piece.length) : text;
+  const joined = (list, of) => list && of && list.map(([from, to]) => of[from] + of.slice(from + 1, to + 1).map(rest).join(''));
   const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
     tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps,

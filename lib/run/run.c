@@ -23,6 +23,7 @@
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "run/zero_shot.h"
+#include "text/words.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
@@ -99,15 +100,20 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* The words of the tokens, where they are asked for and the tokens have texts. By itself a run has
- * patterns then, which alone are made of words. */
+static bool merges_words(const struct attn_run *run)
+{
+    const struct attn_picture_options *picture = run->request.outputs.picture;
+
+    return picture && picture->merges_words;
+}
+
+/* The words of the tokens, where these have texts. Where they are asked for, a run by itself has
+ * patterns, which alone are made of words. */
 static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_reading *reading = &run->request.reading;
 
-    if (!run->request.outputs.picture || !run->request.outputs.picture->merges_words)
-        return ATTN_OK;
-    if (!run->request.selection.sites)
+    if (merges_words(run) && !run->request.selection.sites)
         run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
     if (!run->model && reading->queries.items)
         ATTN_TRY(attn_words_of_labels(&reading->queries, &run->words, err));
@@ -135,7 +141,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
         run->selection = run->chosen;
         ATTN_TRY(attn_gradient_choose(run, err));
     }
-    if (run->words && run->chosen)
+    if (merges_words(run) && run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
     return attn_run_choose_edits(run, err);
 }
@@ -201,6 +207,7 @@ static void set_labels(struct attn_run *run)
         .source_tokens = run->source.tokens.bytes,
         .source_token_sizes = run->source.tokens.sizes,
         .words = run->words,
+        .piece = attn_words_piece(run->tokenizer),
         .source_words = run->source_words,
         .begin = run->text.encoding.begin,
         .end = run->text.encoding.end,

@@ -27,7 +27,7 @@ struct extent {
 struct key_reader;
 
 struct model_text {
-    char *text; /* owns; [size]; NULL when it is absent or null */
+    char *text; /* owns; [size] and a NUL; NULL when it is absent or null */
     size_t size;
 };
 
@@ -170,6 +170,7 @@ static enum attn_status read_text(struct reading *reading, const struct attn_jso
     if (!to->text)
         return ATTN_NO_MEMORY;
     to->size = attn_json_unescape_to(token, to->text);
+    to->text[to->size] = '\0';
     return ATTN_OK;
 }
 

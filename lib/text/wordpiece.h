@@ -14,7 +14,7 @@
 struct attn_wordpiece_model {
     const struct attn_vocabulary *vocabulary; /* borrows */
     const bool *is_foreign; /* borrows; by id: added tokens that the model does not know, or NULL */
-    char *prefix;           /* owns; [n_prefix] of tokens after the first; NULL: none */
+    char *prefix;           /* owns; [n_prefix] and a NUL, of tokens after the first; NULL: none */
     size_t n_prefix;
     char *unk; /* owns; [n_unk] the key for unknown words */
     size_t n_unk;

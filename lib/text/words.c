@@ -337,3 +337,9 @@ void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids,
         before = edge;
     }
 }
+
+const char *attn_words_piece(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE ? tokenizer->wordpiece.prefix
+                                                                    : NULL;
+}

@@ -49,4 +49,8 @@ void attn_word_list_release(struct attn_word_list *list);
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
+/* What tokens begin with that go on with a word, "##" of WordPiece, or NULL; so TOKENIZER may be
+ * NULL. Borrowed. */
+const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
+
 #endif

@@ -603,6 +603,28 @@ START_TEST(words_are_merged_on_the_page)
 }
 END_TEST
 
+/* Of WordPiece, where [CLS] and [SEP] stand by themselves. */
+START_TEST(words_of_pieces_are_merged)
+{
+    char command[4200];
+    FILE *vocabulary;
+
+    enter();
+    snprintf(command, sizeof command, "tar -xf '%s/tests/fixtures/encoders.tar'", root);
+    ck_assert_int_eq(system(command), 0);
+    vocabulary = fopen("vocab.txt", "w");
+    ck_assert_ptr_nonnull(vocabulary);
+    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n##s\nsat\n.\n", vocabulary);
+    fclose(vocabulary);
+    run_without_json((const char *[]){"run", "-m", "bert", "--vocab", "vocab.txt", "The cats sat.",
+                                      "--heads", "0.0", NULL});
+    attn_browser_load(browser, "p.html", "v=tokens&words=1");
+    assert_text("[...document.querySelectorAll('#stage .token')].map(t => t.textContent).join('|')",
+                "[CLS]|the|cats|sat|.|[SEP]");
+    leave();
+}
+END_TEST
+
 /* A word and the blank before it are on one line. */
 START_TEST(no_token_is_on_two_lines)
 {
@@ -623,7 +645,7 @@ START_TEST(no_token_is_on_two_lines)
 }
 END_TEST
 
-/* Tokens, and words: <s> Life is <s> short */
+/* Tokens, and words: <s> Life iss <s> short */
 START_TEST(the_second_text_begins_a_line)
 {
     static const char tops[] = "[...document.querySelectorAll('#stage .token')].map(t => "
@@ -632,7 +654,7 @@ START_TEST(the_second_text_begins_a_line)
 
     enter();
     run_without_json((const char *[]){"run", "-m", "@tests/fixtures/family-whole-tinyllama",
-                                      "Life is", "--pair", "short", NULL});
+                                      "Life iss", "--pair", "short", NULL});
     attn_browser_load(browser, "p.html", "v=tokens&h=0.0");
     assert_text(tops, "12");
     attn_browser_key(browser, "u", 0);
@@ -1225,8 +1247,8 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            has_names_for_everything_and_few_tab_stops,
            a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines,
            several_heads_can_be_told_apart, tokens_and_heads_are_found,
-           words_are_merged_on_the_page, no_token_is_on_two_lines, the_second_text_begins_a_line,
-           cross_attention_is_named, a_comparison_opens_on_its_largest_difference,
-           matrices_side_by_side_are_of_one_size, can_be_touched_and_printed, no_label_is_cut,
-           text_is_the_title, room_is_used, names_of_sorted_heads_have_room,
-           every_position_says_what_is_expected_there, is_seen)
+           words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
+           the_second_text_begins_a_line, cross_attention_is_named,
+           a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
+           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
+           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there, is_seen)

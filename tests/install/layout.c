@@ -319,6 +319,7 @@ static const struct {
     {"    source_token_sizes", offsetof(struct attn_labels, source_token_sizes)},
     {"    words", offsetof(struct attn_labels, words)},
     {"    source_words", offsetof(struct attn_labels, source_words)},
+    {"    piece", offsetof(struct attn_labels, piece)},
     {"    begin", offsetof(struct attn_labels, begin)},
     {"    end", offsetof(struct attn_labels, end)},
     {"    options", offsetof(struct attn_labels, options)},

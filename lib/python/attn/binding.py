@@ -1205,6 +1205,7 @@ attn_labels._fields_ = [
     ("source_token_sizes", POINTER(c_size_t)),
     ("words", POINTER(c_size_t)),
     ("source_words", POINTER(c_size_t)),
+    ("piece", c_char_p),
     ("begin", POINTER(c_size_t)),
     ("end", POINTER(c_size_t)),
     ("options", POINTER(attn_option)),
