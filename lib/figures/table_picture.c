@@ -732,8 +732,8 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
         attn_buffer_append_format(out, "%" PRId64, cell.integer);
 }
 
-/* " resid_post" or, of a head, ".5"; nothing for the site that each layer has, or where DETAIL is no
- * column. */
+/* " resid_post" or, of a head, ".5"; nothing for the site that each layer has, or where DETAIL is
+ * no column. */
 static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
                         size_t row)
 {
@@ -920,8 +920,8 @@ static enum attn_status place_series(const struct attn_table *table,
                                : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
 }
 
-/* The numbers of the placed rows: N groups times places. Where several rows have the same, the first
- * that has a number counts, and the others have no place any more. */
+/* The numbers of the placed rows: N groups times places. Of several rows at the same place the
+ * first that has a number counts, and the others lose theirs. */
 static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
                                    struct table_cells *cells, struct attn_error *err)
 {
