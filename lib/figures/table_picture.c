@@ -229,8 +229,8 @@ static bool is_of_heads(const struct attn_table *table, size_t detail)
 }
 
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. A detail that is a number: "2.5" of a head, "2.5 query 4" of one of
- * its rows, "position 3", or "3 cat" where that is a token. */
+ * that it is, or the text it is. A detail that is a number: "2.5" of a head, "2.5 query 4" of one
+ * of its rows, "position 3", or "3 cat" where that is a token. */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
