@@ -189,19 +189,20 @@ bool items_take_standard(const struct items *items)
 void items_write_sum(const struct items *items, struct attn_sink *out)
 {
     const struct attn_study_sum *sum = &items->sum;
-    const size_t n_done = sum->n_item - sum->n_failed;
-    char line[256] = "";
+    char count[ATTN_QUANTITY_SIZE], line[256] = "";
     size_t used = 0;
 
     if (sum->n_failed > 0)
-        attn_fixed_text_append(line, sizeof line, &used, "%zu of ", n_done);
-    attn_fixed_text_append(line, sizeof line, &used, "%zu item%s", sum->n_item,
-                           sum->n_item == 1 ? "" : "s");
+        attn_fixed_text_append(line, sizeof line, &used, "%s of ",
+                               attn_quantity_count(sum->n_item - sum->n_failed, count));
+    attn_fixed_text_append(line, sizeof line, &used, "%s item%s",
+                           attn_quantity_count(sum->n_item, count), sum->n_item == 1 ? "" : "s");
     if (sum->n_group > 0)
         attn_fixed_text_append(line, sizeof line, &used, ", %zu condition%s", sum->n_group,
                                sum->n_group == 1 ? "" : "s");
     if (items->args.paired)
-        attn_fixed_text_append(line, sizeof line, &used, ", %zu pair%s", sum->n_pair,
+        attn_fixed_text_append(line, sizeof line, &used, ", %s pair%s",
+                               attn_quantity_count(sum->n_pair, count),
                                sum->n_pair == 1 ? "" : "s");
     if (sum->metric)
         attn_fixed_text_append(line, sizeof line, &used, "; %s%s%s %.3g", sum->row ? sum->row : "",

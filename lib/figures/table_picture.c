@@ -920,8 +920,8 @@ static enum attn_status place_series(const struct attn_table *table,
                                : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
 }
 
-/* The numbers of the placed rows: N groups times places. Where several rows have the same, the
- * first that has a number counts, and the others have no place any more. */
+/* The numbers of the placed rows: N groups times places. Of several rows at the same place the
+ * first that has a number counts, and the others lose theirs. */
 static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
                                    struct table_cells *cells, struct attn_error *err)
 {

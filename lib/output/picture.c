@@ -87,8 +87,8 @@ static bool is_size(double size, double least, double most, const char *name,
 {
     if (size == 0 || (size >= least && size <= most))
         return true;
-    attn_error_set(err, ATTN_INVALID, "`%s` is %g points, expected %g to %g", name, size, least,
-                   most);
+    attn_error_set(err, ATTN_INVALID, "`%s` is %g%s, expected %g to %g", name, size,
+                   strcmp(name, "dpi") == 0 ? "" : " points", least, most);
     return false;
 }
 

@@ -146,15 +146,13 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
 {
     const size_t n = strcspn(item, "-"), end = strcspn(item, "+,");
     size_t first, last;
+    const bool is_backwards = n < end && parse_index(item, n, axis->n, &first) &&
+                              parse_index(item + n + 1, end - n - 1, axis->n, &last) &&
+                              first > last;
 
-    if (n < end && parse_index(item, n, axis->n, &first) &&
-        parse_index(item + n + 1, end - n - 1, axis->n, &last) && first > last)
-        attn_error_set(err, ATTN_INVALID,
-                       "bad item '%s' of the %s, expected the smaller number first",
-                       attn_quote(item, size).text, axis->noun);
-    else
-        attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu",
-                       attn_quote(item, size).text, axis->noun, axis->n - 1);
+    attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu%s",
+                   attn_quote(item, size).text, axis->noun, axis->n - 1,
+                   is_backwards ? ", the smaller one first" : "");
     attn_error_hint(err,
                     "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
     return ATTN_INVALID;
