@@ -73,6 +73,11 @@ class Arguments(TestCase):
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
 
+    def test_arrays_are_alone(self):
+        q = np.ones((3, 4), np.float32)
+        for given in ({"key_mask": [1, 1, 0]}, {"image": "cat.png"}, {"pair": "b"}, {"types": [0, 0, 0]}, {"labels": ["a"]}):
+            self.assert_raises(attn.InvalidError, "arrays are given beside", attn.attend, q, q, q, **given)
+
     def test_a_live_page_is_of_a_text_alone(self):
         m = model()
         for words, run, options in (
