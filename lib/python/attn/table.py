@@ -79,6 +79,7 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
+        """The names of its columns."""
         return list(self._columns)
 
     def __getitem__(self, name: str) -> np.ndarray:
