@@ -73,6 +73,16 @@ class Arguments(TestCase):
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
 
+    def test_what_goes_with_one_text_is_given_with_it(self):
+        m = model()
+        for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):
+            for call in (m.map, m.batch, lambda x, **kw: m.heads(texts=x, **kw), lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
+                         lambda x, **kw: m.heads(probe=True, **kw)):
+                self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call(
+                    *([[KEYS]] if call != m.batch else ["no.jsonl", "none.jsonl"]), **given)))
+        for given in ({"source": "a"}, {"image": "a.png"}):
+            self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(m.map([KEYS], **given)))
+
     def test_arrays_are_alone(self):
         q = np.ones((3, 4), np.float32)
         for given in ({"key_mask": [1, 1, 0]}, {"image": "cat.png"}, {"pair": "b"}, {"types": [0, 0, 0]}, {"labels": ["a"]}):

@@ -13,8 +13,8 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, spec, texts, whole,
-                      with_points)
+from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, refuse_parts, spec,
+                      texts, whole, with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class _Question:
         if not found:
             ways = ["a text", "image", *(name for name in ("texts", "probe") if name in given), "items"]
             raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
+        if not is_text:
+            refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options)
         self.keep = self.request.keep
 
