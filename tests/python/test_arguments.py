@@ -43,7 +43,7 @@ class Arguments(TestCase):
         for method in ("ig:0", "ig:x", "ig:", "saliency:3", "ig:-1", "saliences", 3):
             self.assert_raises(ValueError, ("method", "'ig:N'"), m.attribute, KEYS, **ARE, method=method)
         self.assert_raises(ValueError, ("estimate", "'ig:N'"), m.patch, KEYS, KEY, **ARE, site="z", estimate="atp:3")
-        for parts in ("neurons", "neurons:x", "neurons:-1", "heads:1"):
+        for parts in ("neurons", "neurons:x", "neurons:L", "neurons:-1", "heads:1"):
             self.assert_raises(ValueError, ("parts", "'neurons:L'"), m.ablate, KEYS, **ARE, parts=parts)
         self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
 

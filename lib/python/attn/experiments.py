@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
-          "layers": c.ATTN_ABLATE_LAYERS, "neurons:L": c.ATTN_ABLATE_NEURONS}
+          "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
@@ -251,7 +251,9 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     _texts(question, args, texts)
     name, _, layer = str(parts).partition(":")
     is_neurons = name == "neurons" and layer.isdecimal()
-    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else choice(parts, _PARTS, "parts")
+    if not is_neurons and parts not in _PARTS:
+        raise ValueError(f"parts is {parts!r}, expected {', '.join(map(repr, _PARTS))}, 'neurons:L'")
+    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else _PARTS[parts]
     args.layer = int(layer) if is_neurons else 0
     setattr(args, "with", choice(with_, _WITH, "with_"))
     _refuse("with_='mean' or 'resample'", references=references is not None and with_ not in ("mean", "resample"))
