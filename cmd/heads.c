@@ -152,6 +152,9 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
             prompt_is_given(&args->question.prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if (how->has_probe && pair_find_given(&args->question.prompt))
+        return refuse(err, NULL, "--%s goes with a text, not with --probe",
+                      pair_find_given(&args->question.prompt));
     if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)

@@ -264,7 +264,7 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
 
 const char *pair_find_given(const struct prompt_args *args)
 {
-    return args->pair ? "pair" : args->key_mask ? "key-mask" : NULL;
+    return args->pair ? "pair" : args->key_mask ? "key-mask" : args->types ? "types" : NULL;
 }
 
 enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,

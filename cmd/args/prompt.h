@@ -72,7 +72,7 @@ void text_release(struct text *text);
  * free(). */
 enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
 
-/* Which of --pair and --key-mask, "pair" or "key-mask", is given; NULL: none. */
+/* Which of --pair, --key-mask and --types is given, "pair"; NULL: none. */
 const char *pair_find_given(const struct prompt_args *args);
 
 /* The numbers and texts that a request borrows. Initialize with = {0}. */

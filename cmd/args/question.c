@@ -153,7 +153,7 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
     if (args->path && prompt_is_given(prompt))
         return refuse(err, NULL, "a text and --texts are given, expected one of them");
     if (args->path && pair_find_given(prompt))
-        return refuse(err, "a line of --texts may have a 'pair' and a 'key_mask'",
+        return refuse(err, "a line of --texts may have a 'pair', 'types' and a 'key_mask'",
                       "--%s goes with one text, not with --texts", pair_find_given(prompt));
     return args->path ? ATTN_OK : prompt_check(prompt, example, err);
 }

@@ -365,6 +365,15 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
 {
+    const struct attn_input *input = &request->input;
+
+    if (attn_input_is_given(input) || attn_input_is_picture(input) || input->pair || input->types ||
+        input->key_mask || request->predict.n_label > 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "arrays are given beside a text, an image, labels or a `key_mask`, "
+                       "expected them alone");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
         !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
         request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&

@@ -43,7 +43,7 @@ class Arguments(TestCase):
         for method in ("ig:0", "ig:x", "ig:", "saliency:3", "ig:-1", "saliences", 3):
             self.assert_raises(ValueError, ("method", "'ig:N'"), m.attribute, KEYS, **ARE, method=method)
         self.assert_raises(ValueError, ("estimate", "'ig:N'"), m.patch, KEYS, KEY, **ARE, site="z", estimate="atp:3")
-        for parts in ("neurons", "neurons:x", "neurons:-1", "heads:1"):
+        for parts in ("neurons", "neurons:x", "neurons:L", "neurons:-1", "heads:1"):
             self.assert_raises(ValueError, ("parts", "'neurons:L'"), m.ablate, KEYS, **ARE, parts=parts)
         self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
 
@@ -72,6 +72,21 @@ class Arguments(TestCase):
             self.assert_raises(TypeError, words, call)
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
+
+    def test_what_goes_with_one_text_is_given_with_it(self):
+        m = model()
+        for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):
+            for call in (m.map, m.batch, lambda x, **kw: m.heads(texts=x, **kw), lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
+                         lambda x, **kw: m.heads(probe=True, **kw)):
+                self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call(
+                    *([[KEYS]] if call != m.batch else ["no.jsonl", "none.jsonl"]), **given)))
+        for given in ({"source": "a"}, {"image": "a.png"}):
+            self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(m.map([KEYS], **given)))
+
+    def test_arrays_are_alone(self):
+        q = np.ones((3, 4), np.float32)
+        for given in ({"key_mask": [1, 1, 0]}, {"image": "cat.png"}, {"pair": "b"}, {"types": [0, 0, 0]}, {"labels": ["a"]}):
+            self.assert_raises(attn.InvalidError, "arrays are given beside", attn.attend, q, q, q, **given)
 
     def test_a_live_page_is_of_a_text_alone(self):
         m = model()

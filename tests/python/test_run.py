@@ -112,6 +112,7 @@ class Tensors(TestCase):
         self.assert_raises(AttributeError, ("'q' was not kept", 'sites=["q"]'), lambda: r.q)
         self.assert_raises(AttributeError, "no attribute 'nonsense'", lambda: r.nonsense)
         self.assert_raises(KeyError, "blocks.0.attn.hook_z", lambda: r.cache["blocks.9.hook_nothing"])
+        self.assert_raises(KeyError, ("pattern", "blocks.0.attn.hook_z"), lambda: r.cache["pattern", 9])
         self.assertFalse(hasattr(r, "pattern"))
 
     def test_tokens_and_offsets(self):

@@ -101,6 +101,7 @@ class Pictures(TestCase):
                 (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
                 (["heads", "--similarity", KEYS], m.similarity(KEYS)),
+                (["heads", "--similarity", "--order", "cluster", KEYS], m.similarity(KEYS).plot(order="cluster")),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
                 (["ablate", *ANSWER, "--parts", "mlp", KEYS], m.ablate(KEYS, parts="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
@@ -131,6 +132,10 @@ class Pictures(TestCase):
             picture = table if isinstance(table, attn.Picture) else table.plot()
             self.assertEqual(picture.svg, theirs, arguments)
             self.assertEqual(picture._repr_svg_(), theirs)
+
+    def test_only_pairs_of_heads_are_clustered(self):
+        self.assert_raises(TypeError, "needs a table of similarity", model().heads(KEYS).plot, order="cluster")
+        self.assert_raises(ValueError, "'layer', 'cluster'", model().similarity(KEYS).plot, order="size")
 
     @needs_cli
     def test_options_shape_them(self):

@@ -39,6 +39,13 @@ class Types(TestCase):
             self.skipTest("mypy looks at no installed module")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
+    def test_help_has_a_word_on_each_name(self):
+        for place in (attn, attn.Model, attn.Result, attn.Site, attn.Table, attn.Picture):
+            for name in getattr(place, "__all__", [name for name in vars(place) if not name.startswith("_")]):
+                value = getattr(place, name)
+                if callable(value) or isinstance(value, property):
+                    self.assertTrue(value.__doc__, f"{place.__name__}.{name}")
+
 
 if __name__ == "__main__":
     unittest.main()

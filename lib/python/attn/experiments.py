@@ -13,15 +13,15 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, spec, texts, whole,
-                      with_points)
+from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, refuse_parts, spec,
+                      texts, whole, with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
     from .model import Model
 
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
-          "layers": c.ATTN_ABLATE_LAYERS, "neurons:L": c.ATTN_ABLATE_NEURONS}
+          "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
@@ -102,6 +102,8 @@ class _Question:
         if not found:
             ways = ["a text", "image", *(name for name in ("texts", "probe") if name in given), "items"]
             raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
+        if not is_text:
+            refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options)
         self.keep = self.request.keep
 
@@ -249,7 +251,9 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     _texts(question, args, texts)
     name, _, layer = str(parts).partition(":")
     is_neurons = name == "neurons" and layer.isdecimal()
-    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else choice(parts, _PARTS, "parts")
+    if not is_neurons and parts not in _PARTS:
+        raise ValueError(f"parts is {parts!r}, expected {', '.join(map(repr, _PARTS))}, 'neurons:L'")
+    args.parts = c.ATTN_ABLATE_NEURONS if is_neurons else _PARTS[parts]
     args.layer = int(layer) if is_neurons else 0
     setattr(args, "with", choice(with_, _WITH, "with_"))
     _refuse("with_='mean' or 'resample'", references=references is not None and with_ not in ("mean", "resample"))

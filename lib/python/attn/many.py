@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import Error, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair
+from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
     raises = bool(choice(on_error, {"keep": 0, "raise": 1}, "on_error"))
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is one text, expected many")
+    refuse_parts(options, ("image", "source", *PARTS), "a dict")
     request = Request(None, sites=sites, **options)
     how = c.ATTN_MANY_OPTIONS_DEFAULT()
     how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None

@@ -137,6 +137,13 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
 PARTS = ("pair", "types", "key_mask")  # what may go with a text
 
 
+def refuse_parts(options: dict, names: tuple[str, ...], where: str) -> None:
+    """OPTIONS for many texts: what goes with one stands in it."""
+    for name in names:
+        if options.get(name) is not None:
+            raise TypeError(f"{name} goes with one text: give it in {where}, as in {{'text': ..., '{name}': ...}}")
+
+
 def fill_pair(where: c.attn_input, source: c.attn_input, keep: list, *, pair=None, types=None, key_mask=None) -> None:
     """What goes with a text of an encoder: a second one, types of ids, and which keys are seen, of SOURCE where that
     is given."""

@@ -180,7 +180,7 @@ class Cache(Mapping):
         self._short = {(NAMES[site], layer): array for (site, layer), array in tensors.items()}
 
     def __getitem__(self, name) -> np.ndarray:
-        if isinstance(name, tuple):
+        if isinstance(name, tuple) and name in self._short:
             return self._short[name]
         if name not in self._arrays:
             raise KeyError(f"{name}: this run kept {', '.join(list(self._arrays)[:4])}{', ...' * (len(self) > 4)}")
@@ -382,20 +382,24 @@ class Result:
 
     @property
     def offsets(self) -> np.ndarray | None:
+        """int64 [T, 2]: each token's bytes in its text as UTF-8; or None."""
         if self._sides is None:
             return None
         return np.array([np.frombuffer(side, np.int64) for side in self._sides]).T
 
     @property
     def queries(self) -> np.ndarray:
+        """int64: the positions that rows of tensors are of."""
         return np.arange(self._n) if self._queries is None else self._queries
 
     @property
     def cache(self) -> Cache:
+        """The tensors under TransformerLens's names."""
         return Cache(self._tensors)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
+        """Patterns [1, H, T, S], one a layer, as transformers has them."""
         return tuple(array[None].view(Attention) for array in self.pattern)
 
     def __repr__(self) -> str:

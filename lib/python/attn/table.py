@@ -10,7 +10,7 @@ import numpy as np
 from . import binding as c
 from .library import call, lib, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
-from .request import whole
+from .request import choice, whole
 
 
 class _Column(NamedTuple):
@@ -79,6 +79,7 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
+        """The names of its columns."""
         return list(self._columns)
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -214,9 +215,14 @@ class Table:
 
         options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always",
                     "never": numbers in cells), cell, title, theme ("light", "dark"), dpi, font, font_size,
-                    figure_width ("85mm", "3.3in")
+                    figure_width ("85mm", "3.3in"); of similarity order: "layer", or "cluster", those that are alike side
+                    by side
         """
         drawn = self._layout(rows, columns, values)
+        if choice(options.pop("order", "layer"), {"layer": False, "cluster": True}, "order"):
+            if not drawn.get("is_pairs"):
+                raise TypeError("order='cluster' needs a table of similarity")
+            drawn["is_clustered"] = True
         return Picture(functools.partial(self._draw, drawn, options))
 
     def _draw(self, drawn: dict, options: dict, format: str, path) -> bytes | None:
