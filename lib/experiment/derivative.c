@@ -57,6 +57,15 @@ enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_se
     return status;
 }
 
+enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_sequence *text = &run->text;
+
+    return text->rows ? ATTN_OK
+                      : attn_error_at(attn_model_check_ids(run->model, text->ids, text->n, 0, err),
+                                      ATTN_STAGE_INPUT, err);
+}
+
 void attn_derivative_embed(const struct attn_run *run, float *x)
 {
     const struct attn_sequence *text = &run->text;
@@ -132,6 +141,7 @@ static enum attn_status build(struct attn_derivative *made,
                                                 .isa = session.isa};
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_derivative_check_ids(run, err));
     made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
     made->back.reads_once = made->is_together;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);

@@ -22,6 +22,10 @@ struct attn_derivative;
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
                                         struct attn_selection **selection, struct attn_error *err);
 
+/* Whether the model of RUN has all ids of its text, and so their embeddings; at the stage of
+ * input. */
+enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct attn_error *err);
+
 /* The embeddings of the text of RUN into X [T, D]: where a derivative is asked for first. */
 void attn_derivative_embed(const struct attn_run *run, float *x);
 

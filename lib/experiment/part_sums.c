@@ -378,15 +378,6 @@ static enum attn_status go_back(struct attn_part_sums *s, double weight, struct 
     return ATTN_OK;
 }
 
-static void gather(const struct attn_run *run, size_t n_float, float *x)
-{
-    if (run->text.rows)
-        memcpy(x, run->text.rows, n_float * sizeof *x);
-    else
-        attn_model_gather(run->model, attn_kernels_find(ATTN_ISA_BEST), run->text.ids, run->text.n,
-                          x);
-}
-
 /* The mean of gradients at points between the embeddings of the base and of the source. */
 static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *err)
 {
@@ -470,6 +461,8 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
         .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 
+    ATTN_TRY(attn_derivative_check_ids(run, err));
+    ATTN_TRY(attn_derivative_check_ids(s->options.source, err));
     if (s->is_swapped)
         ATTN_TRY(plan_swaps(s, err));
     else
@@ -478,8 +471,8 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
     ATTN_TRY(allocate(s, err));
     if (s->is_swapped)
         fill_swaps(s);
-    gather(run, s->n * s->dims.d_model, s->from);
-    gather(s->options.source, s->n * s->dims.d_model, s->to);
+    attn_derivative_embed(run, s->from);
+    attn_derivative_embed(s->options.source, s->to);
     options.watched = &s->feed_trace;
     options.swaps = s->swaps;
     return attn_derivative_create(s->options.answer, &options, &s->derivative, err);

@@ -145,6 +145,9 @@ static enum attn_status read_given(struct attribution *a, struct attn_error *err
         status = attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
     if (status == ATTN_OK)
+        status = attn_error_at(attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err),
+                               ATTN_STAGE_INPUT, err);
+    if (status == ATTN_OK)
         gather(a, text.ids, a->n, a->b);
     attn_sequence_release(&text);
     return status;
@@ -360,11 +363,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    attn_derivative_embed(run, a->e);
     options.skips_zeros = a->args->method != ATTN_TOKEN_METHOD_RELEVANCE; /* which reads patterns */
     options.rule =
         a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
-    return attn_derivative_create(&a->answer, &options, &a->derivative, err);
+    ATTN_TRY(attn_derivative_create(&a->answer, &options, &a->derivative, err));
+    attn_derivative_embed(run, a->e);
+    return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
