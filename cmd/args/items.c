@@ -54,7 +54,7 @@ static enum attn_status check_alone(const struct items_args *args, struct attn_e
                        : args->group_by           ? "group-by"
                        : args->paired             ? "paired"
                        : args->bootstrap          ? "bootstrap"
-                       : args->interval > 0       ? "interval"
+                       : args->interval >= 0      ? "interval"
                        : args->n_most_failed >= 0 ? "max-errors"
                        : args->each               ? "each"
                        : args->is_resumed         ? "resume"
@@ -119,8 +119,10 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     if (prompt && pair_find_given(prompt))
         return refuse(err, "an item may have a 'pair' and a 'key_mask'",
                       "--%s goes with one text, not with --items", pair_find_given(prompt));
-    if (args->interval > 0 && !args->bootstrap)
+    if (args->interval >= 0 && !args->bootstrap)
         return refuse(err, NULL, "--interval needs --bootstrap");
+    if (args->interval == 0)
+        return refuse(err, NULL, "--interval is 0, expected above 0 and less than 100");
     items->args = ATTN_STUDY_ARGS_DEFAULT;
     ATTN_TRY(read_bootstrap(args->bootstrap, &items->args, err));
     options.path = args->path;
@@ -132,7 +134,7 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     items->args.items = items->items;
     items->args.group_by = args->group_by;
     items->args.paired = args->paired;
-    items->args.interval = args->interval;
+    items->args.interval = args->interval < 0 ? 0 : args->interval;
     items->args.max_failed = args->n_most_failed;
     items->args.sum = &items->sum;
     return ATTN_OK;

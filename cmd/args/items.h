@@ -13,7 +13,7 @@ struct items_args {
     int form;                      /* enum attn_items_form, by name unless it was given */
     const char *group_by, *paired; /* NULL: not given */
     const char *bootstrap;         /* N or N:SEED; NULL: not given */
-    double interval;               /* in percent; 0: not given */
+    double interval;               /* in percent; below 0: not given */
     int64_t n_most_failed;         /* -1: not given */
     const char *each;              /* NULL: not given */
     bool is_resumed;
@@ -22,7 +22,7 @@ struct items_args {
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
     {                                                                                              \
-        .n_most_failed = -1                                                                        \
+        .interval = -1, .n_most_failed = -1                                                        \
     }
 
 extern const struct option_group items_options; /* fills a struct items_args */

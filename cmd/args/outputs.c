@@ -282,17 +282,12 @@ static const struct option width_rows[] = {
 
 const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);
 
-static bool has_pictures(const struct output_args *output, const struct picture_args *args)
-{
-    for (struct output_walk walk = {.args = output}; output_next(&walk);)
-        if (walk.output.format->is_picture)
-            return true;
-    return args->is_heatmap;
-}
-
 bool tables_have_pictures(const struct tables_args *args)
 {
-    return has_pictures(&args->output, &args->picture);
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+        if (walk.output.format->is_picture)
+            return true;
+    return args->picture.is_heatmap;
 }
 
 enum attn_status outputs_check_picture(const struct output_args *output,
@@ -312,9 +307,10 @@ enum attn_status outputs_check_picture(const struct output_args *output,
         {"title", args->title},
         {"theme", args->theme != ATTN_THEME_LIGHT},
     };
+    const bool is_text = !args->is_heatmap && !outputs_are_wanted(output);
 
-    for (size_t i = 0; i < sizeof options / sizeof *options && !has_pictures(output, args); i++)
-        if (options[i].is_given)
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].is_given && is_text)
             return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw one",
                           "--%s needs a picture", options[i].name);
     return ATTN_OK;

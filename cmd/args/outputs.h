@@ -89,7 +89,7 @@ extern const struct option_group table_width_options;    /* likewise, without pi
 /* Whether pictures are asked for. */
 bool tables_have_pictures(const struct tables_args *args);
 
-/* Refuses an option of figures where OUTPUT has no picture, and none is printed. */
+/* Refuses an option of figures where only text is printed. */
 enum attn_status outputs_check_picture(const struct output_args *output,
                                        const struct picture_args *args, struct attn_error *err);
 
