@@ -25,8 +25,8 @@ struct attn_answer {
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric);
 
-/* Refuses TEXT, the value of FIELD, where all that ENCODING has of it is the token of unknown words:
- * an answer would be about any of them. */
+/* Refuses TEXT, the value of FIELD, where all that ENCODING has of it is the token of unknown
+ * words: an answer would be about any of them. */
 enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
                                          const char *text, const struct attn_encoding *encoding,
                                          struct attn_error *err);

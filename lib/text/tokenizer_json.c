@@ -679,8 +679,8 @@ static enum attn_status read_file(struct reading *reading, struct attn_error *er
     return read_part(reading, ATTN_ROLE_POST_PROCESSOR, err);
 }
 
-/* Notes where JSON, tokenizer_config.json, has other settings than BertNormalizer of tokenizer.json:
- * AutoTokenizer of transformers takes those. */
+/* Notes where JSON, tokenizer_config.json, has other settings than BertNormalizer of
+ * tokenizer.json: AutoTokenizer of transformers takes those. */
 static enum attn_status compare_settings(struct attn_tokenizer *tokenizer,
                                          const struct attn_json *json, struct attn_error *err)
 {
