@@ -235,6 +235,30 @@ static const struct tables_run *run_of(const struct question *question, struct t
     return question->host && (input->text || input->ids || input->image) ? run : NULL;
 }
 
+/* Writes the table; a figure of a text that has a pair names both. */
+static enum attn_status write_table(const struct question *question, struct attn_table_grid *grid,
+                                    struct attn_error *err)
+{
+    const struct attn_input *input = &question->request.input;
+    struct attn_buffer texts = {0};
+    struct tables_run run;
+    enum attn_status status;
+
+    if (input->pair && grid->text == input->text && !grid->other) {
+        attn_buffer_append(&texts, input->text, input->n_text);
+        attn_buffer_append_char(&texts, ' ');
+        attn_buffer_append(&texts, input->pair, input->n_pair);
+        grid->text = texts.data;
+        grid->n_text = texts.size;
+    }
+    status = attn_buffer_check(&texts, err);
+    if (status == ATTN_OK)
+        status = tables_write(&question->args->tables, question->table, grid->rows ? grid : NULL,
+                              run_of(question, &run), question->call->out, err);
+    attn_buffer_release(&texts);
+    return status;
+}
+
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -242,7 +266,6 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
     struct attn_table_grid grid = question->grid;
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
-    struct tables_run run;
     size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
@@ -286,9 +309,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
     if (is_shown && (sorted == ATTN_OK || question->texts || question->items.items))
-        ATTN_TRY(tables_write(tables, question->table, grid.rows ? &grid : NULL,
-                              run_of(question, &run), question->call->out,
-                              sorted == ATTN_OK ? err : &unseen));
+        ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* what is there stays after a failure */
     if (sorted != ATTN_OK || !question->items.items)

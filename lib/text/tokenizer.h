@@ -38,10 +38,9 @@ enum attn_tokenizer_kind {
  * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
  * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
  * special_tokens_map.json and tokenizer_config.json, whose class, or that of config.json, says
- * which merges.txt is RoBERTa's. ATTN_FORMAT for duplicates, bad merges, ids of
- * added tokens that the library would not give, and, of vocab.json, gaps and merges that do not
- * make three or more of the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not
- * known.
+ * which merges.txt is RoBERTa's. ATTN_FORMAT for duplicates, bad merges, ids of added tokens that
+ * the library would not give, and, of vocab.json, gaps and merges that do not make three or more of
+ * the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,

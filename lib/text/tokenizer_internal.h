@@ -38,6 +38,8 @@ struct attn_settings {
     size_t n_drop;
     char *unk; /* owns; NULL when there is none */
     bool is_roberta;
+    bool lowers, strips_accents; /* of BertNormalizer, if `has_bert` */
+    bool has_bert;
 };
 
 struct attn_word_rule {

@@ -10,10 +10,12 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "formats/json.h"
 #include "text/added_tokens.h"
 #include "text/stages/change.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char file_name[] = "tokenizer.json"; /* in messages */
@@ -677,6 +679,52 @@ static enum attn_status read_file(struct reading *reading, struct attn_error *er
     return read_part(reading, ATTN_ROLE_POST_PROCESSOR, err);
 }
 
+/* Notes where JSON, tokenizer_config.json, has other settings than BertNormalizer of
+ * tokenizer.json: AutoTokenizer of transformers takes those. */
+static enum attn_status compare_settings(struct attn_tokenizer *tokenizer,
+                                         const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_settings *settings = &tokenizer->settings;
+    const bool is[] = {settings->lowers, settings->strips_accents};
+    static const char *const keys[] = {"do_lower_case", "strip_accents"};
+    char text[160];
+
+    for (size_t i = 0; i < 2 && !tokenizer->note; i++) {
+        const struct attn_node *node = attn_node_find(attn_json_root(json), keys[i]);
+        bool said = is[i];
+
+        if (!node || !attn_node_is_bool(node, &said) || said == is[i])
+            continue;
+        snprintf(text, sizeof text,
+                 "%s is %s in tokenizer_config.json, which AutoTokenizer of transformers takes; "
+                 "tokenizer.json says the contrary, and is read",
+                 keys[i], said ? "true" : "false");
+        tokenizer->note = attn_strndup(text, strlen(text), err);
+        if (!tokenizer->note)
+            return ATTN_NO_MEMORY;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_settings(struct attn_tokenizer *tokenizer,
+                                       const struct attn_source *source, struct attn_error *err)
+{
+    static const char *const none[] = {NULL};
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    if (!tokenizer->settings.has_bert || !attn_source_has_part(source, "tokenizer_config.json"))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(source, "tokenizer_config.json", &file, err));
+    status = attn_json_parse_named(&file, none, &json, err);
+    attn_file_release(&file);
+    if (status == ATTN_OK)
+        status = compare_settings(tokenizer, json, err);
+    attn_json_free(json);
+    return status;
+}
+
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err)
 {
@@ -703,5 +751,5 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
     attn_free(reading.model.unk.text);
     attn_free(reading.model.prefix.text);
     attn_free(reading.model.suffix.text);
-    return status;
+    return status == ATTN_OK ? check_settings(tokenizer, source, err) : status;
 }

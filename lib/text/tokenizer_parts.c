@@ -295,10 +295,14 @@ static enum attn_status add_bert_normalizer(const struct part *part, struct attn
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
+    struct attn_settings *settings = &part->tokenizer->settings;
     bool strips = part->values.lowercase; /* unless it is said */
 
     if (accents && !attn_node_is_null(accents) && !attn_node_is_bool(accents, &strips))
         return refuse_member(part, "strip_accents", "true, false or null", err);
+    settings->has_bert = true;
+    settings->lowers = part->values.lowercase;
+    settings->strips_accents = strips;
     return attn_bert_add_normalizer(
         pipeline,
         &(struct attn_bert_normalizer){.cleans = part->values.clean_text,
