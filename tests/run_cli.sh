@@ -137,16 +137,18 @@ run_script() { # CASE
     local stream text
     (
         cd "$1/empty" || exit 1
-        exec timeout "${CASE_SECONDS:-120}" "$BASH" "$1.script" </dev/null >"$1.seen_stdout" 2>"$1.seen_stderr"
+        exec timeout "${CASE_SECONDS:-120}" "$BASH" "$1.script" </dev/null >"$1.raw_stdout" 2>"$1.raw_stderr"
     )
     echo $? >"$1.seen_exit"
     for stream in stdout stderr; do
-        if ! read_text "$1.seen_$stream"; then
-            LC_ALL=C sed -i -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.seen_$stream"
+        if ! read_text "$1.raw_$stream"; then
+            LC_ALL=C sed -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.raw_$stream"
         elif [[ $text = *"$root/"* ]]; then
             text=${text//"$MODELS"/'$MODELS'}
-            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}" >"$1.seen_$stream"
-        fi
+            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}"
+        else
+            printf '%s' "$text"
+        fi >"$1.seen_$stream"
     done
 }
 
