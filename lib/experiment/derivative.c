@@ -14,9 +14,7 @@
 #include <string.h>
 
 /* The most rows of two texts that are fed together, so that weights are packed once for both. With
- * more rows the memory of the pass costs as much time as that saves.
- * Weights that are needed twice, forwards and back, are read from their file each time; to map them
- * pays when they are needed more often. */
+ * more rows the memory of the pass costs as much time as that saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
@@ -137,13 +135,13 @@ static enum attn_status build(struct attn_derivative *made,
                                                 .cancel = session.cancel,
                                                 .swaps = asked->swaps,
                                                 .skips_zeros = asked->skips_zeros,
+                                                .reads_once = asked->is_for_both,
                                                 .gemm = session.gemm,
                                                 .isa = session.isa};
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_derivative_check_ids(run, err));
     made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
-    made->back.reads_once = made->is_together;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
     made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
     made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
@@ -154,7 +152,7 @@ static enum attn_status build(struct attn_derivative *made,
     made->back.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.has_logits = true;
-    session.reads_once = made->back.reads_once;
+    session.reads_once = asked->is_for_both;
     session.pool = made->pool;
     session.trace = &made->trace;
     if (made->is_together) {
