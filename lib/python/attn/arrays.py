@@ -38,7 +38,7 @@ class _ArraysRequest(Request):
                 setattr(where, name, POINTER(c.attn_ndarray)(array))
 
 
-def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queries=None, edits=(), threads: int = 0,
+def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queries=None, threads: int = 0,
            on_event=None, **attention) -> Result:
     """Attention on arrays: what torch's scaled_dot_product_attention does, and every stage of it can be kept.
 
@@ -52,7 +52,7 @@ def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queri
     result.pattern is [T, S], [H, T, S] or [B, H, T, S] as the arrays are, result.z likewise [..., T, Ev]. With chosen
     heads they are those of all batches, one after the other: [H', T, S].
     """
-    given = dict(q=q, k=k, v=v, scores=scores, sites=sites, heads=heads, queries=queries, edits=edits, **attention)
+    given = dict(q=q, k=k, v=v, scores=scores, sites=sites, heads=heads, queries=queries, **attention)
     host = _host(threads)
     request = _ArraysRequest(**given)
     first = np.asarray(scores if q is None else q)
