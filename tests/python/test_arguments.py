@@ -88,7 +88,7 @@ class Arguments(TestCase):
         for given in ({"key_mask": [1, 1, 0]}, {"image": "cat.png"}, {"pair": "b"}, {"types": [0, 0, 0]}, {"labels": ["a"]}):
             self.assert_raises(attn.InvalidError, "arrays are given beside", attn.attend, q, q, q, **given)
 
-    def test_a_live_page_is_of_a_text_alone(self):
+    def test_a_live_page_is_of_what_its_reader_types(self):
         m = model()
         for words, run, options in (
                 ("ids or embeddings", m.run([1, 2]), {}), ("queries", m.run(KEYS, queries=0), {}),

@@ -1,4 +1,5 @@
 """Pictures as input: paths, pictures and values in memory, places, labels, many of them."""
+import json
 import os
 import tarfile
 import tempfile
@@ -93,6 +94,15 @@ class Pictures(TestCase):
             self.assert_same(np.asarray(many["value"]), np.asarray(one["value"]))
         with self.assertRaisesRegex(attn.InvalidError, "beside another input"):
             self.model.patch("a cat", image=a, corrupted_image=b, target=3)
+
+    def test_live_page(self):
+        with self.assertRaisesRegex(TypeError, "path of the picture"):
+            self.model.run(image=np.load(self.path("rgb.npy"))).render("html", live=True)
+        try:
+            page = self.model.run(image=self.path("rgb.npy")).render("html", live=True)
+        except attn.FileError:
+            self.skipTest("there is no attn.wasm")
+        self.assertIn(json.dumps(["image", self.path("rgb.npy")], separators=(",", ":")), page.decode())
 
     def test_mistakes(self):
         for image in (np.zeros((2, 3, 4), np.uint8), np.zeros((0, 3, 3), np.uint8), np.zeros((3, 4)), [[1]], "a\0b"):

@@ -348,7 +348,7 @@ def _capture(selection):
 class _Live:
     """What a live page holds: attn.wasm, the files of the model, a story. They are open as long as it is there."""
 
-    _OTHERS = ("queries", "edits", "image", "source", "pair", "types", "key_mask", "labels", "patch", "grad")
+    _OTHERS = ("queries", "edits", "source", "types", "key_mask", "patch", "grad")
 
     def __init__(self, host: Host, given: dict, format: str, options: dict):
         self.files, self.struct = c_void_p(), None
@@ -361,19 +361,36 @@ class _Live:
             raise TypeError(f"live makes a page, and the format is {format!r}")
         others = [name for name in self._OTHERS
                   if given.get(name) is not None and given[name] is not False and np.size(given[name])]
-        if others or not isinstance(given.get("text"), str):
+        image = given.get("image")
+        if others or not isinstance(given.get("text"), str) and image is None:
             raise TypeError(f"live and {(others + ['ids or embeddings'])[0]} do not go together: the page runs the model on "
                             "a text of its reader")
+        if image is not None and not isinstance(image, (str, bytes, os.PathLike)):
+            raise TypeError("live needs the path of the picture, and image is an array")
+        self.reading = self._reading(given)
         module = c_char_p()
         call("attn_live_module_find", os.fsencode(os.environ.get("ATTN_LIVE_MODULE", "")), byref(module))
         try:
             source, name = host.found[0].source, host.found[1]
             args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, module=module, most=limit << 20,
-                                    story=None if story is None else path_bytes(story, "story"))
+                                    story=None if story is None else path_bytes(story, "story"),
+                                    image=None if image is None else path_bytes(image, "image"),
+                                    reading=self.reading, n_reading=len(self.reading))
             call("attn_live_open", byref(args), lib.attn_host_model(host.pointer), byref(self.files))
         finally:
             lib.attn_text_free(module)
         self.struct = lib.attn_live_of(self.files)
+
+    @staticmethod
+    def _reading(given: dict):
+        """How the page reads, as options of the tool."""
+        options = [] if given.get("image") is None else [("image", given["image"])]
+        if given.get("special", "parse") != "parse":
+            options.append(("special", given["special"]))
+        if not given.get("special_tokens", True):
+            options.append(("special-tokens", "off"))
+        options += [("label", label) for label in given.get("labels", ())]
+        return (c.attn_option * len(options))(*((name.encode(), os.fsencode(value)) for name, value in options))
 
     def __del__(self):
         if self.files:
