@@ -42,7 +42,8 @@ SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/base
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-    -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough
+    -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough \
+    -Wno-enum-float-conversion # constants are enumerators, also where floats are computed
 ifneq ($(wildcard .git),)
 WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
 endif
@@ -50,7 +51,7 @@ endif
 LDFLAGS_static := -static-pie -Lbuild/static/libraries
 CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
 LDFLAGS_wasm := -Wl,-s -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
-MODE_FLAGS_wasm := -msimd128 -Wno-enum-float-conversion
+MODE_FLAGS_wasm := -msimd128
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS_tsan := -fsanitize=thread
 MODE_FLAGS_coverage := --coverage
