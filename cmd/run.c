@@ -224,7 +224,12 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (!args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");
+    if (args->gradient.is_beside && is_for_page(args))
+        return refuse(err, "--png DIR draws both, --npz FILE holds both",
+                      "--grad goes with other outputs: a page shows patterns, not their gradients");
     ATTN_TRY(request_check(served, err));
+    if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */
+        served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)
