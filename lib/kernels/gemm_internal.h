@@ -20,7 +20,7 @@ struct attn_gemm_engine {
     bool is_jit;                    /* libxsmm has been started and may make kernels */
     bool is_jit_bf16;               /* also for bfloat16 */
     bool is_jit_avx512;             /* which use AVX-512 */
-    double work, jit_from;          /* what was done, and at which work libxsmm starts */
+    double jit_from;                /* the work of all engines at which libxsmm starts */
     const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
     bool lacks_memory;              /* libxsmm, which multiplies in bfloat16, did not start for want
                                        of memory */
@@ -42,8 +42,8 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* WORK more is about to be done: libxsmm starts when all of it pays for that. In float32 no bit
- * depends on it. */
+/* WORK more is about to be done: libxsmm starts when that of all engines of the process pays for it.
+ * In float32 no bit depends on it. */
 void attn_gemm_engine_add(struct attn_gemm_engine *engine, double work);
 
 /* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16
