@@ -240,6 +240,8 @@ static enum attn_status survey(struct question *question, struct attn_error *err
                           err));
     }
     ATTN_TRY(attn_survey(question->host, &question->request, &how, &question->table, err));
+    drawn.study = how.study;
+    attn_survey_grid(&drawn, question->table, question->words, &question->grid);
     return question_write(question, err);
 }
 

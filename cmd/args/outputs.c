@@ -337,18 +337,29 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     return ATTN_OK;
 }
 
-enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
-                             struct attn_table **table, struct attn_error *err)
+enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group,
+                                  const struct attn_table *table, struct attn_table **sorted,
+                                  struct attn_error *err)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
-    struct attn_table *sorted;
 
-    if ((!args->sort && args->n_most == 0) || attn_table_n_row(*table) == 0)
+    *sorted = NULL;
+    if ((!args->sort && args->n_most == 0) || attn_table_n_row(table) == 0)
         return ATTN_OK;
     order.sort = args->sort;
     order.n_most = (size_t)args->n_most;
     order.n_group = n_group;
-    ATTN_TRY(attn_table_sort(*table, &order, &sorted, err));
+    return attn_table_sort(table, &order, sorted, err);
+}
+
+enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
+                             struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table *sorted;
+
+    ATTN_TRY(tables_sort_copy(args, n_group, *table, &sorted, err));
+    if (!sorted)
+        return ATTN_OK;
     attn_table_free(*table);
     *table = sorted;
     return ATTN_OK;

@@ -102,6 +102,11 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
 enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
                              struct attn_table **table, struct attn_error *err);
 
+/* The same as a table of its own, *SORTED; NULL: the table stays as it is. */
+enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group,
+                                  const struct attn_table *table, struct attn_table **sorted,
+                                  struct attn_error *err);
+
 /* The run that a table is of, for pages that show its patterns, too. */
 struct tables_run {
     struct attn_host *host;

@@ -90,6 +90,7 @@ enum attn_status question_answer(struct question *question,
     else
         status = end_each(question, work(question, err), err);
     attn_table_free(question->table);
+    attn_table_free(question->unsorted);
     input_release(&question->input);
     attn_texts_free(question->texts);
     items_close(&question->items);
@@ -259,11 +260,26 @@ static enum attn_status write_table(const struct question *question, struct attn
     return status;
 }
 
+/* Puts the rows of the table into the order that is asked for. */
+static enum attn_status sort_table(struct question *question, struct attn_error *err)
+{
+    struct attn_table *sorted;
+
+    ATTN_TRY(tables_sort_copy(&question->args->tables, question->items.sum.n_label, question->table,
+                              &sorted, err));
+    if (!sorted)
+        return ATTN_OK;
+    attn_table_free(question->unsorted);
+    question->unsorted = question->table;
+    question->table = sorted;
+    return ATTN_OK;
+}
+
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
-    const enum attn_status sorted = tables_sort(tables, sum->n_label, &question->table, err);
+    const enum attn_status sorted = sort_table(question, err);
     struct attn_table_grid grid = question->grid;
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
     size_t n_text = 0;

@@ -80,6 +80,8 @@ struct question {
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
+    struct attn_table
+        *unsorted; /* owns; the answer before it was sorted, whose names `grid` borrows */
 };
 
 /* Lets WORK find the answer and write it, unless the command line asks what the values of an option
