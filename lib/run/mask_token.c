@@ -59,7 +59,7 @@ static enum attn_status report_none(const struct attn_run *run, const char *fiel
                    attn_quote_string(attn_model_name(run->model)).text,
                    run->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
                    mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
-    attn_error_hint(err, "`%s 3` %s the token at position 3", field, what);
+    attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
