@@ -236,27 +236,40 @@ static const struct tables_run *run_of(const struct question *question, struct t
     return question->host && (input->text || input->ids || input->image) ? run : NULL;
 }
 
-/* Writes the table; a figure of a text that has a pair names both. */
+/* Lets the pair of INPUT follow *TEXT [*n], if that is there, in JOINED. */
+static void join_pair(const struct attn_input *input, struct attn_buffer *joined, const char **text,
+                      size_t *n)
+{
+    if (!*text)
+        return;
+    attn_buffer_append(joined, *text, *n);
+    attn_buffer_append_char(joined, ' ');
+    attn_buffer_append(joined, input->pair, input->n_pair);
+    *text = joined->data;
+    *n = joined->size;
+}
+
+/* Writes the table; a figure of texts that have a pair names it, too. */
 static enum attn_status write_table(const struct question *question, struct attn_table_grid *grid,
                                     struct attn_error *err)
 {
     const struct attn_input *input = &question->request.input;
-    struct attn_buffer texts = {0};
+    struct attn_buffer texts = {0}, others = {0};
     struct tables_run run;
     enum attn_status status;
 
-    if (input->pair && grid->text == input->text && !grid->other) {
-        attn_buffer_append(&texts, input->text, input->n_text);
-        attn_buffer_append_char(&texts, ' ');
-        attn_buffer_append(&texts, input->pair, input->n_pair);
-        grid->text = texts.data;
-        grid->n_text = texts.size;
+    if (input->pair && grid->text == input->text) {
+        join_pair(input, &texts, &grid->text, &grid->n_text);
+        join_pair(input, &others, &grid->other, &grid->n_other);
     }
     status = attn_buffer_check(&texts, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&others, err);
     if (status == ATTN_OK)
         status = tables_write(&question->args->tables, question->table, grid->rows ? grid : NULL,
                               run_of(question, &run), question->call->out, err);
     attn_buffer_release(&texts);
+    attn_buffer_release(&others);
     return status;
 }
 
