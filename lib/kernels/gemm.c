@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +15,6 @@
  * long, 1024 9 ms more.
  */
 static const double jit_pays_from = 6e10;
-
-/* What engines of AUTO were told of so far: libxsmm starts for the whole process. */
-static atomic_ullong work_so_far;
 
 bool attn_gemm_can_jit(void)
 {
@@ -42,20 +38,18 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
     struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit),
                                       .jit_from = (double)INFINITY};
 
-    if (how == ATTN_GEMM_JIT ||
-        (how == ATTN_GEMM_AUTO && (double)atomic_load(&work_so_far) + work >= jit_pays_from))
+    if (how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from))
         start_jit(&engine);
     else if (how == ATTN_GEMM_AUTO)
         engine.jit_from = jit_pays_from;
     return engine;
 }
 
-void attn_gemm_engine_add(struct attn_gemm_engine *engine, double work)
+void attn_gemm_engine_go_on(struct attn_gemm_engine *engine, double work)
 {
     const bool lacks_memory = engine->lacks_memory;
 
-    if (engine->jit_from == (double)INFINITY ||
-        (double)atomic_fetch_add(&work_so_far, (unsigned long long)work) + work < engine->jit_from)
+    if (work < engine->jit_from)
         return;
     start_jit(engine);
     engine->lacks_memory = lacks_memory; /* without it the loop goes on */

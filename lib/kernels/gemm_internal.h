@@ -20,7 +20,7 @@ struct attn_gemm_engine {
     bool is_jit;                    /* libxsmm has been started and may make kernels */
     bool is_jit_bf16;               /* also for bfloat16 */
     bool is_jit_avx512;             /* which use AVX-512 */
-    double jit_from;                /* the work of all engines at which libxsmm starts */
+    double jit_from;                /* the work at which libxsmm starts */
     const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
     bool lacks_memory;              /* libxsmm, which multiplies in bfloat16, did not start for want
                                        of memory */
@@ -28,7 +28,7 @@ struct attn_gemm_engine {
 
 /*
  * Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 4 to 7 ms, or
- * when what was done does, attn_gemm_engine_add. Starting libxsmm is process-wide: with a limit
+ * when what was done does, attn_gemm_engine_go_on. Starting libxsmm is process-wide: with a limit
  * below AVX-512 the first engine of the process decides what libxsmm may use.
  */
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
@@ -42,9 +42,9 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* WORK more is about to be done: libxsmm starts when that of all engines of the process pays for
- * it. In float32 no bit depends on that. */
-void attn_gemm_engine_add(struct attn_gemm_engine *engine, double work);
+/* WORK is what was done so far and what comes next: libxsmm starts when that pays for it. In float32
+ * no bit depends on that. */
+void attn_gemm_engine_go_on(struct attn_gemm_engine *engine, double work);
 
 /* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16
  * and ENGINE has more for it than the portable loop, which is slower than in float32. */

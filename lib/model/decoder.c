@@ -50,7 +50,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
     work = attn_plan_work(f, feed->n_row);
     if (work >= ATTN_SHARED_WORK)
         feed->pool = f->pool;
-    attn_gemm_engine_add(&f->engine, work);
+    attn_gemm_engine_go_on(&f->engine, attn_model_add_work(f->model, work));
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,
                       f->parts[0].n_row);
     f->n_engine_row = f->parts[0].n_row;

@@ -203,7 +203,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
     m = attn_alloc(1, sizeof *m, err);
     if (!m)
         return ATTN_NO_MEMORY;
-    status = open_files(source, &options, m, err);
+    m->work = attn_alloc(1, sizeof *m->work, err);
+    status = m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         *model = m;
     else
@@ -226,6 +227,11 @@ void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum
     model->isa = isa;
 }
 
+double attn_model_add_work(const struct attn_model *model, double work)
+{
+    return work + (double)atomic_fetch_add(model->work, (unsigned long long)work);
+}
+
 void attn_model_free(struct attn_model *model)
 {
     if (!model)
@@ -235,6 +241,7 @@ void attn_model_free(struct attn_model *model)
         attn_free(model);
         return;
     }
+    attn_free(model->work);
     attn_weights_release(&model->weights);
     attn_tensor_files_free(model->files);
     attn_gguf_free(model->gguf);

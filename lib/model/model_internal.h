@@ -7,6 +7,8 @@
 #include "model/model.h"
 #include "model/weights.h"
 
+#include <stdatomic.h>
+
 struct attn_model {
     struct attn_config config; /* borrows from layers */
     struct attn_config_layers layers;
@@ -21,7 +23,8 @@ struct attn_model {
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;
-    float *label_rows; /* [labels, d_projected] owns, where texts are the labels; all else is
+    atomic_ullong *work; /* owns: multiply-adds that its sessions were given */
+    float *label_rows;   /* [labels, d_projected] owns, where texts are the labels; all else is
                           borrowed from another model then. Else NULL */
 };
 
@@ -29,6 +32,9 @@ struct attn_model {
  * because each start looks whether libxsmm's code can be executed. Before any session is created.
  * Where there is too little memory for it, each session tries by itself. */
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
+
+/* Counts WORK, multiply-adds that a session of MODEL begins; returns all so far. */
+double attn_model_add_work(const struct attn_model *model, double work);
 
 /* Whether IDS [n], at the positions from FIRST on, are tokens of the model: ATTN_INVALID names one
  * that is not. */

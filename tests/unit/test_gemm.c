@@ -266,11 +266,11 @@ START_TEST(engines_start_more_when_what_was_done_pays)
     struct attn_gemm_engine asked = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 0);
     struct attn_gemm_engine loop = attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
 
-    attn_gemm_engine_add(&asked, 5e10);
+    attn_gemm_engine_go_on(&asked, 5e10);
     ck_assert(!asked.is_jit);
-    attn_gemm_engine_add(&asked, 5e10);
+    attn_gemm_engine_go_on(&asked, 1e11);
     ck_assert(asked.is_jit == attn_gemm_can_jit());
-    attn_gemm_engine_add(&loop, 1e12);
+    attn_gemm_engine_go_on(&loop, 1e12);
     ck_assert(!loop.is_jit);
 }
 END_TEST
