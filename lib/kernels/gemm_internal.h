@@ -42,8 +42,8 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* WORK is what was done so far and what comes next: libxsmm starts when that pays for it. In float32
- * no bit depends on that. */
+/* WORK is what was done so far and what comes next: libxsmm starts when that pays for it. No bit in
+ * float32 depends on that. */
 void attn_gemm_engine_go_on(struct attn_gemm_engine *engine, double work);
 
 /* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16
