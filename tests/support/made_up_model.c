@@ -288,6 +288,8 @@ struct attn_model *attn_made_up_model(size_t number, char name[ATTN_MADE_UP_NAME
         return NULL;
     model = attn_alloc(1, sizeof *model, NULL);
     ck_assert_ptr_nonnull(model);
+    model->work = attn_alloc(1, sizeof *model->work, NULL);
+    ck_assert_ptr_nonnull(model->work);
     model->name = attn_strndup(name, strlen(name), NULL);
     set_sizes(&parts, &model->config);
     set_parts(&parts, &model->config);
