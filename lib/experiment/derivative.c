@@ -30,9 +30,9 @@ struct attn_derivative {
     struct attn_trace trace;           /* that hands events to them */
     struct attn_reply reply;           /* of the last feed alone */
     bool is_together;                  /* two texts are fed at once */
-    bool is_other;                     /* what is fed is another text: there is no way back */
-    struct attn_session *session;      /* NULL after the one feed of both texts, */
-    struct attn_backward *backward;    /* and this until then */
+    bool is_other;                     /* the text that is fed needs no gradients */
+    struct attn_session *session;      /* freed after attn_derivative_feed_both, and NULL then */
+    struct attn_backward *backward;    /* where that is to be called, NULL before */
     float *logits;                     /* [2, V] */
     const float **layers;              /* [n_layer + 1] in the rows */
     struct attn_backward_options back; /* of the way back */

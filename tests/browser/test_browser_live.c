@@ -34,6 +34,13 @@ static void enter(void)
     browser = attn_browser_open(1280, 1000);
 }
 
+static void enter_on_telephone(void)
+{
+    enter();
+    attn_browser_resize(browser, 390, 800);
+    attn_browser_set_media(browser, "", "dark");
+}
+
 static void leave(void)
 {
     attn_browser_leave(browser);
@@ -67,6 +74,24 @@ static void open_page(const char *hash)
 static void assert_text(const char *expression, const char *expected)
 {
     attn_browser_assert_text(browser, expression, expected);
+}
+
+/* Nothing is wider than the screen, and each button of the live page is high enough for a finger. */
+static void assert_fits_fingers(void)
+{
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
+                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
+                "true");
+}
+
+/* What a person uses has a name for a screen reader. */
+static void assert_all_named(void)
+{
+    assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
+                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
+                "e.closest('label'))).map(e => e.id).join()",
+                "");
 }
 
 /* Waits for the N-th run that the page shows, and for the end of all work. */
@@ -631,9 +656,7 @@ END_TEST
 
 START_TEST(two_boxes_fit_a_telephone)
 {
-    enter();
-    attn_browser_resize(browser, 390, 800);
-    attn_browser_set_media(browser, "", "dark");
+    enter_on_telephone();
     open_bert(BERT(PAIR), "");
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
     assert_text("[...document.querySelectorAll('#live-text, #live-pair')].every(b => "
@@ -853,19 +876,11 @@ END_TEST
 
 START_TEST(pictures_fit_a_telephone_and_are_named)
 {
-    enter();
-    attn_browser_resize(browser, 390, 800);
-    attn_browser_set_media(browser, "", "dark");
+    enter_on_telephone();
     open_clip("label=a%20cat&label=a%20mat&ablate=0.1");
     attn_browser_wait(browser, EXPECTED ".includes('a mat')");
-    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
-    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
-                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
-                "true");
-    assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
-                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
-                "e.closest('label'))).map(e => e.id).join()",
-                "");
+    assert_fits_fingers();
+    assert_all_named();
     assert_text("[...document.images].every(i => i.alt)", "true");
     leave();
 }
@@ -947,15 +962,10 @@ END_TEST
 
 START_TEST(fits_a_telephone_and_is_dark)
 {
-    enter();
-    attn_browser_resize(browser, 390, 800);
-    attn_browser_set_media(browser, "", "dark");
+    enter_on_telephone();
     open_page("text=The%20dogs%20in%20the%20garden&ablate=2.5,2.4");
     wait_for_run();
-    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
-    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
-                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
-                "true");
+    assert_fits_fingers();
     leave();
 }
 END_TEST
@@ -964,10 +974,7 @@ START_TEST(everything_has_a_name)
 {
     enter();
     open_page("");
-    assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
-                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
-                "e.closest('label'))).map(e => e.id).join()",
-                "");
+    assert_all_named();
     leave();
 }
 END_TEST
