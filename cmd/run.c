@@ -224,9 +224,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (!args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");
-    if (args->gradient.is_beside && is_for_page(args))
-        return refuse(err, "--png DIR draws both, --npz FILE holds both",
-                      "--grad goes with other outputs: a page shows patterns, not their gradients");
+    if (args->gradient.is_beside && !args->request.selection.sites && is_for_page(args))
+        args->request.selection.sites = "pattern,pattern_x_grad"; /* all that a page shows */
     ATTN_TRY(request_check(served, err));
     if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);

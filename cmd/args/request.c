@@ -183,12 +183,15 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
-/* What was given of the options that decide what the tensors hold. Flags among them are those of
- * the view alone. */
+/* What was given of the options that decide what the tensors hold: the answer, where there are
+ * gradients of it. Flags among them are those of the view alone. */
 static enum attn_status list_options(struct served *served, struct attn_error *err)
 {
-    static const char headings[] = "Attention|Precision|Selection|Interventions|View";
     const struct call *call = served->call;
+    const bool has_gradients =
+        served->request.selection.gradients_of && !served->request.predict.answer;
+    const char *headings = has_gradients ? "Attention|Precision|Selection|Interventions|View|Answer"
+                                         : "Attention|Precision|Selection|Interventions|View";
 
     served->options = calloc(options_count(call->command), sizeof *served->options);
     if (!served->options)

@@ -37,6 +37,7 @@
     embed attn_page_experiment_js, "lib/page/experiment.js"
     embed attn_page_neurons_css, "lib/page/neurons.css"
     embed attn_page_neurons_js, "lib/page/neurons.js"
+    embed attn_page_gradients_js, "lib/page/gradients.js"
     embed attn_page_picture_css, "lib/page/picture.css"
     embed attn_page_picture_js, "lib/page/picture.js"
     embed attn_page_more_policy, "lib/page/more.policy"

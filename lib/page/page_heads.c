@@ -99,13 +99,20 @@ void attn_page_heads_release(struct attn_page_heads *heads)
 
 /* --- What is kept of them -------------------------------------------------------------------- */
 
+struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
+                                         const struct attn_trace_event *event,
+                                         const struct attn_place *place)
+{
+    return &heads->items[heads->first_of_layer[event->layer] + place->head];
+}
+
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place)
 {
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         attn_measurement_add(heads->measurements[i], event, NULL);
-    return &heads->items[heads->first_of_layer[event->layer] + place->head];
+    return attn_page_head_of(heads, event, place);
 }
 
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)

@@ -1,8 +1,8 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), vectors (page_vectors.c), what it says of its run (page_run.c) or
- * of an experiment (page_experiment.c), what makes it live (page_live.c), and what it shows where
- * no script runs (page_first_view.c). page_writer.c puts them together.
+ * blocks of data (page_data.c), gradients (page_gradients.c), vectors (page_vectors.c), what it says
+ * of its run (page_run.c) or of an experiment (page_experiment.c), what makes it live (page_live.c),
+ * and what it shows where no script runs (page_first_view.c). page_writer.c puts them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -73,6 +73,11 @@ struct attn_page_heads {
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err);
 void attn_page_heads_release(struct attn_page_heads *heads);
+
+/* The head of an event, which is of the pattern or of a gradient of it. */
+struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
+                                         const struct attn_trace_event *event,
+                                         const struct attn_place *place);
 
 /* Adds all rows of an event, which is of the pattern, to the measures. Returns its head. */
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
@@ -179,6 +184,49 @@ enum attn_status attn_page_experiment_init(struct attn_page_experiment *experime
                                            struct attn_error *err);
 void attn_page_experiment_release(struct attn_page_experiment *experiment);
 
+/* --- Gradients (page_gradients.c) ------------------------------------------------------------ */
+
+/*
+ * What is selected of pattern_grad and pattern_x_grad beside the pattern, for gradients.js: of each
+ * head a block "L0H3-pattern_grad" with the first 2 or 4 bytes of each cell's float32, twice as many
+ * as the pattern has. All first bytes come before all second ones. NaN is masked, infinity is not
+ * finite. "thumbs-pattern_grad" has the thumbnails of all heads in the same form, with 4 bytes: of
+ * the cells that are pooled that which is farthest from 0. Pages of arrays, of comparisons and live
+ * ones have none.
+ */
+enum { ATTN_PAGE_N_GRADIENT = 2, ATTN_PAGE_THUMB_BYTES = 4 };
+
+struct attn_page_gradient {
+    enum attn_site site;
+    float *thumbs;  /* [cells of all heads] owns */
+    size_t n_thumb; /* cells that are there */
+    float most;     /* the largest size of a cell */
+};
+
+/* Initialize with = {0}; end with attn_page_gradients_release, after a failed _init too. */
+struct attn_page_gradients {
+    struct attn_page_gradient items[ATTN_PAGE_N_GRADIENT];
+    size_t n;
+    float *cells; /* [cells of the largest head] owns; those of the head that comes */
+};
+
+enum attn_status attn_page_gradients_init(struct attn_page_gradients *gradients,
+                                          const struct attn_writer *writer,
+                                          const struct attn_page_heads *heads,
+                                          struct attn_error *err);
+void attn_page_gradients_release(struct attn_page_gradients *gradients);
+
+struct attn_page;
+
+/* Takes the rows of an event, in the order of a document, and writes a head after its last one. Of
+ * another site it takes none. */
+enum attn_status attn_page_gradients_take(struct attn_page *page,
+                                          const struct attn_trace_event *event,
+                                          const struct attn_place *place, struct attn_error *err);
+
+/* After the last head: the blocks of thumbnails. */
+void attn_page_gradients_add_thumbs(struct attn_page *page);
+
 /* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
 
 /*
@@ -197,8 +245,6 @@ struct attn_page_vectors {
 enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
                                         const struct attn_writer *writer, struct attn_error *err);
 
-struct attn_page;
-
 /* Writes the rows of an event, in the order of a document, where they are of such a site. */
 enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
@@ -215,6 +261,7 @@ struct attn_page {
     struct attn_sink *svg;      /* owns; what it writes */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
+    struct attn_page_gradients gradients;
     struct attn_page_vectors vectors;
     bool has_picture; /* heads are shown over the picture of the run */
     bool has_experiment;
@@ -241,6 +288,9 @@ struct attn_page {
     size_t start;  /* the head that is shown first */
     bool has_best; /* its cells are kept */
 };
+
+/* Row R of EVENT to ROW [n], with NaN where it is masked and infinity where it is not finite. */
+void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n);
 
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 

@@ -322,6 +322,25 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
+/* Of each gradient its site, and the largest size of a cell. Only where there are some. */
+static void push_gradients(struct run_json *to)
+{
+    const struct attn_page_gradients *gradients = &to->page->gradients;
+    struct attn_json_writer *json;
+
+    if (gradients->n == 0)
+        return;
+    json = push_key(to, "gradients");
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < gradients->n; i++) {
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "site"), attn_site_name(gradients->items[i].site));
+        push_number(attn_json_key(json, "most"), 9, (double)gradients->items[i].most);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
 /* Only where it is asked for. */
 static void push_metric(struct attn_json_writer *json, const struct attn_predictions *predictions)
 {
@@ -490,6 +509,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     push_picture(&to);
     attn_page_push_colors(&to.json);
     push_heads(&to);
+    push_gradients(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');

@@ -23,6 +23,7 @@
 #include "encode/quoting.h"
 #include "figures/figure_internal.h"
 #include "output/picture_internal.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,12 +38,13 @@ extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
 extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
-/* Likewise what a page of an experiment has besides, what one with vectors has, what one over a
- * picture has, and the policy for all of them. */
+/* Likewise what a page of an experiment has besides, what one with vectors has, with gradients, and
+ * over a picture, and the policy for all of them. */
 extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
 extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
 extern const char attn_page_neurons_css[], attn_page_neurons_css_end[];
 extern const char attn_page_neurons_js[], attn_page_neurons_js_end[];
+extern const char attn_page_gradients_js[], attn_page_gradients_js_end[];
 extern const char attn_page_picture_css[], attn_page_picture_css_end[];
 extern const char attn_page_picture_js[], attn_page_picture_js_end[];
 extern const char attn_page_more_policy[], attn_page_more_policy_end[];
@@ -64,7 +66,7 @@ static bool is_comparison(const struct attn_page *w)
 /* Of all blocks; SIZE_MAX when they are more than can be counted. */
 static size_t count_cells(const struct attn_page *w)
 {
-    const size_t n_set = is_comparison(w) ? 2 : 1;
+    const size_t n_set = is_comparison(w) ? 2 : 1 + w->gradients.n;
 
     return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
 }
@@ -339,7 +341,7 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, attn_page_live_policy, attn_page_live_policy_end);
-    else if (w->has_experiment || w->vectors.are_there || w->has_picture)
+    else if (w->has_experiment || w->vectors.are_there || w->gradients.n > 0 || w->has_picture)
         append_file(out, attn_page_more_policy, attn_page_more_policy_end);
     else
         append_file(out, attn_page_policy, attn_page_policy_end);
@@ -383,6 +385,8 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
         append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
     if (w->vectors.are_there)
         append_element(out, "script", attn_page_neurons_js, attn_page_neurons_js_end);
+    if (w->gradients.n > 0)
+        append_element(out, "script", attn_page_gradients_js, attn_page_gradients_js_end);
     if (w->has_picture)
         append_element(out, "script", attn_page_picture_js, attn_page_picture_js_end);
 }
@@ -458,8 +462,7 @@ static enum attn_status write_document(struct attn_page *w, struct attn_error *e
 
 /* --- Rows ------------------------------------------------------------------------------------ */
 
-/* Row R of EVENT to ROW [n], with NaN where it is masked and infinity where it is not finite. */
-static void read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
+void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
 {
     struct attn_row from = attn_event_row(event, r);
     struct attn_cells cells;
@@ -553,7 +556,7 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
     const size_t n = head->n_column;
 
     for (size_t r = 0; r < event->n_row; r++) {
-        read_row(event, r, w->row, n);
+        attn_page_read_row(event, r, w->row, n);
         if (w->n_row == 0)
             attn_page_data_begin(w->data, head->id);
         attn_page_head_take_row(head, w->n_row, w->row);
@@ -563,7 +566,7 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         if (exact) {
             unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
 
-            read_row(exact, r, w->exact_row, n);
+            attn_page_read_row(exact, r, w->exact_row, n);
             attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
             put_levels(w, w->exact_row, n, high, &w->exact_low);
             w->exact_high.size += high ? n : 0;
@@ -582,8 +585,10 @@ static enum attn_status event_page(struct attn_writer *writer, const struct attn
 
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
-    return event->site == ATTN_SITE_PATTERN ? take_event(w, event, NULL, place, err)
-                                            : attn_page_vectors_take(w, event, place, err);
+    if (event->site == ATTN_SITE_PATTERN)
+        return take_event(w, event, NULL, place, err);
+    return attn_site_is_of_metric(event->site) ? attn_page_gradients_take(w, event, place, err)
+                                               : attn_page_vectors_take(w, event, place, err);
 }
 
 static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
@@ -726,6 +731,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     writer->is_in_order = true;
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
+    ATTN_TRY(attn_page_gradients_init(&w->gradients, writer, &w->heads, err));
     ATTN_TRY(check_selection(w, err));
     w->has_picture = shows_picture(w);
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
@@ -760,6 +766,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
             memcpy(out, head->thumb, n);
     }
     attn_page_data_end(w->data);
+    attn_page_gradients_add_thumbs(w);
     ATTN_TRY(attn_page_data_finish(w->data, err));
     if (w->has_experiment)
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
@@ -783,6 +790,7 @@ static void release_page(struct attn_writer *writer)
     attn_writer_free(w->figure);
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
+    attn_page_gradients_release(&w->gradients);
     attn_page_heads_release(&w->heads);
     attn_page_experiment_release(&w->experiment);
     attn_token_texts_release(w->texts, 2);

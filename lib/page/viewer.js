@@ -25,13 +25,17 @@ const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 // --- The run ---
 
-let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, MEASURES;
+let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, sites, MEASURES;
 let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
 const rowOfQuery = new Map();
 const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
+
+// Matrices of a head that have signs, and all that may be shown.
+const signedSets = () => isComparison ? ['difference'] : sites;
+const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen', ...sites];
 
 // Makes MADE the run that is shown. TEXT_OF gives its blocks of data by their names.
 function takeRun(made, textOf) {
@@ -43,7 +47,8 @@ function takeRun(made, textOf) {
   byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
   isComparison = run.sets.length > 1;
   isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source);
-  MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...(isComparison ? ['difference'] : [])];
+  sites = (run.gradients ?? []).map(g => g.site);
+  MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...signedSets()];
   rowOfQuery.clear();
   for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
   nTaken++;
@@ -241,8 +246,8 @@ function difference(a, b) {
 
 async function makeOne(h, set) {
   if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
-  const weights = await decode(h, set);
-  return shape(weights, heads[h].rows, heads[h].cols);
+  if (isNaN(set)) return gradients.matrix(h, set);
+  return shape(await decode(h, set), heads[h].rows, heads[h].cols);
 }
 
 // The mean or the largest of several heads; a masked cell counts as 0 where another head has it.
@@ -276,7 +281,7 @@ function matrixOf(list, set) {
       const { rows, cols, is_source } = heads[list[0]];
       if (weights.length !== rows * cols) return draw(); // words became tokens meanwhile
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
-        isDifference: set === 'difference' });
+        isDifference: isNaN(set) });
       return draw();
     });
   }
@@ -302,22 +307,21 @@ function readThumbs(bytes, others, differences) {
     eachNotFinite(head, (row, column) => {
       for (const plane of sets[0]) plane[Math.floor(row / k) * cols + Math.floor(column / k)] = Infinity;
     });
-    const thumb = { rows, cols, sets, differences: differences?.[h] ?? null };
+    const thumb = { rows, cols, sets, difference: differences?.[h] ?? null };
     if (isComparison && !differences) {
-      thumb.differences = Float32Array.from(bytes.subarray(own.at, own.at + n), level =>
+      thumb.difference = Float32Array.from(bytes.subarray(own.at, own.at + n), level =>
         level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
       own.at += n;
     }
     if (isComparison)
-      head.difference = thumb.differences.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+      head.difference = thumb.difference.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
     thumbs.push(thumb);
   }
 }
 
 function thumbOf(h, set) {
-  const { rows, cols, sets, differences } = thumbs[h];
-  if (set === 'difference')
-    return { rows, cols, weights: differences, isDifference: true, isPooled: heads[h].pooled > 1 };
+  const { rows, cols, sets } = thumbs[h];
+  if (isNaN(set)) return { rows, cols, weights: thumbs[h][set], isDifference: true, isPooled: heads[h].pooled > 1 };
   const planes = sets[set];
   const isPooled = planes.length > 1;
   const weights = !isPooled ? shape(planes[0], rows, cols)
@@ -437,9 +441,13 @@ function paintCells(m, r0, r1, c0, c1, canvas) {
 
 // --- Numbers ---
 
+// Gradients are shares of the largest of all heads, which is their unit; weights have none.
+const unit = () => gradients?.unit();
+
 // As many decimals as the stored levels are good for, four at most.
 function number(w) {
   if (!isFinite(w)) return w === Infinity ? 'not finite' : 'masked';
+  if (unit()) return gradients.number(w);
   const error = Math.sqrt(Math.abs(w)) / (run.bytes === 2 ? 65534 : 254);
   const digits = error <= 5e-5 ? 4 : error <= 5e-4 ? 3 : 2;
   return (w < 0 ? '\u2212' : '') + Math.abs(w).toFixed(digits);
@@ -508,7 +516,7 @@ const readers = {
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
-  w: readWord(['chosen', 'exact', 'difference', 'both']),
+  w: text => readWord(shownSets())(text),
   z: readNumber(0, 64), m: text => readWord(MEASURES)(text), o: readNumber(0, 1), a: readNumber(0, 1),
 };
 
@@ -525,7 +533,6 @@ function readHash(hash) {
   }
   if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // it is not in the file
-  if (!isComparison) state.w = 'chosen';
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
 }
 
@@ -568,7 +575,7 @@ function shownHeads() {
   return [hover && hover.h !== undefined ? hover.h : state.h];
 }
 
-const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'difference' : 0;
+const setOf = which => which === 'exact' ? 1 : signedSets().includes(which) ? which : 0;
 
 function shownName(list) {
   if (list.length === 1) return headName(list[0]);
@@ -600,7 +607,7 @@ function strongest(m, n) {
   return found;
 }
 
-// --- The read-out -------------------------------------------------------------------------------
+// --- The read-out ---
 
 const named = (role, position, isSource) => {
   const text = shortText(position, isSource);
@@ -743,7 +750,7 @@ function drawThumbs() {
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
+    : state.m === 'difference' ? 'largest of a weight' : sites.includes(state.m) ? 'share of the largest of all' : state.m ? 'mean weight of a query'
     : k > 1 && !over ? `a cell is the mean row maximum of ${k} x ${k}` : '';
 }
 
@@ -771,13 +778,13 @@ function moveHead(down, across) {
 
 // --- A matrix ---
 
-const ruler = document.createElement('canvas').getContext('2d');
+const ruler = el('canvas').getContext('2d');
 function textWidth(text) {
   ruler.font = '12px ' + paint('--mono');
   return Math.ceil(ruler.measureText(text).width);
 }
 
-const hatch = document.createElement('canvas');
+const hatch = el('canvas');
 function hatchPattern(context, colour) {
   hatch.width = hatch.height = 6;
   const c = hatch.getContext('2d');
@@ -820,7 +827,7 @@ class Matrix {
     this.active = el('div', { class: 'unseen', role: 'gridcell' });
     this.node = el('div', { class: 'matrix', role: 'grid', tabindex: '0' }, this.size,
       el('div', { role: 'row' }, this.active));
-    this.cells = document.createElement('canvas');
+    this.cells = el('canvas');
     this.painted = '';
     place.append(this.node);
     this.node.addEventListener('scroll', () => this.draw());
@@ -1203,7 +1210,7 @@ function sayToken(m, sums) {
 const FEW_LETTERS = 600; // of a text that has room to be large
 
 function drawTokens(list) {
-  const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
+  const m = matrixOf(list, setOf(state.w));
   if (!m) return null;
   if ($('stage').dataset.made !== 'tokens' + m.isSource) {
     const nOwn = Math.max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
@@ -1248,7 +1255,7 @@ function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
 }
 
 function sayLine() {
-  const m = matrixOf(lineHeads().slice(0, 1), setOf(state.w === 'both' ? 'chosen' : state.w));
+  const m = matrixOf(lineHeads().slice(0, 1), setOf(state.w));
   const { q, k } = cell();
   if (m && q >= 0 && k < 0 && rowOfQuery.has(q)) {
     const row = rowOfQuery.get(q);
@@ -1340,7 +1347,7 @@ function lineKey(list) {
 
 function drawLines() {
   const list = lineHeads(), first = heads[list[0]], stage = $('stage');
-  const set = setOf(state.w === 'both' ? 'chosen' : state.w);
+  const set = setOf(state.w);
   stage.dataset.made = 'lines';
   if (first.rows > MAX_LINES || first.cols > MAX_LINES) {
     stage.replaceChildren(el('p', {}, first.rows + ' queries and ' + first.cols +
@@ -1391,7 +1398,7 @@ function drawRamp(m) {
     const at = stepOf(w) / 255;
     if (last >= 0 && at - last < 0.07) continue;
     last = at;
-    const tick = el('span', { class: 'tick' }, tickText(w));
+    const tick = el('span', { class: 'tick' }, tickText(w * (unit() || 1)));
     tick.style.left = 100 * at + '%';
     box.append(tick);
   }
@@ -1400,18 +1407,17 @@ function drawRamp(m) {
 
 function drawLegend(m) {
   const names = { sqrt: 'square root', linear: 'linear', log: 'logarithm, four decades' };
-  const spans = { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row',
-    fixed: '' };
+  const spans = { matrix: ', to the largest of this matrix', row: ', to the largest of each row' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((one.isDifference ? setNames().join(' minus ') + ': signed ' : 'weight: ') + names[state.s] + (over?.span() ?? spans[state.e]))]);
+    kind((!one.isDifference ? 'weight: ' : (unit() ? state.w : setNames().join(' minus ')) + ': signed ') + names[state.s] + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch('not_finite')));
   if (state.r) parts.push(kind('rows divided by their sum'));
-  if (state.min) parts.push(kind('below ' + state.min + ' as 0'));
+  if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : state.min) + ' as 0'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
   return $('legend').replaceChildren(...parts);
@@ -1599,6 +1605,7 @@ function draw() {
   $('threshold').value = Math.round(100 * Math.sqrt(state.min));
   $('threshold-value').textContent = state.min;
   $('which').value = state.w;
+  $('span').querySelector('[value=unit]').text = unit() ? 'all heads' : '0 to 1';
   $('measure').value = state.m;
   $('sort').checked = Boolean(state.o);
   $('dark').setAttribute('aria-pressed', String(isDark()));
@@ -1627,13 +1634,13 @@ function keptTitle(name) {
   const more = (state.first ? '' : ', first token left out') + (state.r ? ', renormalized' : '') +
     (state.min ? ', from ' + state.min : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
-    svgText(10, 38, name + ', ' + scale + ' of the weight' + more, { fill: paint('--soft') })];
+    svgText(10, 38, name + ', ' + scale + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
 
 // Cells as one path for each colour, neighbours of a row in one piece; large ones as an image.
 function keptCells(m, x, y, px) {
   if (m.rows > 128 || m.cols > 128) {
-    const canvas = document.createElement('canvas');
+    const canvas = el('canvas');
     paintCells(m, 0, m.rows, 0, m.cols, canvas);
     return [svgEl('image', { x, y, width: m.cols * px, height: m.rows * px,
       href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' })];
@@ -1676,7 +1683,7 @@ function keptGrid() {
   const size = 96, parts = [];
   const set = state.w === 'both' ? 'difference' : setOf(state.w);
   heads.forEach((head, h) => {
-    const m = thumbOf(h, set), canvas = document.createElement('canvas');
+    const m = thumbOf(h, set), canvas = el('canvas');
     const x = 60 + columns.indexOf(head.head) * (size + 8);
     const y = 76 + groups.indexOf(head.group) * (size + 8);
     const most = Math.max(head.rows, head.cols);
@@ -1745,6 +1752,8 @@ const csvLabel = (p, isSource) => {
 };
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
+const valueName = () => unit() ? state.w : 'weight';
+
 // What is shown, as a table: measures of all heads, the matrix, sums of tokens, or lines.
 function csvRows() {
   if (state.v === 'grid')
@@ -1755,13 +1764,13 @@ function csvRows() {
     const isFrom = state.dir === 'from';
     tokenWeights(m).forEach((w, i) => list.push([
       isFrom ? csvLabel(i, m.isSource) : csvLabel(queryAt(i)), csvWeight(w)]));
-    return [[isFrom ? 'key' : 'query', 'weight'], ...list];
+    return [[isFrom ? 'key' : 'query', valueName()], ...list];
   }
   if (state.v === 'lines') {
     for (const h of lineHeads())
       for (const { row, key, w } of strongest(matrixOf(state.c ? lineHeads() : [h], setOf(state.w)), state.n))
         list.push([heads[h].group + '.' + heads[h].head, csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
-    return [['head', 'query', 'key', 'weight'], ...list];
+    return [['head', 'query', 'key', valueName()], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
   for (let i = 0; i < m.rows; i++)
@@ -1814,14 +1823,14 @@ const KEYS = [
   ['n', 'lines: how many of each query'],
   ['\u2212  +  0', 'smaller, larger, fit'],
   ['a', 'matrix as a table'],
-  ['w', 'comparison: chosen, exact, difference, side by side'],
+  ['w', 'gradients; of a comparison chosen, exact, difference, side by side'],
   ['d', 'dark or light'],
   ['k', 'save this view'],
   ['?', 'these shortcuts'],
 ];
 
 function openKeys() {
-  openDialog('Shortcuts', el('dl', {}, ...KEYS.filter(([key]) => (isComparison || key !== 'w') && (words || key !== 'u')).flatMap(([key, text]) =>
+  openDialog('Shortcuts', el('dl', {}, ...KEYS.filter(([key]) => (shownSets()[1] || key !== 'w') && (words || key !== 'u')).flatMap(([key, text]) =>
     [el('dt', {}, ...key.split('  ').flatMap((k, i) => [i ? ' ' : '', el('kbd', {}, k)])), el('dd', {}, text)])));
 }
 
@@ -1857,7 +1866,7 @@ const actions = {
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
   n: () => set({ n: next([1, 2, 3, 5, 8, 16], state.n) }),
   a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
-  w: () => isComparison && set({ w: next(['chosen', 'exact', 'difference', 'both'], state.w) }),
+  w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,
   p: () => pin(state.dir === 'from' ? state.q : Math.max(0, state.k), isCross() && state.dir === 'to'),
   '[': () => threshold(-4), ']': () => threshold(4),
@@ -1896,6 +1905,11 @@ function onKey(event) {
 
 // --- Start ---
 
+// Gradients of the weights (gradients.js), where the page has some.
+let gradients;
+const takeGradients = () => globalThis.attnGradients?.({ run, inflate, blockOf, thumbs, state,
+  words: () => areMerged ? words : null });
+
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ el, svgEl, state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
@@ -1915,11 +1929,12 @@ function fillControls() {
 // What depends on the run that is shown.
 function fillHeads() {
   $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
-  setNames().forEach((name, i) => { $('which').options[i].textContent = name; });
-  $('compared').hidden = !isComparison;
+  const names = isComparison ? [...setNames(), 'difference', 'side by side'] : ['pattern', ...sites];
+  $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
+  $('compared').hidden = !names[1];
   $('words').parentNode.hidden = !words;
-  $('measure').querySelector('[value=difference]')?.remove();
-  if (isComparison) $('measure').append(el('option', { value: 'difference' }, 'difference'));
+  for (const option of [...$('measure').options].slice(6)) option.remove();
+  $('measure').append(...signedSets().map(value => el('option', { value }, value)));
   $('app').classList.toggle('alone', heads.length === 1);
 }
 
@@ -2038,6 +2053,7 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
+  gradients = await takeGradients();
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
   if (isComparison) openComparison();

@@ -85,17 +85,22 @@ static cJSON *read_json(void)
     return json;
 }
 
-/* The weight in the JSON of the same run; NaN: masked. */
-static double weight_of(const cJSON *json, int layer, int head, int query, int key)
+/* A cell of SITE in the JSON of the same run; NaN: masked. */
+static double cell_of(const cJSON *json, const char *site, int layer, int head, int query, int key)
 {
     char name[64];
     const cJSON *at;
 
-    snprintf(name, sizeof name, "blocks.%d.attn.hook_pattern", layer);
+    snprintf(name, sizeof name, "blocks.%d.attn.hook_%s", layer, site);
     at = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "tensors"), name);
     at = cJSON_GetArrayItem(cJSON_GetArrayItem(cJSON_GetArrayItem(at, head), query), key);
     ck_assert_ptr_nonnull(at);
     return cJSON_IsNull(at) ? (double)NAN : at->valuedouble;
+}
+
+static double weight_of(const cJSON *json, int layer, int head, int query, int key)
+{
+    return cell_of(json, "pattern", layer, head, query, key);
 }
 
 static void assert_text(const char *expression, const char *expected)
@@ -799,6 +804,168 @@ START_TEST(a_comparison_opens_on_its_largest_difference)
 }
 END_TEST
 
+/* --- Gradients ------------------------------------------------------------------------------- */
+
+/* A run with gradients of the difference of two logits. */
+#define GRADIENTS(...)                                                                             \
+    FABLE("--grad", "--target", " are", "--foil", " is", "--sites", "pattern,pattern_x_grad",      \
+          __VA_ARGS__)
+
+static const char keys[] = "The keys to the old cabinet";
+
+/* The number that is read out, or NaN where that is "masked". */
+static double read_value(void)
+{
+    return attn_browser_number(browser, "Number(" VALUE ".replace('\u2212', '-'))");
+}
+
+/* Of cells whose bytes are all there three digits are shown. */
+static void assert_value(double expected, double most)
+{
+    const double shown = read_value();
+
+    ck_assert_msg(isnan(expected) ? isnan(shown) : fabs(shown - expected) <= most * fabs(expected),
+                  "%g is shown of %g", shown, expected);
+}
+
+START_TEST(gradients_are_read_out)
+{
+    static const char *const sites[] = {"pattern_grad", "pattern_x_grad"};
+    char view[64];
+    struct grid grid;
+    cJSON *json;
+
+    enter();
+    run(GRADIENTS(keys));
+    json = read_json();
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(view, sizeof view, "v=matrix&h=2.5&w=%s", sites[i]);
+        attn_browser_load(browser, "p.html", view);
+        grid = find_grid();
+        for (int q = 0; q < 6; q++)
+            for (int k = 0; k < 6; k++) {
+                point_at_cell(&grid, q, k);
+                assert_value(cell_of(json, sites[i], 2, 5, q, k), 0.005);
+            }
+        point_at_cell(&grid, 5, 1); /* of the keys */
+        ck_assert_double_gt(fabs(read_value()), 0.1);
+    }
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* The largest size of a cell of pattern_x_grad in a head of fable. */
+static double largest_of(const cJSON *json, int h)
+{
+    double most = 0;
+
+    for (int q = 0; q < 6; q++)
+        for (int k = 0; k <= q; k++)
+            most = fmax(most, fabs(cell_of(json, "pattern_x_grad", h / 8, h % 8, q, k)));
+    return most;
+}
+
+START_TEST(gradients_have_a_switch_a_legend_and_a_measure)
+{
+    double most = 0;
+    char text[96];
+    struct grid grid;
+    int rgb[3];
+    cJSON *json;
+
+    enter();
+    run(GRADIENTS(keys));
+    json = read_json();
+    for (int h = 0; h < 32; h++)
+        most = fmax(most, largest_of(json, h));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    assert_text("document.getElementById('which').value", "chosen");
+    assert_text("[...document.getElementById('which').options].map(o => o.text).join()",
+                "pattern,pattern_grad,pattern_x_grad");
+    assert_text("document.getElementById('about').textContent.includes('target  are, foil  is')",
+                "true");
+    attn_browser_key(browser, "w", 0);
+    attn_browser_key(browser, "w", 0);
+    attn_browser_wait(browser, "document.getElementById('legend').textContent.includes("
+                               "'pattern_x_grad: signed square root')");
+    assert_text(HASH ".includes('w=pattern_x_grad')", "true");
+    grid = find_grid();
+    read_cell(&grid, 5, 1, rgb); /* above 0: orange */
+    ck_assert_double_gt(cell_of(json, "pattern_x_grad", 2, 5, 5, 1), 0.1);
+    ck_assert(rgb[0] > rgb[2] + 60);
+    read_cell(&grid, 5, 5, rgb); /* below 0: blue */
+    ck_assert_double_lt(cell_of(json, "pattern_x_grad", 2, 5, 5, 5), -0.1);
+    ck_assert(rgb[2] > rgb[0] + 20);
+    attn_browser_load(browser, "p.html", "v=grid&w=pattern_x_grad&m=pattern_x_grad");
+    for (int h = 0; h < 32; h++) {
+        double value;
+
+        snprintf(text, sizeof text, "document.querySelector('#thumb-%d .value').textContent", h);
+        value = attn_browser_number(browser, text);
+        ck_assert_double_eq_tol(value, largest_of(json, h) / most, 0.00501);
+    }
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* A long text has two bytes of each gradient, and thumbnails of pooled cells. */
+START_TEST(gradients_of_a_long_text)
+{
+    char text[512], view[96];
+    cJSON *json;
+
+    enter();
+    write_words(text, 90);
+    run(GRADIENTS(text));
+    json = read_json();
+    for (int q = 50; q < 90; q += 13) {
+        snprintf(view, sizeof view, "v=matrix&h=1.2&w=pattern_grad&q=%d&k=%d", q, q / 2);
+        attn_browser_load(browser, "p.html", view);
+        attn_browser_wait(browser, "!!document.getElementById('value')");
+        assert_value(cell_of(json, "pattern_grad", 1, 2, q, q / 2), 0.01);
+    }
+    attn_browser_load(browser, "p.html", "v=grid&w=pattern_grad&m=pattern_grad&o=1");
+    assert_text("document.querySelector('.thumb .value').textContent", "1.00");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* Between words the gradient is the mean of the cells, and what weights times gradients are adds up. */
+START_TEST(gradients_between_words)
+{
+    static const char text[] = "It is not known to nobody that it slept";
+    static const char *const sites[] = {"pattern_grad", "pattern_x_grad"};
+    double sums[] = {0, 0};
+    char view[96];
+    int n = 0, begin, end;
+    cJSON *json;
+
+    enter();
+    run(GRADIENTS(text));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    begin = (int)attn_browser_number(browser, "attnViewer.run.words[5]"); /* " nobody" */
+    end = (int)attn_browser_number(browser, "attnViewer.run.words[6]");
+    ck_assert_int_gt(end - begin, 1);
+    for (int q = begin; q < end; q++)
+        for (int k = begin; k <= q; k++, n++)
+            for (size_t i = 0; i < 2; i++)
+                sums[i] += cell_of(json, sites[i], 2, 5, q, k);
+    sums[0] /= n;
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(view, sizeof view, "v=matrix&h=2.5&words=1&q=5&k=5&w=%s", sites[i]);
+        attn_browser_load(browser, "p.html", view);
+        attn_browser_wait(browser, "!!document.getElementById('value')");
+        assert_value(sums[i], 0.006);
+    }
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
 START_TEST(matrices_side_by_side_are_of_one_size)
 {
     enter();
@@ -1251,4 +1418,6 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            the_second_text_begins_a_line, cross_attention_is_named,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
            can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
-           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there, is_seen)
+           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there,
+           gradients_are_read_out, gradients_have_a_switch_a_legend_and_a_measure,
+           gradients_of_a_long_text, gradients_between_words, is_seen)
