@@ -112,7 +112,9 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
         attn_page_head_append_name(out, &w->heads.items[0], labels);
         attn_buffer_append_string(out, ": ");
     }
-    attn_buffer_append_string(out, is_comparison(w) ? "pattern, chosen and exact" : "pattern");
+    attn_buffer_append_string(out, is_comparison(w)     ? "pattern, chosen and exact"
+                                   : w->gradients.n > 0 ? "pattern and its gradient"
+                                                        : "pattern");
 }
 
 /* How much of TEXT [size] is shown in MOST bytes: it ends between characters, and where it can
