@@ -1,8 +1,9 @@
 /*
  * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), gradients (page_gradients.c), vectors (page_vectors.c), what it says
- * of its run (page_run.c) or of an experiment (page_experiment.c), what makes it live (page_live.c),
- * and what it shows where no script runs (page_first_view.c). page_writer.c puts them together.
+ * blocks of data (page_data.c), gradients (page_gradients.c), vectors (page_vectors.c), what it
+ * says of its run (page_run.c) or of an experiment (page_experiment.c), what makes it live
+ * (page_live.c), and what it shows where no script runs (page_first_view.c). page_writer.c puts
+ * them together.
  */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -188,11 +189,11 @@ void attn_page_experiment_release(struct attn_page_experiment *experiment);
 
 /*
  * What is selected of pattern_grad and pattern_x_grad beside the pattern, for gradients.js: of each
- * head a block "L0H3-pattern_grad" with the first 2 or 4 bytes of each cell's float32, twice as many
- * as the pattern has. All first bytes come before all second ones. NaN is masked, infinity is not
- * finite. "thumbs-pattern_grad" has the thumbnails of all heads in the same form, with 4 bytes: of
- * the cells that are pooled that which is farthest from 0. Pages of arrays, of comparisons and live
- * ones have none.
+ * head a block "L0H3-pattern_grad" with the first 2 or 4 bytes of each cell's float32, twice as
+ * many as the pattern has. All first bytes come before all second ones. NaN is masked, infinity is
+ * not finite. "thumbs-pattern_grad" has the thumbnails of all heads in the same form, with 4 bytes:
+ * of the cells that are pooled that which is farthest from 0. Pages of arrays, of comparisons and
+ * live ones have none.
  */
 enum { ATTN_PAGE_N_GRADIENT = 2, ATTN_PAGE_THUMB_BYTES = 4 };
 
