@@ -1,6 +1,6 @@
 /*
- * backward.c - see backward.h. A tile of queries goes back line by line, and adds what it has to
- * its keys; then heads are added.
+ * backward.c - see backward.h. A tile computes the gradients of its queries and adds to the sums of
+ * its keys; then the sums of heads that share a key are added.
  *
  * Of keys that a row does not see the pattern is +0, and so is all that is made of it: those terms
  * change no sum but, maybe, the sign of a zero. So sums are canonical: adding +0 turns -0 into +0.
@@ -18,7 +18,7 @@ enum {
     HALF_BLOCK = ATTN_PANEL / 2, /* keys in a piece */
     WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits: */
     FEW_WATCHED_BYTES = 8 << 20, /* this much, or if that is more, a head of each worker */
-    KEYS_AT_ONCE = 16,           /* whose sums are turned round together */
+    KEYS_AT_ONCE = 16,           /* whose sums are transposed together */
 };
 
 static const float zeros[ATTN_PANEL];
@@ -63,16 +63,16 @@ attn_site_set attn_heads_back_watched(const struct attn_selection *selection, in
     return watched;
 }
 
-/* Where a worker has what of a tile. */
+/* A worker's memory for a tile. */
 struct tile_scratch {
     float *p, *d, *x; /* [tile, ld] pattern; its gradient and what follows; scaled products */
     float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
-    float *columns;   /* [E or Ev, tile] rows of q or dz turned round */
+    float *columns;   /* [E or Ev, tile] rows of q or dz, transposed */
     float *swap;      /* [N_SWAP, tile, ld] and then of one row: what lies in it is below */
     int32_t *list;    /* cells */
 };
 
-/* What a tile has of a swap. */
+/* What a tile computes for a swap. */
 enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
 enum { N_SWAP_ROW = 8 }; /* rows of floats after them: exponentials, and sums in double */
 
@@ -95,7 +95,7 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
         parts->swap = parts->columns + n_column;
         parts->list = (void *)(parts->swap + n_swap);
     }
-    /* More than the sums of KEYS_AT_ONCE keys take, which are turned round there. */
+    /* More than the sums of KEYS_AT_ONCE keys take, which are transposed there. */
     return 3 * n_cell + n_sum + n_column + n_swap;
 }
 
@@ -272,8 +272,8 @@ static void fill_masked(const struct tile_work *work, size_t i, float value, flo
         row[column] = value;
 }
 
-/* From products q k^T in P to softmax(cap(scale * that)), as forwards; X, unless it is NULL, keeps
- * scale * that where there is a cap. */
+/* From products q k^T in P to softmax(cap(scale * that)), as in the forward pass; X, unless it is
+ * NULL, keeps scale * that where there is a cap. */
 static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
@@ -498,7 +498,7 @@ static void keep(const struct tile_work *work, enum attn_site site)
 }
 
 /* From dz to dqk, in d. */
-static void go_back(const struct tile_work *work)
+static void make_dqk(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
     const struct attn_kernels *kernels = heads->engine->kernels;
@@ -631,7 +631,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
     choose_panels(&work);
     make_pattern(&work);
-    go_back(&work);
+    make_dqk(&work);
     make_dq(&work, heads->dq + at_q);
     add_to_keys(&work, work.tile.q, shape->ldq, shape->d_head, work.scratch.d,
                 heads->memory->dk + head * shape->d_head * ld);
@@ -753,7 +753,7 @@ static void pack_head(void *context, size_t g, int worker)
     attn_kv_write_values(&heads->memory->turned[g], &turned, &rows);
 }
 
-/* One of dk and dv: the sums of heads, turned round and added for the heads of a group. */
+/* One of dk and dv: the sums of heads, transposed and added for the heads of a group. */
 struct gathering {
     const struct attn_heads_back *heads;
     const float *sums; /* [n_head][width][ld] */

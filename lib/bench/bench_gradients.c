@@ -1,4 +1,4 @@
-/* bench_gradients.c - a prompt and the way back through it: the gradients of all tensors. */
+/* bench_gradients.c - the forward and backward pass of a prompt: the gradients of all tensors. */
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session that is fed again and again, and what goes back through it. */
+/* A session that is fed again and again, and the backward pass of each feed. */
 struct passes {
     struct attn_bench *bench;
     size_t n;
@@ -42,7 +42,7 @@ static enum attn_status keep_stream(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* An attn_trace_fn, of the way back. */
+/* An attn_trace_fn, of the backward pass. */
 static enum attn_status take(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
@@ -58,7 +58,7 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     d[1] -= 1;
 }
 
-static enum attn_status go_both_ways(void *context, struct attn_error *err)
+static enum attn_status run_passes(void *context, struct attn_error *err)
 {
     struct passes *passes = context;
     const struct attn_backward_goal goal = {
@@ -141,8 +141,8 @@ static enum attn_status open_passes(struct passes *passes, struct attn_error *er
     return open_backward(passes, &dims, err);
 }
 
-/* Forwards, a layer again up to what its gradients read, and back: of two products of patterns five
- * are made. */
+/* The forward pass, each layer again up to what its gradients read, and the backward pass: instead
+ * of two products of patterns there are five. */
 static double count(const struct attn_config *config, const struct attn_cost *cost)
 {
     const double again = config->has_gated_mlp ? 2.0 / 3 : 1.0 / 2;
@@ -161,7 +161,7 @@ enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_erro
         return ATTN_OK;
     for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
         struct passes passes = {.bench = bench, .n = attn_bench_length(bench, i)};
-        struct attn_bench_part part = {.run = go_both_ways, .context = &passes};
+        struct attn_bench_part part = {.run = run_passes, .context = &passes};
         struct attn_cost cost;
         enum attn_status status = attn_cost_find(model, passes.n, 0, &cost, err);
 

@@ -35,7 +35,7 @@ struct attn_derivative {
     struct attn_backward *backward;    /* where that is to be called, NULL before */
     float *logits;                     /* [2, V] */
     const float **layers;              /* [n_layer + 1] in the rows */
-    struct attn_backward_options back; /* of the way back */
+    struct attn_backward_options back; /* of the backward pass */
 };
 
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
@@ -93,8 +93,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
 }
 
-/* What a feed is watched for: the stream, what the way back reads if that is kept, and what the
- * caller wants. */
+/* What a feed is watched for: the stream, what the backward pass reads if that is kept, and what
+ * the caller wants. */
 static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
@@ -252,13 +252,14 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)
         return ATTN_OK;
-    attn_session_free(derivative->session); /* whose pages the way back has next */
+    attn_session_free(derivative->session); /* whose pages the backward pass has next */
     derivative->session = NULL;
     return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
                          ATTN_STAGE_MODEL, err);
 }
 
-enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)
+enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
+                                          struct attn_error *err)
 {
     const struct attn_backward_goal goal = attn_answer_goal(derivative->answer);
 

@@ -1,7 +1,7 @@
 /*
- * part_sums.c - see part_sums.h. A feed of the source keeps what differs, one of the base takes it
- * to differences, and each way back multiplies its gradients by them, in double precision, row by
- * row in the order in which they come.
+ * part_sums.c - see part_sums.h. A feed of the source keeps the tensor, one of the base subtracts
+ * its own, and each backward pass multiplies its gradients by these differences, in double
+ * precision, row by row in the order in which they come.
  */
 #include "experiment/part_sums.h"
 
@@ -38,12 +38,12 @@ struct attn_part_sums {
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;                 /* [n_layer, n_unit, n_row] owns */
-    double weight;                /* of the way back that runs */
+    double weight;                /* of the backward pass that runs */
 
     struct store stores[MOST_STORES];
     size_t n_store;
     bool is_stored;                          /* of what is fed: not of points between */
-    struct attn_selection *watched, *wanted; /* own; of feeds, of ways back */
+    struct attn_selection *watched, *wanted; /* own; of feeds, of backward passes */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
 
@@ -197,7 +197,7 @@ static void add_columns(const struct attn_part_sums *s, const struct attn_trace_
     }
 }
 
-/* An attn_trace_fn, of a way back: gradients of the site. */
+/* An attn_trace_fn, of a backward pass: gradients of the site. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -212,8 +212,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Adds what a way back has found of other scores. Of heads that do not depend on each other a part
- * has its own, or those of its group; else all that changed with it. */
+/* Adds what a backward pass has found of other scores. Of heads that do not depend on each other a
+ * part has its own, or those of its group; else all that changed with it. */
 static void take_swapped(struct attn_part_sums *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
@@ -365,14 +365,15 @@ static void note_feed(struct attn_part_sums *s)
         s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
 }
 
-/* One way back, from the feed before. */
-static enum attn_status go_back(struct attn_part_sums *s, double weight, struct attn_error *err)
+/* One backward pass, from the last feed. */
+static enum attn_status run_backward(struct attn_part_sums *s, double weight,
+                                     struct attn_error *err)
 {
     s->weight = weight;
     if (s->is_swapped)
         memset(s->swap_sums, 0,
                s->n_layer * s->n_variant * s->n_head * s->n * sizeof *s->swap_sums);
-    ATTN_TRY(attn_derivative_go_back(s->derivative, err));
+    ATTN_TRY(attn_derivative_backward(s->derivative, err));
     if (s->is_swapped)
         take_swapped(s);
     return ATTN_OK;
@@ -388,7 +389,7 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
         for (size_t j = 0; j < s->n * s->dims.d_model; j++)
             s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
-        ATTN_TRY(go_back(s, weight, err));
+        ATTN_TRY(run_backward(s, weight, err));
         note_feed(s);
     }
     return ATTN_OK;
@@ -406,7 +407,7 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
-    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : go_back(s, 1, err);
+    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : run_backward(s, 1, err);
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * backward.c - see backward.h: the life of a pass back, its memory, and the order of layers.
+ * backward.c - see backward.h: creating and running the backward pass, its memory, and the order of
+ * layers.
  *
  * Memory: of each of the layer's tensors that its gradients read one, in the session that computes
  * layers again, and its gradient, here; and two sums over queries for the keys of each head.
@@ -23,7 +24,7 @@ enum {
     LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
 };
 
-/* --- what there is no way back through -------------------------------------------------------- */
+/* --- what has no gradients -------------------------------------------------------------------- */
 
 static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,
                                     struct attn_error *err)
@@ -189,7 +190,7 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
 
     if (last == ATTN_SITE_Z_GRAD)
         is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
-    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as forwards */
+    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as in the forward pass */
         is_wanted = is_wanted || wants(b, (enum attn_site)site);
     b->is_done = b->is_done || !is_wanted;
 }
@@ -283,7 +284,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
 }
 
-/* The MLP has been gone through when the heads begin: their gradients lie where its were. */
+/* The MLP is done when the heads begin: their gradients lie where its were. */
 static void plan_shared(struct attn_backward *b)
 {
     const struct attn_config *config = &b->model->config;
@@ -397,7 +398,7 @@ void attn_backward_free(struct attn_backward *backward)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The last layer that is gone back through. */
+/* Where the backward pass ends: the first layer whose gradients are wanted. */
 static int last_layer(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;

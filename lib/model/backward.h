@@ -1,15 +1,15 @@
 /*
- * backward.h - gradients of a number that is made of the logits, by every tensor between them and
- * the embeddings.
+ * backward.h - the backward pass: the gradient of a number that is made of the logits, with respect
+ * to every tensor between them and the embeddings.
  *
  *     attn_backward_create(model, &options, &backward, &err);   // all memory
  *     attn_backward_run(backward, resid, &goal, &err);          // the trace gets the gradients
  *     attn_backward_free(backward);
  *
- * Of the forward pass the residual stream into each layer is kept, by the caller. Each layer is
- * computed again from it, as far as its gradients read, unless that was kept, too; then it is gone
- * through from its end to its beginning. So layers come last to first. No gradient of a weight is
- * computed.
+ * The caller keeps the residual stream into each layer during the forward pass. Each layer is
+ * computed again from it, as far as its gradients read, unless that was kept, too; then its
+ * gradients are computed, from its end to its beginning. So layers come last to first. No gradient
+ * of a weight is computed.
  *
  * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, what is
  * watched, or what was kept.

@@ -1,6 +1,6 @@
 /*
- * backward_block.c - one block of the decoder, backwards: the lines of block.c from the last to the
- * first, each its transpose. d NAME is the gradient of NAME.
+ * backward_block.c - the backward pass of one block of the decoder: the lines of block.c from the
+ * last to the first, each transposed. d NAME is the gradient of NAME.
  *
  *     d mlp_out    = d resid_mid = d resid_post
  *     d mlp_post   = post_norm2^T(d mlp_out) W_out^T
@@ -14,7 +14,7 @@
  *
  * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
  * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line hands on what it gets. Lines go through the rows from b->first on.
+ * line hands on what it gets. Lines work on the rows from b->first on.
  */
 #include "model/backward_internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * backward_output.c - the way back from a number to the residual stream: the number's derivative by
- * the logits, the soft cap, the output layer, the final norm.
+ * backward_output.c - the backward pass of the output: from the number's derivative with respect to
+ * the logits through the soft cap, the output layer and the final norm to the residual stream.
  *
  * Logits are computed again where they are read, a few rows at a time, since a row is as wide as
  * the vocabulary. Where a row of their gradient has few numbers that are not 0, as of a difference
@@ -130,7 +130,7 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                 add_column(b, id, b->d_logits[i * n_vocab + id], b->product, d + i * d_model);
 }
 
-/* The rows in hand, whose gradient by what the output layer reads goes into D [n, D]. */
+/* The rows in hand: the gradient of what the output layer reads goes into D [n, D]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {

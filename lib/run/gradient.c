@@ -1,6 +1,6 @@
 /*
- * gradient.c - see gradient.h: what is asked for, what there is no way back through, and the trace
- * that stands between a session and who asked.
+ * gradient.c - see gradient.h: what is asked for, what has no gradients, and the trace that stands
+ * between a session and who asked.
  */
 #include "run/gradient.h"
 
@@ -17,7 +17,7 @@ struct attn_gradient {
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
     struct attn_selection *watched; /* owns; of the feed */
-    struct attn_selection *wanted;  /* owns; of the way back */
+    struct attn_selection *wanted;  /* owns; of the backward pass */
     struct attn_trace feed_trace, trace;
     float *rows;                      /* [n_layer + 1, T, D] owns */
     const float **resid;              /* [n_layer + 1] owns; each in rows */
@@ -135,7 +135,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
-/* An attn_trace_fn, of the way back. */
+/* An attn_trace_fn, of the backward pass. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -148,8 +148,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Of the way back: what was asked for; and for relevance all patterns times their gradients, up to
- * its last layer. */
+/* Of the backward pass: what was asked for; and for relevance all patterns times their gradients,
+ * up to its last layer. */
 static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
@@ -222,7 +222,7 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_free(gradient);
 }
 
-/* --- going back ------------------------------------------------------------------------------- */
+/* --- the backward pass ------------------------------------------------------------------------ */
 
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {

@@ -59,7 +59,7 @@ struct pass {
     attn_site_set sites;    /* 0: all gradients */
     bool is_at_first;       /* the answer comes after the first position */
     bool skips_zeros;       /* and of the stream after the last layer only the goal's rows exist */
-    const char *refused_in; /* the way back is, as too large there; NULL: it is not */
+    const char *refused_in; /* the backward pass is, as too large there; NULL: it is not */
     int n_thread;
     enum attn_isa isa;
     enum attn_gemm gemm;
@@ -715,8 +715,8 @@ START_TEST(masked_cells_have_no_gradient)
 }
 END_TEST
 
-/* Scores so large that each row has one 1 and else exact zeros: no score has a gradient, the pattern
- * and the values have. */
+/* Scores so large that each row has one 1 and else exact zeros: no score has a gradient, but the
+ * pattern and the values have. */
 START_TEST(a_pattern_of_zeros_and_ones_has_scores_without_gradient)
 {
     enum { N = 9 };
