@@ -88,6 +88,15 @@ static const float *find_rows(const struct attn_part_sums *s, enum attn_site sit
     return NULL;
 }
 
+/* The rows of the layer and head of EVENT in STORE, from position 0 on. */
+static float *stored_rows(const struct attn_part_sums *s, const struct store *store,
+                          const struct attn_trace_event *event)
+{
+    const size_t head = event->head > 0 ? (size_t)event->head : 0;
+
+    return store->rows + (size_t)event->layer * s->n * store->width + head * event->n_col;
+}
+
 /* Rows of an event on the pool, ROWS_PER_TASK at a time, with those of STORE in the same place. */
 struct row_work {
     const struct attn_part_sums *s;
@@ -100,12 +109,11 @@ static void run_rows(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
     const struct attn_trace_event *event = work->event;
-    const size_t width = work->store->width, head = event->head > 0 ? (size_t)event->head : 0;
-    float *rows = work->store->rows + (size_t)event->layer * work->s->n * width;
+    float *rows = stored_rows(work->s, work->store, event);
 
     (void)worker;
     for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
-        work->run(work, i, rows + (event->row0 + i) * width + head * event->n_col);
+        work->run(work, i, rows + (event->row0 + i) * work->store->width);
 }
 
 static void share_rows(struct row_work *work)
@@ -122,18 +130,16 @@ static void subtract_row(const struct row_work *work, size_t i, float *stored)
         stored[j] -= x[j];
 }
 
-/* Copies the rows of EVENT into STORE, or takes them off what is there. */
+/* Copies the rows of EVENT into STORE, or subtracts them from what is there. */
 static void keep_rows(const struct attn_part_sums *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
-    const size_t first = event->head > 0 ? (size_t)event->head * event->n_col : 0;
     struct row_work work = {s, event, store, subtract_row};
 
     if (is_subtracted)
         share_rows(&work);
     else
-        attn_trace_keep_rows(event, s->pool, store->width,
-                             store->rows + (size_t)event->layer * s->n * store->width + first);
+        attn_trace_keep_rows(event, s->pool, store->width, stored_rows(s, store, event));
 }
 
 /* An attn_trace_fn, of the feeds. */
@@ -185,12 +191,13 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
 static void add_columns(const struct attn_part_sums *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
+    const float *rows = stored_rows(s, store, event);
     double *sums = sums_of(s, event->layer, 0);
 
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t row = event->row0 + i;
         const float *g = event->data + i * event->ld;
-        const float *x = store->rows + ((size_t)event->layer * s->n + row) * store->width;
+        const float *x = rows + row * store->width;
 
         for (size_t j = 0; has_row(s, row) && j < event->n_col; j++)
             sums[j] += s->weight * ((double)x[j] * (double)g[j]);
