@@ -300,18 +300,10 @@ static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error
     return ATTN_OK;
 }
 
-static enum attn_site site_of_scores(const struct attn_part_sums *s, bool is_key)
-{
-    const bool is_turned = s->config->positions == ATTN_POSITIONS_ROTARY;
-
-    if (is_key)
-        return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
-    return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
-}
-
 static void fill_swaps(struct attn_part_sums *s)
 {
-    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
     const bool is_key = is_of_keys(s);
     const size_t n_each = s->n_variant * s->n;
 
@@ -336,7 +328,8 @@ static void fill_swaps(struct attn_part_sums *s)
 
 static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *err)
 {
-    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
     const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
     const bool is_joined =
         s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
