@@ -62,18 +62,14 @@ static bool is_of_keys(const struct attn_part_sums *s)
     return attn_site_layout(s->options.site) == ATTN_LAYOUT_KEY;
 }
 
-static struct store *add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
-                               bool is_of_base)
+static void add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
+                      bool is_of_base)
 {
-    const enum attn_site_layout layout = attn_site_layout(site);
-    struct store *store = &s->stores[s->n_store++];
-
-    *store = (struct store){.site = site, .is_of_source = is_of_source, .is_of_base = is_of_base};
-    store->width =
-        attn_site_width(site, &s->dims) * (layout == ATTN_LAYOUT_QUERY ? s->n_head
-                                           : layout == ATTN_LAYOUT_KEY ? s->dims.n_kv_head
-                                                                       : 1);
-    return store;
+    s->stores[s->n_store++] =
+        (struct store){.site = site,
+                       .is_of_source = is_of_source,
+                       .is_of_base = is_of_base,
+                       .width = attn_site_n_head(site, &s->dims) * attn_site_width(site, &s->dims)};
 }
 
 static const float *find_rows(const struct attn_part_sums *s, enum attn_site site,
@@ -505,7 +501,6 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
                                      struct attn_part_sums **sums, struct attn_error *err)
 {
     const struct attn_run *run = options->answer->run;
-    const enum attn_site_layout layout = attn_site_layout(options->site);
     struct attn_part_sums *s = attn_alloc(1, sizeof *s, err);
     enum attn_status status;
 
@@ -521,9 +516,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     s->is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||
                     options->site == ATTN_SITE_PATTERN;
     s->n_unit = options->site == ATTN_SITE_MLP_POST ? s->dims.d_mlp
-                : layout == ATTN_LAYOUT_VECTOR      ? 1
-                : layout == ATTN_LAYOUT_KEY         ? s->dims.n_kv_head
-                                                    : s->n_head;
+                                                    : attn_site_n_head(options->site, &s->dims);
     s->n_row = options->site == ATTN_SITE_MLP_POST ? 1 : s->n;
     status = build(s, err);
     if (status == ATTN_OK)

@@ -195,15 +195,6 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
     b->is_done = b->is_done || !is_wanted;
 }
 
-static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
-{
-    const enum attn_site_layout layout = attn_site_layout(site);
-
-    if (layout == ATTN_LAYOUT_VECTOR)
-        return 1;
-    return layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
-}
-
 /* The first row that SITE has. */
 static size_t first_row(const struct attn_backward *b, enum attn_site site)
 {
@@ -213,7 +204,7 @@ static size_t first_row(const struct attn_backward *b, enum attn_site site)
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
-    const size_t n_head = n_head_of(dims, site);
+    const size_t n_head = attn_site_n_head(site, dims);
     size_t width, first;
 
     if (!wants(b, site))
@@ -221,16 +212,15 @@ void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float
     width = attn_site_width(site, dims);
     first = first_row(b, site);
     for (int head = 0; head < (int)n_head; head++) {
-        const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
-        const struct attn_trace_event event = {.site = site,
-                                               .layer = b->layer,
-                                               .head = has_heads ? head : ATTN_ALL_HEADS,
-                                               .row0 = first,
-                                               .n_row = b->n - first,
-                                               .n_col = width,
-                                               .ld = n_head * width,
-                                               .data =
-                                                   data + (first * n_head + (size_t)head) * width};
+        const struct attn_trace_event event = {
+            .site = site,
+            .layer = b->layer,
+            .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
+            .row0 = first,
+            .n_row = b->n - first,
+            .n_col = width,
+            .ld = n_head * width,
+            .data = data + (first * n_head + (size_t)head) * width};
 
         attn_emit_back(b, &event);
     }
@@ -244,7 +234,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     if (!wants(b, site))
         return;
     first = first_row(b, site);
-    width = n_head_of(dims, site) * attn_site_width(site, dims);
+    width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
     attn_check_back(b, data + first * width, (b->n - first) * width);
     attn_hand_on_back(b, site, data);
 }

@@ -40,13 +40,10 @@ static size_t lay_out(const struct attn_dims *dims, attn_site_set sites, size_t 
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        const enum attn_site_layout layout = attn_site_layout(site);
+        const bool is_kept = (sites & dims->sites & ATTN_SITE_BIT(i)) != 0;
 
         begin[i] = n;
-        width[i] = (sites & dims->sites & ATTN_SITE_BIT(i)) == 0 ? 0
-                   : layout == ATTN_LAYOUT_QUERY ? attn_site_width(site, dims) * dims->n_head
-                   : layout == ATTN_LAYOUT_KEY   ? attn_site_width(site, dims) * dims->n_kv_head
-                                                 : attn_site_width(site, dims);
+        width[i] = is_kept ? attn_site_n_head(site, dims) * attn_site_width(site, dims) : 0;
         n += width[i];
     }
     return n;
