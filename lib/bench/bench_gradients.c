@@ -9,9 +9,9 @@
 #include "model/session.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* A session that is fed again and again, and the backward pass of each feed. */
 struct passes {
@@ -31,14 +31,10 @@ static enum attn_status keep_stream(void *user, const struct attn_trace_event *e
                                     struct attn_error *err)
 {
     const struct passes *passes = user;
-    const struct attn_config *config = passes->bench->config;
-    const size_t layer = (size_t)event->layer, d = config->d_model;
-    const bool is_after = event->site == ATTN_SITE_RESID_POST;
 
     (void)err;
-    if (!is_after || layer + 1 == config->n_layer)
-        memcpy(passes->rows + ((layer + is_after) * passes->n + event->row0) * d, event->data,
-               event->n_row * d * sizeof *passes->rows);
+    attn_trace_keep_stream(event, passes->bench->options->pool, attn_selection_dims(passes->stream),
+                           passes->rows);
     return ATTN_OK;
 }
 
