@@ -17,10 +17,9 @@
 struct passes {
     struct attn_bench *bench;
     size_t n;
-    int32_t *ids;        /* [n] owns all of these */
-    float *rows;         /* [n_layer + 1, n, D] the residual stream */
-    const float **resid; /* [n_layer + 1] each in rows */
-    struct attn_selection *stream, *wanted;
+    int32_t *ids;  /* [n] owns all of these */
+    float *stream; /* [n_layer + 1, n, D] */
+    struct attn_selection *watched, *wanted;
     struct attn_session *session;
     struct attn_backward *backward;
     struct attn_trace feed_trace, trace;
@@ -33,8 +32,8 @@ static enum attn_status keep_stream(void *user, const struct attn_trace_event *e
     const struct passes *passes = user;
 
     (void)err;
-    attn_trace_keep_stream(event, passes->bench->options->pool, attn_selection_dims(passes->stream),
-                           passes->rows);
+    attn_trace_keep_stream(event, passes->bench->options->pool,
+                           attn_selection_dims(passes->watched), passes->stream);
     return ATTN_OK;
 }
 
@@ -62,18 +61,17 @@ static enum attn_status run_passes(void *context, struct attn_error *err)
 
     attn_session_reset(passes->session);
     ATTN_TRY(attn_session_feed(passes->session, passes->ids, passes->n, err));
-    return attn_backward_run(passes->backward, passes->resid, &goal, err);
+    return attn_backward_run(passes->backward, passes->stream, &goal, err);
 }
 
 static void close_passes(struct passes *passes)
 {
     attn_backward_free(passes->backward);
     attn_session_free(passes->session);
-    attn_selection_free(passes->stream);
+    attn_selection_free(passes->watched);
     attn_selection_free(passes->wanted);
     attn_free(passes->ids);
-    attn_free(passes->rows);
-    attn_free(passes->resid);
+    attn_free(passes->stream);
 }
 
 static enum attn_status open_session(struct passes *passes, struct attn_dims *dims,
@@ -82,11 +80,11 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
     const struct attn_bench *bench = passes->bench;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
-    ATTN_TRY(attn_selection_create(dims, &passes->stream, err));
+    ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
     ATTN_TRY(attn_selection_set_sites(
-        passes->stream, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
+        passes->watched, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
         err));
-    passes->feed_trace = (struct attn_trace){passes->stream, keep_stream, passes};
+    passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
     options.n_max = passes->n;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.trace = &passes->feed_trace;
@@ -121,18 +119,15 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
 static enum attn_status open_passes(struct passes *passes, struct attn_error *err)
 {
     const struct attn_config *config = passes->bench->config;
-    const size_t n_stream = config->n_layer + 1, n_row = passes->n * config->d_model;
     struct attn_dims dims = attn_config_dims(config, passes->n);
 
     passes->ids = attn_alloc(passes->n, sizeof *passes->ids, err);
-    passes->rows = attn_alloc(n_stream, n_row * sizeof *passes->rows, err);
-    passes->resid = attn_alloc(n_stream, sizeof *passes->resid, err);
-    if (!passes->ids || !passes->rows || !passes->resid)
+    passes->stream =
+        attn_alloc(config->n_layer + 1, passes->n * config->d_model * sizeof *passes->stream, err);
+    if (!passes->ids || !passes->stream)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < passes->n; i++)
         passes->ids[i] = attn_bench_id(passes->bench, i);
-    for (size_t i = 0; i < n_stream; i++)
-        passes->resid[i] = passes->rows + i * n_row;
     ATTN_TRY(open_session(passes, &dims, err));
     return open_backward(passes, &dims, err);
 }

@@ -71,8 +71,8 @@ enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
 /* What the last attn_derivative_feed replied. */
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
 
-/* The residual stream into LAYER [T, D] of the last feed. */
-const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer);
+/* The residual stream of the last feed, [n_layer + 1, T, D]. */
+const float *attn_derivative_stream(const struct attn_derivative *derivative);
 
 /* Point I of N of Gauss and Legendre on 0 .. 1, and its weight. */
 double attn_derivative_point(size_t i, size_t n, double *weight);

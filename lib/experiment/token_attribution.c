@@ -196,7 +196,7 @@ static enum attn_status integrate(struct attribution *a, struct attn_error *err)
 static enum attn_status multiply(struct attribution *a, struct attn_error *err)
 {
     const bool is_length = a->args->method == ATTN_TOKEN_METHOD_SALIENCY;
-    const float *resid = attn_derivative_resid(a->derivative, 0);
+    const float *resid = attn_derivative_stream(a->derivative); /* into layer 0 */
 
     ATTN_TRY(add_gradient(a, a->e, 1, &a->model, err));
     for (size_t i = 0; i < a->n; i++) {

@@ -131,7 +131,7 @@ void attn_again_step(struct attn_backward *b)
     }
     attn_session_reset(b->again);
     b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
-    b->status = attn_session_feed_layer(b->again, b->layer, b->resid[b->layer], b->n, b->err);
+    b->status = attn_session_feed_layer(b->again, b->layer, b->resid_pre, b->n, b->err);
     b->at = (struct attn_layer_values){.q = f->q,
                                        .k = f->k,
                                        .v = f->v,
@@ -405,12 +405,12 @@ static int last_layer(const struct attn_backward *b)
     return n_layer;
 }
 
-enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
     struct attn_backward *b = backward;
 
-    b->resid = resid;
+    b->stream = stream;
     b->layer = ATTN_NO_LAYER;
     b->first = b->skips_zeros ? goal->first : 0;
     b->last_layer = last_layer(b);

@@ -3,7 +3,7 @@
  * to every tensor between them and the embeddings.
  *
  *     attn_backward_create(model, &options, &backward, &err);   // all memory
- *     attn_backward_run(backward, resid, &goal, &err);          // the trace gets the gradients
+ *     attn_backward_run(backward, stream, &goal, &err);         // the trace gets the gradients
  *     attn_backward_free(backward);
  *
  * The caller keeps the residual stream into each layer during the forward pass. Each layer is
@@ -32,7 +32,7 @@ struct attn_backward_options {
                                                created */
     struct attn_pool *pool;                 /* borrowed; NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
-    const struct attn_kept_layers *kept;    /* of the same feed as RESID; borrowed, or NULL */
+    const struct attn_kept_layers *kept;    /* of the same feed as STREAM; borrowed, or NULL */
     const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
     bool skips_zeros; /* of the last layer, rows before the goal's have gradients of 0: the trace
                          does not get these, nor need what was kept of that layer have them */
@@ -62,10 +62,10 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,
                                       struct attn_backward **backward, struct attn_error *err);
 
-/* RESID [n_layer + 1], each [n, d_model]: resid_pre of every layer, and resid_post of the last, of
- * which only the goal's rows count where it skips zeros.
+/* STREAM [n_layer + 1, n, d_model]: resid_pre of every layer, and resid_post of the last, of which
+ * only the goal's rows count where it skips zeros; as attn_trace_keep_stream keeps them.
  * ATTN_CANCELED, what the trace returned, or ATTN_FORMAT for gradients that are not finite. */
-enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err);
 
 void attn_backward_free(struct attn_backward *backward); /* NULL is allowed */

@@ -57,14 +57,13 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
 static void back_parallel(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const bool has_single_norm = b->model->config.has_single_norm;
-    const float *resid_pre = b->resid[b->layer];
 
     attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
     attn_hand_on_back(b, ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_mlp(b, w);
-    attn_norm_back(b, has_single_norm ? &w->ln1 : &w->ln2, resid_pre, b->d_normed, b->d_branch);
+    attn_norm_back(b, has_single_norm ? &w->ln1 : &w->ln2, b->resid_pre, b->d_normed, b->d_branch);
     back_heads(b, w);
-    attn_norm_back(b, &w->ln1, resid_pre, b->d_normed, b->d_normed);
+    attn_norm_back(b, &w->ln1, b->resid_pre, b->d_normed, b->d_normed);
     attn_add_back(b, b->d_normed, b->d);
     attn_add_back(b, b->d_branch, b->d);
 }
@@ -83,7 +82,7 @@ static void back_sequential(struct attn_backward *b, const struct attn_block_wei
     attn_residual_back(b, has_mlp ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,
                        ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_heads(b, w);
-    attn_norm_back(b, &w->ln1, b->resid[b->layer], b->d_normed, b->d_normed);
+    attn_norm_back(b, &w->ln1, b->resid_pre, b->d_normed, b->d_normed);
     attn_add_back(b, b->d_normed, b->d);
 }
 
@@ -92,6 +91,7 @@ void attn_block_back(struct attn_backward *b, int layer)
     const struct attn_block_weights *w = &b->model->weights.blocks[layer];
 
     b->layer = layer;
+    b->resid_pre = b->stream + (size_t)layer * b->n * b->model->config.d_model;
     attn_again_step(b);
     if (b->model->config.has_parallel_residual)
         back_parallel(b, w);

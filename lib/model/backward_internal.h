@@ -27,7 +27,8 @@ struct attn_backward {
     size_t first;           /* the first row that lines work on: gradients before it are 0 */
     bool skips_zeros;
 
-    const float *const *resid; /* [n_layer + 1], of the run */
+    const float *stream;    /* [n_layer + 1, n, D] of the run */
+    const float *resid_pre; /* [n, D] of the layer */
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
     int layer, last_layer;       /* whose gradients are computed now, and at the end */

@@ -156,7 +156,7 @@ void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *
     const struct attn_norm_weights *norm = &b->model->weights.ln_final;
     const size_t d = config->d_model, end = goal->first + goal->n;
     const bool needs_logits = goal->reads_logits || config->logits_cap > 0;
-    const float *resid = b->resid[config->n_layer];
+    const float *resid = b->stream + config->n_layer * b->n * d;
 
     memset(b->d, 0, b->n * d * sizeof *b->d);
     memset(b->d_normed, 0, b->n * d * sizeof *b->d_normed);
