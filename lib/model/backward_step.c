@@ -46,7 +46,7 @@ static void back_norm(const struct row_work *work, const float *x, size_t n, con
                                         .eps = config->norm_eps,
                                         .is_constant = work->b->rule != ATTN_BACKWARD_PLAIN};
 
-    if (config->norm == ATTN_NORM_LAYERNORM)
+    if (attn_norm_has_mean(config))
         f->engine.kernels->layer_norm_back(&norm, dy, dx);
     else
         f->engine.kernels->rms_norm_back(&norm, dy, dx);
@@ -214,9 +214,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
                                          .ldy = linear->weight.n_col,
                                          .last_col = linear->weight.n_col};
 
-    if (!weights->w.data)
-        return d;
-    if (attn_backward_is_over(b))
+    if (!weights->w.data || attn_backward_is_over(b))
         return d;
     run_map(b, &map); /* again: the layer was not computed so far, or the norm took its place */
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
