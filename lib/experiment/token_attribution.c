@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_POINTS = 50, IDS_AT_ONCE = 64 };
+enum { DEFAULT_POINTS = 50 };
 
 enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
 
@@ -112,18 +112,11 @@ static void find_mean(struct attribution *a)
 {
     const size_t n_vocab = a->frame.config->n_vocab, d = a->d;
     double *sum = a->gradient; /* [d], which is 0 again afterwards */
-    int32_t ids[IDS_AT_ONCE];
 
-    for (size_t first = 0; first < n_vocab; first += IDS_AT_ONCE) {
-        const size_t n = n_vocab - first < IDS_AT_ONCE ? n_vocab - first : IDS_AT_ONCE;
-
-        for (size_t i = 0; i < n; i++)
-            ids[i] = (int32_t)(first + i);
-        for (size_t i = 0; i < n; i++) {
-            gather(a, &ids[i], 1, a->b);
-            for (size_t j = 0; j < d; j++)
-                sum[j] += (double)a->b[j];
-        }
+    for (int32_t id = 0; id < (int32_t)n_vocab; id++) {
+        gather(a, &id, 1, a->b);
+        for (size_t j = 0; j < d; j++)
+            sum[j] += (double)a->b[j];
     }
     for (size_t i = 0; i < a->n; i++)
         for (size_t j = 0; j < d; j++)
