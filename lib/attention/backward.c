@@ -95,7 +95,7 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
         parts->swap = parts->columns + n_column;
         parts->list = (void *)(parts->swap + n_swap);
     }
-    /* More than the sums of KEYS_AT_ONCE keys take, which are transposed there. */
+    /* Room as well for KEYS_AT_ONCE keys, whose sums gather_head transposes there. */
     return 3 * n_cell + n_sum + n_column + n_swap;
 }
 
@@ -182,7 +182,7 @@ static void multiply(const struct attn_gemm_engine *engine, const struct product
     attn_gemm_kernel_run(&kernel, product->a, product->b, product->c, product->count);
 }
 
-/* What a tile is computed from. */
+/* A tile: what it is computed from, and where its results go. */
 struct tile_work {
     const struct attn_heads_back *heads;
     struct attn_tile tile;

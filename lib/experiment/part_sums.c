@@ -34,7 +34,7 @@ struct attn_part_sums {
     const struct attn_config *config;
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
-    bool is_swapped;              /* the softmax is made again */
+    bool is_swapped;              /* the softmax is computed with other queries or keys */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;                 /* [n_layer, n_unit, n_row] owns */
@@ -42,7 +42,7 @@ struct attn_part_sums {
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    bool is_stored;                          /* of what is fed: not of points between */
+    bool is_stored;                          /* what is fed now: both texts, no point of ig */
     struct attn_selection *watched, *wanted; /* own; of feeds, of backward passes */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
@@ -215,8 +215,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Adds what a backward pass has found of other scores. Of heads that do not depend on each other a
- * part has its own, or those of its group; else all that changed with it. */
+/* Adds what a backward pass has found with other queries or keys. Where heads do not depend on each
+ * other a part has its own head, or those of its group; otherwise all, which changed with it. */
 static void take_swapped(struct attn_part_sums *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
@@ -238,7 +238,7 @@ static void take_swapped(struct attn_part_sums *s)
         }
 }
 
-/* --- Other scores ----------------------------------------------------------------------------- */
+/* --- Other queries and keys ------------------------------------------------------------------- */
 
 /* 1 / sqrt(mean of the squares + eps), by the sums of squares of N heads, of which head CHANGED has
  * OTHER. */
@@ -265,8 +265,8 @@ static void add_squares(const struct attn_part_sums *s, const float *row, double
     }
 }
 
-/* Where the heads of q, or of k, are normalized together: what of the norm is another, when one of
- * them comes from the source. */
+/* Where the heads of q, or of k, are normalized together: by which factors the norm scales a head
+ * that comes from the source alone, and the others beside it. */
 static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
@@ -410,7 +410,7 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
 
 static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
 {
-    /* Of other scores none is asked for, but a trace asks for something. */
+    /* With other queries or keys no gradient is read, but a trace has to ask for one. */
     const attn_site_set gradient = s->is_swapped
                                        ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));

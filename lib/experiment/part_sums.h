@@ -44,7 +44,7 @@ const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums
 size_t attn_part_sums_n_unit(const struct attn_part_sums *sums);
 size_t attn_part_sums_n_row(const struct attn_part_sums *sums);
 
-/* [n_row] of a part; of k together by query. */
+/* The sums of a part, [n_row]: of k, unless `is_each`, by the query that looks at its keys. */
 const double *attn_part_sums_of(const struct attn_part_sums *sums, int layer, size_t unit);
 
 size_t attn_part_sums_n_feed(const struct attn_part_sums *sums);

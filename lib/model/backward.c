@@ -30,7 +30,6 @@ static enum attn_status check_layer(const struct attn_attention *attention, size
                                     struct attn_error *err)
 {
     const char *what = attn_attention_kind_name(attention->kind);
-
     const enum attn_engine engine = attn_attention_engine(attention);
 
     if (engine == ATTN_ENGINE_LINEAR || engine == ATTN_ENGINE_LOWRANK)
