@@ -72,25 +72,18 @@ static void add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_
                        .width = attn_site_n_head(site, &s->dims) * attn_site_width(site, &s->dims)};
 }
 
+static float *layer_rows(const struct attn_part_sums *s, const struct store *store, int layer)
+{
+    return store->rows + (size_t)layer * s->n * store->width;
+}
+
 static const float *find_rows(const struct attn_part_sums *s, enum attn_site site,
                               bool is_of_source, int layer)
 {
-    for (size_t i = 0; i < s->n_store; i++) {
-        const struct store *store = &s->stores[i];
-
-        if (store->site == site && store->is_of_source == is_of_source)
-            return store->rows + (size_t)layer * s->n * store->width;
-    }
+    for (size_t i = 0; i < s->n_store; i++)
+        if (s->stores[i].site == site && s->stores[i].is_of_source == is_of_source)
+            return layer_rows(s, &s->stores[i], layer);
     return NULL;
-}
-
-/* The rows of the layer and head of EVENT in STORE, from position 0 on. */
-static float *stored_rows(const struct attn_part_sums *s, const struct store *store,
-                          const struct attn_trace_event *event)
-{
-    const size_t head = event->head > 0 ? (size_t)event->head : 0;
-
-    return store->rows + (size_t)event->layer * s->n * store->width + head * event->n_col;
 }
 
 /* Rows of an event on the pool, ROWS_PER_TASK at a time, with those of STORE in the same place. */
@@ -105,11 +98,12 @@ static void run_rows(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
     const struct attn_trace_event *event = work->event;
-    float *rows = stored_rows(work->s, work->store, event);
+    const size_t width = work->store->width, head = event->head > 0 ? (size_t)event->head : 0;
+    float *rows = layer_rows(work->s, work->store, event->layer);
 
     (void)worker;
     for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
-        work->run(work, i, rows + (event->row0 + i) * work->store->width);
+        work->run(work, i, rows + (event->row0 + i) * width + head * event->n_col);
 }
 
 static void share_rows(struct row_work *work)
@@ -135,7 +129,7 @@ static void keep_rows(const struct attn_part_sums *s, struct store *store,
     if (is_subtracted)
         share_rows(&work);
     else
-        attn_trace_keep_rows(event, s->pool, store->width, stored_rows(s, store, event));
+        attn_trace_keep_rows(event, s->pool, store->width, layer_rows(s, store, event->layer));
 }
 
 /* An attn_trace_fn, of the feeds. */
@@ -187,7 +181,7 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
 static void add_columns(const struct attn_part_sums *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
-    const float *rows = stored_rows(s, store, event);
+    const float *rows = layer_rows(s, store, event->layer);
     double *sums = sums_of(s, event->layer, 0);
 
     for (size_t i = 0; i < event->n_row; i++) {

@@ -18,8 +18,6 @@
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 enum {
     LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
 };
@@ -89,9 +87,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     float *kept = event->site == ATTN_SITE_Q ? b->q : event->site == ATTN_SITE_K ? b->k : NULL;
 
     (void)err;
-    for (size_t i = 0; kept && i < event->n_row; i++)
-        memcpy(kept + (event->row0 + i) * event->ld + (size_t)event->head * event->n_col,
-               event->data + i * event->ld, event->n_col * sizeof *kept);
+    if (kept)
+        attn_trace_keep_rows(event, b->pool, event->ld, kept);
     return ATTN_OK;
 }
 

@@ -64,8 +64,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     struct attn_kept_layers *kept = user;
     float *rows = kept->rows + (size_t)event->layer * kept->n_layer_float +
-                  kept->begin[event->site] * kept->n +
-                  (event->head > 0 ? (size_t)event->head * event->n_col : 0);
+                  kept->begin[event->site] * kept->n;
 
     (void)err;
     attn_trace_keep_rows(event, kept->pool, kept->width[event->site], rows);
