@@ -2,12 +2,10 @@
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "model/backward.h"
 #include "model/cost.h"
 #include "model/model_internal.h"
 #include "model/session.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 

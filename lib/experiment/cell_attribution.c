@@ -10,8 +10,6 @@
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 #include "experiment/frame.h"
-#include "trace/selection_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

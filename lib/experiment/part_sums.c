@@ -9,10 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "kernels/kernels.h"
-#include "model/model_internal.h"
 #include "run/host_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 

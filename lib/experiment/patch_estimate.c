@@ -4,7 +4,6 @@
  */
 #include "experiment/patch_estimate.h"
 
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -16,7 +15,6 @@
 #include "experiment/patch_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
-#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

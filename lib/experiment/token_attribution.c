@@ -13,7 +13,6 @@
 #include "run/relevance.h"
 #include "run/request_internal.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,9 +9,6 @@
 
 #include "attention/kind_internal.h"
 #include "base/escape.h"
-#include "base/given.h"
-#include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/backward_internal.h"
 #include "trace/selection_internal.h"

@@ -9,7 +9,6 @@
  */
 #include "model/backward_internal.h"
 
-#include "base/pool_internal.h"
 #include "model/step_internal.h"
 
 #include <math.h>

@@ -2,8 +2,6 @@
 #include "model/kept_layers.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
