@@ -112,7 +112,7 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
     return attn_selection_set_sites(b->computed, sites, err);
 }
 
-void attn_again_step(struct attn_backward *b)
+void attn_recompute_layer(struct attn_backward *b)
 {
     const struct attn_forward *f = b->f;
 
@@ -122,9 +122,9 @@ void attn_again_step(struct attn_backward *b)
         b->at = attn_kept_layers_of(b->kept, b->layer);
         return;
     }
-    attn_session_reset(b->again);
+    attn_session_reset(b->session);
     b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
-    b->status = attn_session_feed_layer(b->again, b->layer, b->resid_pre, b->n, b->err);
+    b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
     b->at = (struct attn_layer_values){.q = f->q,
                                        .k = f->k,
                                        .v = f->v,
@@ -335,8 +335,8 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     session.cancel = options->cancel;
     session.gemm = options->gemm;
     session.isa = options->isa;
-    ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->again, err));
-    b->f = &b->again->forward;
+    ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->session, err));
+    b->f = &b->session->forward;
     if (attn_plan_work(b->f, b->n) >= ATTN_SHARED_WORK)
         b->pool = options->pool;
     plan(b, options->n_goal);
@@ -373,7 +373,7 @@ void attn_backward_free(struct attn_backward *backward)
 {
     if (!backward)
         return;
-    attn_session_free(backward->again);
+    attn_session_free(backward->session);
     attn_selection_free(backward->computed);
     attn_arena_release(&backward->arena);
     attn_free(backward);

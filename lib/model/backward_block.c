@@ -24,7 +24,7 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     const float *d_out;
 
     if (w->ln2_post.w.data)
-        attn_mlp_post_again(b, b->d_mlp);
+        attn_recompute_mlp_post(b, b->d_mlp);
     d_out = attn_post_norm_back(b, &w->ln2_post, &w->mlp_out, b->d_mlp, b->d);
     attn_linear_back(b, ATTN_SITE_MLP_POST_GRAD, &w->mlp_out, d_out, b->d_mlp);
     attn_activation_back(b);
@@ -92,7 +92,7 @@ void attn_block_back(struct attn_backward *b, int layer)
 
     b->layer = layer;
     b->resid_pre = b->stream + (size_t)layer * b->n * b->model->config.d_model;
-    attn_again_step(b);
+    attn_recompute_layer(b);
     if (b->model->config.has_parallel_residual)
         back_parallel(b, w);
     else

@@ -16,7 +16,7 @@
 
 struct attn_backward {
     const struct attn_model *model;
-    struct attn_session *again;      /* owns; computes layers again */
+    struct attn_session *session;    /* owns; computes layers again */
     struct attn_forward *f;          /* its pass */
     struct attn_selection *computed; /* owns; what it has to compute of a layer */
     struct attn_trace trace;         /* takes q and k before their norms */
@@ -75,7 +75,7 @@ void attn_block_back(struct attn_backward *b, int layer);
 /* --- lines (backward_step.c) ------------------------------------------------------------------ */
 
 /* The tensors of b->layer that its gradients read: b->at. */
-void attn_again_step(struct attn_backward *b);
+void attn_recompute_layer(struct attn_backward *b);
 
 /* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
 void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
@@ -99,8 +99,8 @@ void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *li
 const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                                  const struct attn_linear *linear, const float *x, const float *d);
 
-/* mlp_post into OUT again. */
-void attn_mlp_post_again(struct attn_backward *b, float *out);
+/* Computes mlp_post again, into OUT. */
+void attn_recompute_mlp_post(struct attn_backward *b, float *out);
 
 /* mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: from D_MLP of the product to D_MLP of
  * mlp_pre, and D_MLP_LINEAR. */

@@ -223,7 +223,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-void attn_mlp_post_again(struct attn_backward *b, float *out)
+void attn_recompute_mlp_post(struct attn_backward *b, float *out)
 {
     const struct attn_forward *f = b->f;
     const struct attn_kernels *kernels = f->engine.kernels;
