@@ -12,10 +12,10 @@
  *     attn_heads_back_plan(&memory, arena, &sizes);        // when measuring, and once more
  *     attn_heads_back_run(&heads);                         // each layer
  *
- * The pattern is made again from q and k, 32 queries of a head at a time, so nothing is as large as
- * T x S unless it is watched. A task is one head from its first query to its last: each sum over
- * queries is one chain, whatever the number of threads, and the heads that share a key are added
- * in their order.
+ * The pattern is computed again from q and k, 32 queries of a head at a time, so nothing is as
+ * large as T x S unless it is watched. A task is one head from its first query to its last: each
+ * sum over queries is one chain, whatever the number of threads, and the heads that share a key are
+ * added in their order.
  */
 #ifndef ATTN_ATTENTION_BACKWARD_H
 #define ATTN_ATTENTION_BACKWARD_H

@@ -8,7 +8,7 @@
  *     attn_part_sums_of(sums, layer, head)[position];
  *     attn_part_sums_free(sums);
  *
- * For q, k and the pattern the softmax is made again: sum (P' - P) dP.
+ * For q, k and the pattern the softmax is computed again: sum (P' - P) dP.
  */
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H

@@ -31,7 +31,7 @@ struct attn_backward {
     const float *resid_pre; /* [n, D] of the layer */
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
-    int layer, last_layer;       /* whose gradients are computed now, and at the end */
+    int layer, last_layer;       /* whose gradients are computed now, and last */
     bool is_done;                /* nothing that follows is wanted */
     struct attn_layer_values at; /* of that layer */
     enum attn_status status;     /* the first failure */
