@@ -36,7 +36,7 @@ static const struct option attribute_rows[] = {
     OPTION_TEXT("method", "dla|saliency|grad_x_input|ig[:N]|attnlrp|relevance|attn_x_grad",
                 struct attribute_args, method,
                 "dla (default): the parts that write a logit. Of the tokens of the text, by "
-                "gradients of --metric: saliency, the length of the gradient by the token's "
+                "gradients of --metric: saliency, the length of the gradient of the token's "
                 "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
                 "--baseline to the text in N points (50); attnlrp, the product by the rules of "
                 "AttnLRP; relevance, attention times its gradient, followed through the layers. Of "

@@ -15,8 +15,10 @@ static const struct option view_rows[] = {
                 "rows averaged"),
     OPTION_FLAG("hide-first", struct picture_args, hides_first,
                 "leave out the first key, which often takes most of a row"),
-    OPTION_FLAG("renormalize", struct picture_args, renormalizes,
-                "divide each row of a pattern by the sum of the weights that are left in it"),
+    OPTION_FLAG(
+        "renormalize", struct picture_args, renormalizes,
+        "divide each row of a pattern by the sum of the weights that are left in it; scores "
+        "and gradients, which may be negative, stay as they are"),
 };
 
 const struct option_group view_options = OPTION_GROUP("View", view_rows);

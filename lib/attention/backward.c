@@ -1,6 +1,6 @@
 /*
- * backward.c - see backward.h. A tile of queries goes back line by line, and adds what it has to
- * its keys; then heads are added.
+ * backward.c - see backward.h. A tile computes the gradients of its queries and adds to the sums of
+ * its keys; then the sums of heads that share a key are added.
  *
  * Of keys that a row does not see the pattern is +0, and so is all that is made of it: those terms
  * change no sum but, maybe, the sign of a zero. So sums are canonical: adding +0 turns -0 into +0.
@@ -18,7 +18,7 @@ enum {
     HALF_BLOCK = ATTN_PANEL / 2, /* keys in a piece */
     WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits: */
     FEW_WATCHED_BYTES = 8 << 20, /* this much, or if that is more, a head of each worker */
-    KEYS_AT_ONCE = 16,           /* whose sums are turned round together */
+    KEYS_AT_ONCE = 16,           /* whose sums are transposed together */
 };
 
 static const float zeros[ATTN_PANEL];
@@ -63,16 +63,16 @@ attn_site_set attn_heads_back_watched(const struct attn_selection *selection, in
     return watched;
 }
 
-/* Where a worker has what of a tile. */
+/* A worker's memory for a tile. */
 struct tile_scratch {
     float *p, *d, *x; /* [tile, ld] pattern; its gradient and what follows; scaled products */
     float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
-    float *columns;   /* [E or Ev, tile] rows of q or dz turned round */
+    float *columns;   /* [E or Ev, tile] rows of q or dz, transposed */
     float *swap;      /* [N_SWAP, tile, ld] and then of one row: what lies in it is below */
     int32_t *list;    /* cells */
 };
 
-/* What a tile has of a swap. */
+/* What a tile computes for a swap. */
 enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
 enum { N_SWAP_ROW = 8 }; /* rows of floats after them: exponentials, and sums in double */
 
@@ -95,8 +95,26 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
         parts->swap = parts->columns + n_column;
         parts->list = (void *)(parts->swap + n_swap);
     }
-    /* More than the sums of KEYS_AT_ONCE keys take, which are turned round there. */
+    /* Room as well for KEYS_AT_ONCE keys, whose sums gather_head transposes there. */
     return 3 * n_cell + n_sum + n_column + n_swap;
+}
+
+/* Floats of watched matrices that are held at a time: all, or as many as the limits above say, and
+ * at least a tile of each. */
+static size_t n_watched_float(const struct attn_heads_back_sizes *sizes)
+{
+    const size_t n = sizes->heads.n_query, n_worker = (size_t)sizes->heads.n_worker;
+    const size_t all = attn_size_mul(attn_size_mul(n, n), sizes->n_watched);
+    const size_t of_worker = attn_size_mul(attn_size_mul(n, n), N_WATCHED_SITE);
+    size_t limit = attn_size_mul(of_worker, n_worker);
+
+    if (limit < FEW_WATCHED_BYTES / sizeof(float))
+        limit = FEW_WATCHED_BYTES / sizeof(float);
+    if (limit > WATCHED_BYTES / sizeof(float))
+        limit = WATCHED_BYTES / sizeof(float);
+    if (limit < (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n)
+        limit = (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n;
+    return all < limit ? all : limit;
 }
 
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
@@ -105,29 +123,22 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     const struct attn_head_shape *shape = &sizes->heads.shape, turned = turned_shape(shape);
     const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = ld_keys(shape);
     const size_t n_worker = (size_t)sizes->heads.n_worker;
-    const size_t all = attn_size_mul(attn_size_mul(n, n), sizes->n_watched);
-    const size_t of_worker = attn_size_mul(attn_size_mul(n, n), N_WATCHED_SITE);
-    size_t n_list = 0, limit = attn_size_mul(of_worker, n_worker);
+    const size_t n_swap_head = sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0;
+    size_t n_list = 0;
 
     for (size_t i = 0; i < sizes->n_layer; i++) {
         const size_t size = attn_tile_list_size(&sizes->attention[i], n);
 
         n_list = size > n_list ? size : n_list;
     }
-    if (limit < FEW_WATCHED_BYTES / sizeof(float))
-        limit = FEW_WATCHED_BYTES / sizeof(float);
-    if (limit > WATCHED_BYTES / sizeof(float))
-        limit = WATCHED_BYTES / sizeof(float);
-    if (limit < (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n)
-        limit = (size_t)N_WATCHED_SITE * ATTN_QUERY_TILE * n;
     memory->kv = attn_kv_plan(arena, shape, sizes->heads.n_kv_head, 0);
     memory->turned = attn_kv_plan(arena, &turned, sizes->heads.n_kv_head, 0);
     memory->dk = attn_arena_take(arena, n_head * shape->d_head, ld * sizeof(float));
     memory->dv = attn_arena_take(arena, n_head * shape->d_value, ld * sizeof(float));
-    memory->n_watched = all < limit ? all : limit;
+    memory->n_watched = n_watched_float(sizes);
     memory->watched = attn_arena_take(arena, memory->n_watched, sizeof(float));
-    memory->swap_keys = attn_arena_take(arena, sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0,
-                                        attn_kv_keys_size(shape) * sizeof(float));
+    memory->swap_keys =
+        attn_arena_take(arena, n_swap_head, attn_kv_keys_size(shape) * sizeof(float));
     memory->list = attn_arena_take(arena, n_head, sizeof *memory->list);
     memory->scratch = attn_arena_take(arena, n_worker, sizeof *memory->scratch);
     for (size_t i = 0; i < n_worker; i++) {
@@ -140,9 +151,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     if (memory->kv) { /* no sum may meet what lay there before */
         attn_kv_clear(memory->kv, shape, sizes->heads.n_kv_head);
         attn_kv_clear(memory->turned, &turned, sizes->heads.n_kv_head);
-        memset(memory->swap_keys, 0,
-               (sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0) * attn_kv_keys_size(shape) *
-                   sizeof(float));
+        memset(memory->swap_keys, 0, n_swap_head * attn_kv_keys_size(shape) * sizeof(float));
     }
 }
 
@@ -173,7 +182,7 @@ static void multiply(const struct attn_gemm_engine *engine, const struct product
     attn_gemm_kernel_run(&kernel, product->a, product->b, product->c, product->count);
 }
 
-/* What a tile is computed from. */
+/* A tile: what it is computed from, and where its results go. */
 struct tile_work {
     const struct attn_heads_back *heads;
     struct attn_tile tile;
@@ -272,8 +281,8 @@ static void fill_masked(const struct tile_work *work, size_t i, float value, flo
         row[column] = value;
 }
 
-/* From products q k^T in P to softmax(cap(scale * that)), as forwards; X, unless it is NULL, keeps
- * scale * that where there is a cap. */
+/* From products q k^T in P to softmax(cap(scale * that)), as in the forward pass; X, unless it is
+ * NULL, keeps scale * that where there is a cap. */
 static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
@@ -498,7 +507,7 @@ static void keep(const struct tile_work *work, enum attn_site site)
 }
 
 /* From dz to dqk, in d. */
-static void go_back(const struct tile_work *work)
+static void make_dqk(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
     const struct attn_kernels *kernels = heads->engine->kernels;
@@ -588,13 +597,17 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
     return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n;
 }
 
-/* Whether each tile of a matrix leaves the same cells to be 0. */
-static bool is_causal(const struct wave *wave)
+/* Whether each query sees all keys up to its own, and no others. */
+static bool is_causal(const struct attn_heads_back *heads)
 {
-    const struct attn_attention *attention = wave->heads->attention;
+    return heads->attention->mask == ATTN_MASK_CAUSAL &&
+           !attn_attention_is_listed(heads->attention);
+}
 
-    return wave->n_row == wave->heads->n && attention->mask == ATTN_MASK_CAUSAL &&
-           !attn_attention_is_listed(attention);
+/* Whether the cells after each tile are 0 in the whole matrix: then they stay 0 (n_blank). */
+static bool keeps_blank(const struct wave *wave)
+{
+    return wave->n_row == wave->heads->n && is_causal(wave->heads);
 }
 
 static void run_tile(const struct wave *wave, size_t index, size_t offset, int worker)
@@ -631,7 +644,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
     choose_panels(&work);
     make_pattern(&work);
-    go_back(&work);
+    make_dqk(&work);
     make_dq(&work, heads->dq + at_q);
     add_to_keys(&work, work.tile.q, shape->ldq, shape->d_head, work.scratch.d,
                 heads->memory->dk + head * shape->d_head * ld);
@@ -663,9 +676,7 @@ static void emit_wave(const struct wave *wave)
                                                    .n_col = heads->n,
                                                    .ld = heads->n,
                                                    .data = matrix,
-                                                   .is_causal =
-                                                       heads->attention->mask == ATTN_MASK_CAUSAL &&
-                                                       !attn_attention_is_listed(heads->attention)};
+                                                   .is_causal = is_causal(heads)};
 
             if (matrix)
                 heads->emit(heads->context, &event);
@@ -680,51 +691,61 @@ static void run_wave(struct wave *wave)
 
     if (wave->n_head == 0 || heads->is_stopped(heads->context))
         return;
-    if (wave->is_watched && !is_causal(wave))
+    if (wave->is_watched && !keeps_blank(wave))
         *n_blank = 0;
     attn_pool_run(heads->pool, wave->n_head, run_head, wave);
     if (!wave->is_watched)
         return;
-    if (is_causal(wave) && n_matrix > *n_blank)
+    if (keeps_blank(wave) && n_matrix > *n_blank)
         *n_blank = n_matrix;
     emit_wave(wave);
 }
 
-/* All heads: those that are watched as many at a time as there is room for, then the others. */
-static void run_heads(const struct attn_heads_back *heads, const struct attn_layer_feed *feed,
-                      int *list)
+/* The heads of LIST, whose matrices are watched, as many at a time as there is room for. */
+static void run_watched(const struct attn_heads_back *heads, const struct attn_layer_feed *feed,
+                        const int *list, size_t n_head)
 {
     const size_t n_matrix = (size_t)__builtin_popcountll(heads->watched), n = heads->n;
     const size_t n_thread = (size_t)attn_pool_n_thread(heads->pool);
-    struct wave wave = {.heads = heads, .feed = feed, .n_row = n, .is_watched = true};
-    size_t n_fit = n_matrix == 0 ? 0 : heads->memory->n_watched / n_matrix / n; /* rows */
-    int n_other = 0;
+    const size_t n_fit = heads->memory->n_watched / n_matrix / n; /* rows */
+    const size_t n_row = n_fit < n ? n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE : n;
+    struct wave wave = {.heads = heads, .feed = feed, .is_watched = true};
+    size_t n_at_once = n_fit < n ? 1 : n_fit / n;
 
-    for (int head = 0; head < (int)heads->n_head; head++)
-        if (n_matrix > 0 && attn_selection_has_head(heads->selection, heads->layer, head))
-            list[wave.n_head++] = head;
-    for (size_t at = 0, n_watched = wave.n_head; at < n_watched; at += wave.n_head) {
+    n_at_once -= n_at_once > n_thread ? n_at_once % n_thread : 0; /* no thread waits */
+    for (size_t at = 0; at < n_head; at += wave.n_head) {
         wave.list = list + at;
-        wave.n_head = n_fit / n == 0 ? 1 : n_fit / n;
-        wave.n_head -= wave.n_head > n_thread ? wave.n_head % n_thread : 0; /* none waits */
-        wave.n_head = wave.n_head < n_watched - at ? wave.n_head : n_watched - at;
-        n_fit = n_fit < ATTN_QUERY_TILE ? ATTN_QUERY_TILE : n_fit;
+        wave.n_head = n_at_once < n_head - at ? n_at_once : n_head - at;
         for (wave.first = heads->first; wave.first < n; wave.first += wave.n_row) {
-            wave.n_row = n_fit < n ? n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE : n;
-            wave.n_row = wave.n_row < n - wave.first ? wave.n_row : n - wave.first;
+            wave.n_row = n_row < n - wave.first ? n_row : n - wave.first;
             run_wave(&wave);
         }
     }
+}
+
+static bool is_watched(const struct attn_heads_back *heads, int head)
+{
+    return heads->watched != 0 && attn_selection_has_head(heads->selection, heads->layer, head);
+}
+
+/* All heads: those that are watched, then the others. */
+static void run_heads(const struct attn_heads_back *heads, const struct attn_layer_feed *feed)
+{
+    int *list = heads->memory->list;
+    struct wave rest = {
+        .heads = heads, .feed = feed, .first = heads->first, .n_row = heads->n - heads->first};
+    size_t n_watched = 0;
+
     for (int head = 0; head < (int)heads->n_head; head++)
-        if (n_matrix == 0 || !attn_selection_has_head(heads->selection, heads->layer, head))
-            list[n_other++] = head;
-    wave = (struct wave){.heads = heads,
-                         .feed = feed,
-                         .list = list,
-                         .n_head = (size_t)n_other,
-                         .first = heads->first,
-                         .n_row = n - heads->first};
-    run_wave(&wave);
+        if (is_watched(heads, head))
+            list[n_watched++] = head;
+    for (int head = 0; head < (int)heads->n_head; head++)
+        if (!is_watched(heads, head))
+            list[n_watched + rest.n_head++] = head;
+    if (n_watched > 0)
+        run_watched(heads, feed, list, n_watched);
+    rest.list = list + n_watched;
+    run_wave(&rest);
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -753,7 +774,7 @@ static void pack_head(void *context, size_t g, int worker)
     attn_kv_write_values(&heads->memory->turned[g], &turned, &rows);
 }
 
-/* One of dk and dv: the sums of heads, turned round and added for the heads of a group. */
+/* One of dk and dv: the sums of heads, transposed and added for the heads of a group. */
 struct gathering {
     const struct attn_heads_back *heads;
     const float *sums; /* [n_head][width][ld] */
@@ -817,6 +838,6 @@ void attn_heads_back_run(struct attn_heads_back *heads)
     memset(heads->memory->dk, 0, heads->n_head * shape->d_head * ld * sizeof(float));
     memset(heads->memory->dv, 0, heads->n_head * shape->d_value * ld * sizeof(float));
     attn_pool_run(heads->pool, heads->n_kv_head, pack_head, heads);
-    run_heads(heads, &feed, heads->memory->list);
+    run_heads(heads, &feed);
     attn_pool_run(heads->pool, heads->n_kv_head, gather_keys, heads);
 }

@@ -1,5 +1,6 @@
 /*
- * backward.h - attention of one layer backwards: from the gradient of z to those of q, k and v.
+ * backward.h - the backward pass of one layer's attention: from the gradient of z to those of q, k
+ * and v.
  *
  *     dP_ij = dz_i . v_j
  *     dS_ij = P_ij (dP_ij - r_i), r_i = dz_i . z_i
@@ -11,17 +12,17 @@
  *     attn_heads_back_plan(&memory, arena, &sizes);        // when measuring, and once more
  *     attn_heads_back_run(&heads);                         // each layer
  *
- * The pattern is made again from q and k, 32 queries of a head at a time, so nothing is as large as
- * T x S unless it is watched. A task is one head from its first query to its last: each sum over
- * queries is one chain, whatever the number of threads, and the heads that share a key are added
- * in their order.
+ * The pattern is computed again from q and k, 32 queries of a head at a time, so nothing is as
+ * large as T x S unless it is watched. A task is one head from its first query to its last: each
+ * sum over queries is one chain, whatever the number of threads, and the heads that share a key are
+ * added in their order.
  */
 #ifndef ATTN_ATTENTION_BACKWARD_H
 #define ATTN_ATTENTION_BACKWARD_H
 
 #include "attention/heads.h"
 
-/* What is replaced to pass relevance on. */
+/* What stands for a derivative where relevance is passed on. */
 enum attn_backward_rule {
     ATTN_BACKWARD_PLAIN = 0,   /* nothing: derivatives */
     ATTN_BACKWARD_RELP = 1,    /* norms and activations are constant factors, a gate's two get half
@@ -53,7 +54,7 @@ struct attn_heads_swap {
 
 /* Memory of all layers. */
 struct attn_heads_back_memory {
-    struct attn_kv *kv;     /* [n_kv_head] keys in panels, and values as rows: as forwards */
+    struct attn_kv *kv;     /* [n_kv_head] keys in panels, values as rows, as in the forward pass */
     struct attn_kv *turned; /* [n_kv_head] values in panels, and keys as rows */
     float *dk, *dv;         /* [n_head][E][ld], [n_head][Ev][ld]: sums over queries so far */
     float **scratch;        /* [n_worker] */
@@ -94,7 +95,7 @@ struct attn_heads_back {
     float *dq, *dk, *dv; /* what comes of it */
 
     /* Matrices that are wanted: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
-     * pattern, as forwards. They come head by head. */
+     * pattern itself, as in the forward pass. They come head by head. */
     attn_site_set watched;
     const struct attn_heads_swap *swap;     /* or NULL */
     const struct attn_selection *selection; /* their heads */

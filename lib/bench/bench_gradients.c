@@ -1,26 +1,23 @@
-/* bench_gradients.c - a prompt and the way back through it: the gradients of all tensors. */
+/* bench_gradients.c - the forward and backward pass of a prompt: the gradients of all tensors. */
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "model/backward.h"
 #include "model/cost.h"
 #include "model/model_internal.h"
 #include "model/session.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* A session that is fed again and again, and what goes back through it. */
+/* A session that is fed again and again, and the backward pass of each feed. */
 struct passes {
     struct attn_bench *bench;
     size_t n;
-    int32_t *ids;        /* [n] owns all of these */
-    float *rows;         /* [n_layer + 1, n, D] the residual stream */
-    const float **resid; /* [n_layer + 1] each in rows */
-    struct attn_selection *stream, *wanted;
+    int32_t *ids;  /* [n] owns all of these */
+    float *stream; /* [n_layer + 1, n, D] */
+    struct attn_selection *watched, *wanted;
     struct attn_session *session;
     struct attn_backward *backward;
     struct attn_trace feed_trace, trace;
@@ -31,18 +28,14 @@ static enum attn_status keep_stream(void *user, const struct attn_trace_event *e
                                     struct attn_error *err)
 {
     const struct passes *passes = user;
-    const struct attn_config *config = passes->bench->config;
-    const size_t layer = (size_t)event->layer, d = config->d_model;
-    const bool is_after = event->site == ATTN_SITE_RESID_POST;
 
     (void)err;
-    if (!is_after || layer + 1 == config->n_layer)
-        memcpy(passes->rows + ((layer + is_after) * passes->n + event->row0) * d, event->data,
-               event->n_row * d * sizeof *passes->rows);
+    attn_trace_keep_stream(event, passes->bench->options->pool,
+                           attn_selection_dims(passes->watched), passes->stream);
     return ATTN_OK;
 }
 
-/* An attn_trace_fn, of the way back. */
+/* An attn_trace_fn, of the backward pass. */
 static enum attn_status take(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
@@ -58,7 +51,7 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     d[1] -= 1;
 }
 
-static enum attn_status go_both_ways(void *context, struct attn_error *err)
+static enum attn_status run_passes(void *context, struct attn_error *err)
 {
     struct passes *passes = context;
     const struct attn_backward_goal goal = {
@@ -66,18 +59,17 @@ static enum attn_status go_both_ways(void *context, struct attn_error *err)
 
     attn_session_reset(passes->session);
     ATTN_TRY(attn_session_feed(passes->session, passes->ids, passes->n, err));
-    return attn_backward_run(passes->backward, passes->resid, &goal, err);
+    return attn_backward_run(passes->backward, passes->stream, &goal, err);
 }
 
 static void close_passes(struct passes *passes)
 {
     attn_backward_free(passes->backward);
     attn_session_free(passes->session);
-    attn_selection_free(passes->stream);
+    attn_selection_free(passes->watched);
     attn_selection_free(passes->wanted);
     attn_free(passes->ids);
-    attn_free(passes->rows);
-    attn_free(passes->resid);
+    attn_free(passes->stream);
 }
 
 static enum attn_status open_session(struct passes *passes, struct attn_dims *dims,
@@ -86,11 +78,11 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
     const struct attn_bench *bench = passes->bench;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
-    ATTN_TRY(attn_selection_create(dims, &passes->stream, err));
+    ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
     ATTN_TRY(attn_selection_set_sites(
-        passes->stream, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
+        passes->watched, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
         err));
-    passes->feed_trace = (struct attn_trace){passes->stream, keep_stream, passes};
+    passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
     options.n_max = passes->n;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.trace = &passes->feed_trace;
@@ -125,24 +117,21 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
 static enum attn_status open_passes(struct passes *passes, struct attn_error *err)
 {
     const struct attn_config *config = passes->bench->config;
-    const size_t n_stream = config->n_layer + 1, n_row = passes->n * config->d_model;
     struct attn_dims dims = attn_config_dims(config, passes->n);
 
     passes->ids = attn_alloc(passes->n, sizeof *passes->ids, err);
-    passes->rows = attn_alloc(n_stream, n_row * sizeof *passes->rows, err);
-    passes->resid = attn_alloc(n_stream, sizeof *passes->resid, err);
-    if (!passes->ids || !passes->rows || !passes->resid)
+    passes->stream =
+        attn_alloc(config->n_layer + 1, passes->n * config->d_model * sizeof *passes->stream, err);
+    if (!passes->ids || !passes->stream)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < passes->n; i++)
         passes->ids[i] = attn_bench_id(passes->bench, i);
-    for (size_t i = 0; i < n_stream; i++)
-        passes->resid[i] = passes->rows + i * n_row;
     ATTN_TRY(open_session(passes, &dims, err));
     return open_backward(passes, &dims, err);
 }
 
-/* Forwards, a layer again up to what its gradients read, and back: of two products of patterns five
- * are made. */
+/* The forward pass, each layer again up to what its gradients read, and the backward pass: instead
+ * of two products of patterns there are five. */
 static double count(const struct attn_config *config, const struct attn_cost *cost)
 {
     const double again = config->has_gated_mlp ? 2.0 / 3 : 1.0 / 2;
@@ -161,7 +150,7 @@ enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_erro
         return ATTN_OK;
     for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
         struct passes passes = {.bench = bench, .n = attn_bench_length(bench, i)};
-        struct attn_bench_part part = {.run = go_both_ways, .context = &passes};
+        struct attn_bench_part part = {.run = run_passes, .context = &passes};
         struct attn_cost cost;
         enum attn_status status = attn_cost_find(model, passes.n, 0, &cost, err);
 

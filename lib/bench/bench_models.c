@@ -72,7 +72,7 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
     return attn_session_create(bench->options->model, &session, &fed->session, err);
 }
 
-static enum attn_status go_back(void *context, struct attn_error *err)
+static enum attn_status rewind_fed(void *context, struct attn_error *err)
 {
     struct fed *fed = context;
 
@@ -109,7 +109,7 @@ static enum attn_status measure_prompt(struct fed *fed, bool is_watched, struct 
 {
     const struct attn_bench *bench = fed->bench;
     const struct attn_config *config = bench->config;
-    struct attn_bench_part part = {.prepare = go_back, .run = feed, .context = fed};
+    struct attn_bench_part part = {.prepare = rewind_fed, .run = feed, .context = fed};
     struct attn_cost cost;
     double row = 0;
 
@@ -150,7 +150,7 @@ enum attn_status attn_bench_feed(struct attn_bench *bench, struct attn_error *er
 static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
 {
     const size_t n_before = fed->n_before;
-    struct attn_bench_part part = {.prepare = go_back, .run = feed, .context = fed};
+    struct attn_bench_part part = {.prepare = rewind_fed, .run = feed, .context = fed};
     struct attn_cost cost;
 
     snprintf(part.name, sizeof part.name, "one token after %zu", n_before);

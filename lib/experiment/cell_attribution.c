@@ -1,6 +1,7 @@
 /*
- * cell_attribution.c - see cell_attribution.h. The way back emits of each head the pattern and then
- * its gradient, some rows at a time; the largest cells stay in a heap whose first is the smallest.
+ * cell_attribution.c - see cell_attribution.h. The backward pass emits of each head the pattern and
+ * then its gradient, some rows at a time; the largest cells stay in a heap whose first is the
+ * smallest.
  */
 #include "experiment/cell_attribution.h"
 
@@ -9,8 +10,6 @@
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 #include "experiment/frame.h"
-#include "trace/selection_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ struct attribution {
     const struct attn_cell_attribution_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
-    struct attn_selection *wanted;      /* owns; of the way back */
+    struct attn_selection *wanted;      /* owns; of the backward pass */
     struct attn_trace trace;            /* of it */
     float *pattern;                     /* [n_row, n] owns; of the rows in hand */
     size_t n_float;                     /* room there */
@@ -216,7 +215,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(&a->frame, err));
     attn_derivative_embed(a->frame.run, x);
     ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
-    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    ATTN_TRY(attn_derivative_backward(a->derivative, err));
     if (a->n_cell > 0)
         qsort(a->cells, a->n_cell, sizeof *a->cells, by_magnitude);
     for (size_t i = 0; i < a->n_cell; i++)

@@ -1,13 +1,13 @@
 /*
- * cell_attribution.h - which cells of the patterns an answer hangs on, by gradients.
+ * cell_attribution.h - which cells of the patterns an answer depends on, by gradients.
  *
  *     struct attn_cell_attribution_args args = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
  *     args.answer.target = " are", args.answer.foil = " is";
  *     struct attn_table *table;
  *     attn_attribute_cells(host, &request, &args, &table, &err);
  *
- * One way back gives, of every weight P of a query on a key, dP, the derivative of the metric. The
- * cells with the largest |P dP| are rows of
+ * One backward pass gives, for every weight P of a query on a key, dP, the derivative of the metric
+ * with respect to P. The cells with the largest |P dP| are rows of
  *
  *     layer, head, query, key, token     the token of the key
  *     weight             P

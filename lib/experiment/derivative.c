@@ -21,9 +21,8 @@ static const double pi = 3.14159265358979323846;
 
 struct attn_derivative {
     const struct attn_answer *answer;
-    struct attn_selection *stream;     /* owns all of these */
     struct attn_pool *pool;            /* borrowed */
-    float *rows;                       /* [n_layer + 1, T, D] */
+    float *stream;                     /* [n_layer + 1, T, D] owns, as all that is not borrowed */
     struct attn_kept_layers *kept;     /* or NULL */
     struct attn_selection *seen;       /* of a feed: what any of the following wants */
     const struct attn_trace *watched;  /* borrowed, or NULL */
@@ -34,8 +33,7 @@ struct attn_derivative {
     struct attn_session *session;      /* freed after attn_derivative_feed_both, and NULL then */
     struct attn_backward *backward;    /* where that is to be called, NULL before */
     float *logits;                     /* [2, V] */
-    const float **layers;              /* [n_layer + 1] in the rows */
-    struct attn_backward_options back; /* of the way back */
+    struct attn_backward_options back; /* of the backward pass */
 };
 
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
@@ -86,15 +84,15 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
     seen.sequence = is_other ? 0 : 1;
     if (!is_other) {
-        attn_trace_keep_stream(event, made->pool, attn_selection_dims(made->stream), made->rows);
+        attn_trace_keep_stream(event, made->pool, attn_selection_dims(made->seen), made->stream);
         if (kept)
             ATTN_TRY(attn_trace_hand_on(kept, event, err));
     }
     return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
 }
 
-/* What a feed is watched for: the stream, what the way back reads if that is kept, and what the
- * caller wants. */
+/* What a feed is watched for: the stream, what the backward pass reads if that is kept, and what
+ * the caller wants. */
 static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
@@ -104,8 +102,6 @@ static enum attn_status listen(struct attn_derivative *made,
     const struct attn_dims dims = attn_config_dims(config, run->text.n);
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    ATTN_TRY(attn_selection_create(&dims, &made->stream, err));
-    ATTN_TRY(attn_selection_set_sites(made->stream, sites, err));
     if (options->kept_bytes > 0 &&
         attn_kept_layers_size(config, run->text.n) <= options->kept_bytes) {
         ATTN_TRY(attn_kept_layers_create(config, run->text.n, made->pool, &made->kept, err));
@@ -114,7 +110,7 @@ static enum attn_status listen(struct attn_derivative *made,
     made->watched = options->watched;
     if (made->watched)
         sites |= attn_selection_sites(made->watched->selection);
-    ATTN_TRY(attn_selection_copy(made->stream, &made->seen, err));
+    ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
     made->trace = (struct attn_trace){made->seen, on_event, made};
     return attn_selection_set_sites(made->seen, sites, err);
 }
@@ -124,7 +120,6 @@ static enum attn_status build(struct attn_derivative *made,
 {
     const struct attn_run *run = made->answer->run;
     const struct attn_config *config = attn_model_config(run->model);
-    const size_t n_row = run->text.n * config->d_model;
     struct attn_session_options session = attn_run_session_options(run);
 
     made->back = (struct attn_backward_options){.n = run->text.n,
@@ -144,9 +139,9 @@ static enum attn_status build(struct attn_derivative *made,
     made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
     made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
-    made->layers = attn_alloc(config->n_layer + 1, sizeof *made->layers, err);
-    made->rows = attn_alloc_uninitialized(config->n_layer + 1, n_row * sizeof *made->rows, err);
-    if (!made->logits || !made->layers || !made->rows)
+    made->stream = attn_alloc_uninitialized(
+        config->n_layer + 1, run->text.n * config->d_model * sizeof *made->stream, err);
+    if (!made->logits || !made->stream)
         return ATTN_NO_MEMORY;
     ATTN_TRY(listen(made, asked, err));
     made->back.kept = made->kept;
@@ -162,8 +157,6 @@ static enum attn_status build(struct attn_derivative *made,
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
     if (asked->skips_zeros)
         attn_session_watch_from(made->session, attn_answer_goal(made->answer).first);
-    for (size_t layer = 0; layer <= config->n_layer; layer++)
-        made->layers[layer] = made->rows + layer * n_row;
     if (asked->is_for_both) /* which takes the place of the session */
         return ATTN_OK;
     return attn_backward_create(run->model, &made->back, &made->backward, err);
@@ -252,17 +245,18 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)
         return ATTN_OK;
-    attn_session_free(derivative->session); /* whose pages the way back has next */
+    attn_session_free(derivative->session); /* whose pages the backward pass has next */
     derivative->session = NULL;
     return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
                          ATTN_STAGE_MODEL, err);
 }
 
-enum attn_status attn_derivative_go_back(struct attn_derivative *derivative, struct attn_error *err)
+enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
+                                          struct attn_error *err)
 {
     const struct attn_backward_goal goal = attn_answer_goal(derivative->answer);
 
-    return attn_error_at(attn_backward_run(derivative->backward, derivative->layers, &goal, err),
+    return attn_error_at(attn_backward_run(derivative->backward, derivative->stream, &goal, err),
                          ATTN_STAGE_MODEL, err);
 }
 
@@ -271,9 +265,9 @@ const struct attn_reply *attn_derivative_reply(const struct attn_derivative *der
     return &derivative->reply;
 }
 
-const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer)
+const float *attn_derivative_stream(const struct attn_derivative *derivative)
 {
-    return derivative->layers[layer];
+    return derivative->stream;
 }
 
 /* A root of a polynomial, by Newton's method. */
@@ -309,9 +303,7 @@ void attn_derivative_free(struct attn_derivative *derivative)
     attn_session_free(derivative->session);
     attn_kept_layers_free(derivative->kept);
     attn_selection_free(derivative->seen);
-    attn_selection_free(derivative->stream);
-    attn_free(derivative->rows);
+    attn_free(derivative->stream);
     attn_free(derivative->logits);
-    attn_free(derivative->layers);
     attn_free(derivative);
 }

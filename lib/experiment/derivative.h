@@ -5,10 +5,10 @@
  *     struct attn_derivative_options options = {.rule = rule, .trace = &trace};
  *     attn_derivative_create(&answer, &options, &derivative, &err);
  *     attn_derivative_feed(derivative, x, &value, &err);       // the metric at x
- *     attn_derivative_go_back(derivative, &err);               // TRACE gets its gradients there
+ *     attn_derivative_backward(derivative, &err);              // TRACE gets its gradients there
  *     attn_derivative_free(derivative);
  *
- * Feed and way back may be repeated; the memory is taken once, but for one feed of two texts.
+ * Feed and backward pass may be repeated; the memory is taken once, but for one feed of two texts.
  */
 #ifndef ATTN_EXPERIMENT_DERIVATIVE_H
 #define ATTN_EXPERIMENT_DERIVATIVE_H
@@ -35,17 +35,17 @@ struct attn_derivative_options {
     const struct attn_trace *trace;      /* gets gradients */
     const struct attn_trace *watched;    /* gets what it wants of each feed; or NULL */
     const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
-    /* There will be one feed, attn_derivative_feed_both, whose memory is given back before the way
-     * back takes its own. */
+    /* There will be one feed, attn_derivative_feed_both, whose memory is given back before the
+     * backward pass takes its own. */
     bool is_for_both;
     bool skips_zeros;  /* both do without rows of the last layer before those that the answer reads:
                           their gradients are 0 */
-    size_t kept_bytes; /* what the way back reads is kept where it fits, and nothing is computed
-                          again; 0: it never is */
+    size_t kept_bytes; /* what the backward pass reads is kept where it fits, and nothing is
+                          computed again; 0: it never is */
 };
 
 /* Of ANSWER, found in a prepared run of a model, whose length and attention the passes have. It is
- * borrowed. ATTN_INVALID, at the stage of options, where there is no way back. */
+ * borrowed. ATTN_INVALID, at the stage of options, where there are no gradients. */
 enum attn_status attn_derivative_create(const struct attn_answer *answer,
                                         const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative,
@@ -65,14 +65,14 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
                                            struct attn_error *err);
 
 /* After a feed. */
-enum attn_status attn_derivative_go_back(struct attn_derivative *derivative,
-                                         struct attn_error *err);
+enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
+                                          struct attn_error *err);
 
 /* What the last attn_derivative_feed replied. */
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
 
-/* The residual stream into LAYER [T, D] of the last feed. */
-const float *attn_derivative_resid(const struct attn_derivative *derivative, int layer);
+/* The residual stream of the last feed, [n_layer + 1, T, D]. */
+const float *attn_derivative_stream(const struct attn_derivative *derivative);
 
 /* Point I of N of Gauss and Legendre on 0 .. 1, and its weight. */
 double attn_derivative_point(size_t i, size_t n, double *weight);

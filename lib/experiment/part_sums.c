@@ -1,7 +1,7 @@
 /*
- * part_sums.c - see part_sums.h. A feed of the source keeps what differs, one of the base takes it
- * to differences, and each way back multiplies its gradients by them, in double precision, row by
- * row in the order in which they come.
+ * part_sums.c - see part_sums.h. A feed of the source keeps the tensor, one of the base subtracts
+ * its own, and each backward pass multiplies its gradients by these differences, in double
+ * precision, row by row in the order in which they come.
  */
 #include "experiment/part_sums.h"
 
@@ -9,10 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "kernels/kernels.h"
-#include "model/model_internal.h"
 #include "run/host_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
@@ -34,16 +31,16 @@ struct attn_part_sums {
     const struct attn_config *config;
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
-    bool is_swapped;              /* the softmax is made again */
+    bool is_swapped;              /* the softmax is computed with other queries or keys */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;                 /* [n_layer, n_unit, n_row] owns */
-    double weight;                /* of the way back that runs */
+    double weight;                /* of the backward pass that runs */
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    bool is_stored;                          /* of what is fed: not of points between */
-    struct attn_selection *watched, *wanted; /* own; of feeds, of ways back */
+    bool is_stored;                          /* what is fed now: both texts, no point of ig */
+    struct attn_selection *watched, *wanted; /* own; of feeds, of backward passes */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
 
@@ -62,29 +59,27 @@ static bool is_of_keys(const struct attn_part_sums *s)
     return attn_site_layout(s->options.site) == ATTN_LAYOUT_KEY;
 }
 
-static struct store *add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
-                               bool is_of_base)
+static void add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
+                      bool is_of_base)
 {
-    const enum attn_site_layout layout = attn_site_layout(site);
-    struct store *store = &s->stores[s->n_store++];
+    s->stores[s->n_store++] =
+        (struct store){.site = site,
+                       .is_of_source = is_of_source,
+                       .is_of_base = is_of_base,
+                       .width = attn_site_n_head(site, &s->dims) * attn_site_width(site, &s->dims)};
+}
 
-    *store = (struct store){.site = site, .is_of_source = is_of_source, .is_of_base = is_of_base};
-    store->width =
-        attn_site_width(site, &s->dims) * (layout == ATTN_LAYOUT_QUERY ? s->n_head
-                                           : layout == ATTN_LAYOUT_KEY ? s->dims.n_kv_head
-                                                                       : 1);
-    return store;
+static float *layer_rows(const struct attn_part_sums *s, const struct store *store, int layer)
+{
+    return store->rows + (size_t)layer * s->n * store->width;
 }
 
 static const float *find_rows(const struct attn_part_sums *s, enum attn_site site,
                               bool is_of_source, int layer)
 {
-    for (size_t i = 0; i < s->n_store; i++) {
-        const struct store *store = &s->stores[i];
-
-        if (store->site == site && store->is_of_source == is_of_source)
-            return store->rows + (size_t)layer * s->n * store->width;
-    }
+    for (size_t i = 0; i < s->n_store; i++)
+        if (s->stores[i].site == site && s->stores[i].is_of_source == is_of_source)
+            return layer_rows(s, &s->stores[i], layer);
     return NULL;
 }
 
@@ -101,7 +96,7 @@ static void run_rows(void *context, size_t task, int worker)
     const struct row_work *work = context;
     const struct attn_trace_event *event = work->event;
     const size_t width = work->store->width, head = event->head > 0 ? (size_t)event->head : 0;
-    float *rows = work->store->rows + (size_t)event->layer * work->s->n * width;
+    float *rows = layer_rows(work->s, work->store, event->layer);
 
     (void)worker;
     for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
@@ -122,18 +117,16 @@ static void subtract_row(const struct row_work *work, size_t i, float *stored)
         stored[j] -= x[j];
 }
 
-/* Copies the rows of EVENT into STORE, or takes them off what is there. */
+/* Copies the rows of EVENT into STORE, or subtracts them from what is there. */
 static void keep_rows(const struct attn_part_sums *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
-    const size_t first = event->head > 0 ? (size_t)event->head * event->n_col : 0;
     struct row_work work = {s, event, store, subtract_row};
 
     if (is_subtracted)
         share_rows(&work);
     else
-        attn_trace_keep_rows(event, s->pool, store->width,
-                             store->rows + (size_t)event->layer * s->n * store->width + first);
+        attn_trace_keep_rows(event, s->pool, store->width, layer_rows(s, store, event->layer));
 }
 
 /* An attn_trace_fn, of the feeds. */
@@ -185,19 +178,20 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
 static void add_columns(const struct attn_part_sums *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
+    const float *rows = layer_rows(s, store, event->layer);
     double *sums = sums_of(s, event->layer, 0);
 
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t row = event->row0 + i;
         const float *g = event->data + i * event->ld;
-        const float *x = store->rows + ((size_t)event->layer * s->n + row) * store->width;
+        const float *x = rows + row * store->width;
 
         for (size_t j = 0; has_row(s, row) && j < event->n_col; j++)
             sums[j] += s->weight * ((double)x[j] * (double)g[j]);
     }
 }
 
-/* An attn_trace_fn, of a way back: gradients of the site. */
+/* An attn_trace_fn, of a backward pass: gradients of the site. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -212,8 +206,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Adds what a way back has found of other scores. Of heads that do not depend on each other a part
- * has its own, or those of its group; else all that changed with it. */
+/* Adds what a backward pass has found with other queries or keys. Where heads do not depend on each
+ * other a part has its own head, or those of its group; otherwise all, which changed with it. */
 static void take_swapped(struct attn_part_sums *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
@@ -235,7 +229,7 @@ static void take_swapped(struct attn_part_sums *s)
         }
 }
 
-/* --- Other scores ----------------------------------------------------------------------------- */
+/* --- Other queries and keys ------------------------------------------------------------------- */
 
 /* 1 / sqrt(mean of the squares + eps), by the sums of squares of N heads, of which head CHANGED has
  * OTHER. */
@@ -262,8 +256,8 @@ static void add_squares(const struct attn_part_sums *s, const float *row, double
     }
 }
 
-/* Where the heads of q, or of k, are normalized together: what of the norm is another, when one of
- * them comes from the source. */
+/* Where the heads of q, or of k, are normalized together: by which factors the norm scales a head
+ * that comes from the source alone, and the others beside it. */
 static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
@@ -293,18 +287,10 @@ static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error
     return ATTN_OK;
 }
 
-static enum attn_site site_of_scores(const struct attn_part_sums *s, bool is_key)
-{
-    const bool is_turned = s->config->positions == ATTN_POSITIONS_ROTARY;
-
-    if (is_key)
-        return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
-    return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
-}
-
 static void fill_swaps(struct attn_part_sums *s)
 {
-    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
     const bool is_key = is_of_keys(s);
     const size_t n_each = s->n_variant * s->n;
 
@@ -329,7 +315,8 @@ static void fill_swaps(struct attn_part_sums *s)
 
 static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *err)
 {
-    const enum attn_site q = site_of_scores(s, false), k = site_of_scores(s, true);
+    const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
     const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
     const bool is_joined =
         s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
@@ -365,14 +352,15 @@ static void note_feed(struct attn_part_sums *s)
         s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
 }
 
-/* One way back, from the feed before. */
-static enum attn_status go_back(struct attn_part_sums *s, double weight, struct attn_error *err)
+/* One backward pass, from the last feed. */
+static enum attn_status run_backward(struct attn_part_sums *s, double weight,
+                                     struct attn_error *err)
 {
     s->weight = weight;
     if (s->is_swapped)
         memset(s->swap_sums, 0,
                s->n_layer * s->n_variant * s->n_head * s->n * sizeof *s->swap_sums);
-    ATTN_TRY(attn_derivative_go_back(s->derivative, err));
+    ATTN_TRY(attn_derivative_backward(s->derivative, err));
     if (s->is_swapped)
         take_swapped(s);
     return ATTN_OK;
@@ -388,7 +376,7 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
         for (size_t j = 0; j < s->n * s->dims.d_model; j++)
             s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
-        ATTN_TRY(go_back(s, weight, err));
+        ATTN_TRY(run_backward(s, weight, err));
         note_feed(s);
     }
     return ATTN_OK;
@@ -406,14 +394,14 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
-    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : go_back(s, 1, err);
+    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : run_backward(s, 1, err);
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */
 
 static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
 {
-    /* Of other scores none is asked for, but a trace asks for something. */
+    /* With other queries or keys no gradient is read, but a trace has to ask for one. */
     const attn_site_set gradient = s->is_swapped
                                        ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
@@ -504,7 +492,6 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
                                      struct attn_part_sums **sums, struct attn_error *err)
 {
     const struct attn_run *run = options->answer->run;
-    const enum attn_site_layout layout = attn_site_layout(options->site);
     struct attn_part_sums *s = attn_alloc(1, sizeof *s, err);
     enum attn_status status;
 
@@ -520,9 +507,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     s->is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||
                     options->site == ATTN_SITE_PATTERN;
     s->n_unit = options->site == ATTN_SITE_MLP_POST ? s->dims.d_mlp
-                : layout == ATTN_LAYOUT_VECTOR      ? 1
-                : layout == ATTN_LAYOUT_KEY         ? s->dims.n_kv_head
-                                                    : s->n_head;
+                                                    : attn_site_n_head(options->site, &s->dims);
     s->n_row = options->site == ATTN_SITE_MLP_POST ? 1 : s->n;
     status = build(s, err);
     if (status == ATTN_OK)

@@ -8,7 +8,7 @@
  *     attn_part_sums_of(sums, layer, head)[position];
  *     attn_part_sums_free(sums);
  *
- * For q, k and the pattern the softmax is made again: sum (P' - P) dP.
+ * For q, k and the pattern the softmax is computed again: sum (P' - P) dP.
  */
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H
@@ -44,7 +44,7 @@ const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums
 size_t attn_part_sums_n_unit(const struct attn_part_sums *sums);
 size_t attn_part_sums_n_row(const struct attn_part_sums *sums);
 
-/* [n_row] of a part; of k together by query. */
+/* The sums of a part, [n_row]: of k, unless `is_each`, by the query that looks at its keys. */
 const double *attn_part_sums_of(const struct attn_part_sums *sums, int layer, size_t unit);
 
 size_t attn_part_sums_n_feed(const struct attn_part_sums *sums);

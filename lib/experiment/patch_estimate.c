@@ -4,7 +4,6 @@
  */
 #include "experiment/patch_estimate.h"
 
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -16,7 +15,6 @@
 #include "experiment/patch_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
-#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -336,16 +334,12 @@ static enum attn_status rank(struct estimation *e, struct attn_error *err)
 static enum attn_status draw(struct estimation *e, struct attn_error *err)
 {
     const size_t k = e->args->n_verified;
-    size_t *rest = attn_alloc(e->n_part, sizeof *rest, err), *drawn, n_rest = 0;
+    size_t *rest = attn_alloc(e->n_part, 2 * sizeof *rest, err), *drawn, n_rest = 0;
     struct attn_random random;
 
     if (!rest)
         return ATTN_NO_MEMORY;
-    drawn = attn_alloc(e->n_part, sizeof *drawn, err);
-    if (!drawn) {
-        attn_free(rest);
-        return ATTN_NO_MEMORY;
-    }
+    drawn = rest + e->n_part;
     e->n_top = k < e->n_part ? k : e->n_part;
     e->n_random = k < e->n_part - e->n_top ? k : e->n_part - e->n_top;
     for (size_t i = 0; i < e->n_top; i++)
@@ -358,7 +352,6 @@ static enum attn_status draw(struct estimation *e, struct attn_error *err)
     for (size_t i = 0; i < e->n_random; i++)
         e->parts[rest[drawn[i]]].check = CHECK_RANDOM;
     attn_free(rest);
-    attn_free(drawn);
     return ATTN_OK;
 }
 

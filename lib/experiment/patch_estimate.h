@@ -8,13 +8,13 @@
  *     args.site = "z";
  *     attn_patch_estimate(host, &clean, &args, &table, &sum, &err);
  *
- * With a the tensor of a part, and g the gradient of the metric m by it, in the run that is patched
- * (base):
+ * With a the tensor of a part, and g the gradient of the metric m with respect to it, in the run
+ * that is patched (base):
  *
  *     estimate = sum (a_source - a_base) g / (m_source - m_base)
  *
- *     atp     g as it is. For q, k and pattern the softmax is made again: sum (P' - P) dP, with P'
- *             of the source's q or k (Nanda; Kramar et al. 2403.00745)
+ *     atp     g as it is. For q, k and pattern the softmax is computed again: sum (P' - P) dP, with
+ *             P' of the source's q or k (Nanda; Kramar et al. 2403.00745)
  *     relp    g by the rules of RelP: norms and activations are constant factors (2508.21258)
  *     ig      the mean of g at points between the embeddings of both texts (2403.17806)
  *

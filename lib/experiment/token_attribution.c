@@ -1,6 +1,6 @@
 /*
- * token_attribution.c - see token_attribution.h. Each method is one way back, or for ig one for
- * each point between the baseline and the text; sums are in double precision.
+ * token_attribution.c - see token_attribution.h. Each method is one backward pass, but ig, which is
+ * one for each point between the baseline and the text; sums are in double precision.
  */
 #include "experiment/token_attribution.h"
 
@@ -13,12 +13,11 @@
 #include "run/relevance.h"
 #include "run/request_internal.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_POINTS = 50, IDS_AT_ONCE = 64 };
+enum { DEFAULT_POINTS = 50 };
 
 enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
 
@@ -42,7 +41,7 @@ struct attribution {
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
-    struct attn_selection *wanted;      /* owns; of the way back */
+    struct attn_selection *wanted;      /* owns; of the backward pass */
     struct attn_trace trace;            /* of it */
     size_t n, d;
     float *e, *b, *x;    /* [n, d] embeddings: the text's, the baseline's, between them */
@@ -66,7 +65,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* What is kept, of a way back or of what is made of it; and what that is asked for. */
+/* What is kept, a gradient or what is made of it; and what the backward pass is asked for. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
     const bool is_relevance = a->args->method == ATTN_TOKEN_METHOD_RELEVANCE;
@@ -93,7 +92,7 @@ static enum attn_status add_gradient(struct attribution *a, const float *x, doub
     const float *found;
 
     ATTN_TRY(attn_derivative_feed(a->derivative, x, value, err));
-    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    ATTN_TRY(attn_derivative_backward(a->derivative, err));
     found = attn_capture_tensor(a->frame.capture, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
     for (size_t i = 0; i < a->n * a->d; i++)
         a->gradient[i] += weight * (double)found[i];
@@ -112,18 +111,11 @@ static void find_mean(struct attribution *a)
 {
     const size_t n_vocab = a->frame.config->n_vocab, d = a->d;
     double *sum = a->gradient; /* [d], which is 0 again afterwards */
-    int32_t ids[IDS_AT_ONCE];
 
-    for (size_t first = 0; first < n_vocab; first += IDS_AT_ONCE) {
-        const size_t n = n_vocab - first < IDS_AT_ONCE ? n_vocab - first : IDS_AT_ONCE;
-
-        for (size_t i = 0; i < n; i++)
-            ids[i] = (int32_t)(first + i);
-        for (size_t i = 0; i < n; i++) {
-            gather(a, &ids[i], 1, a->b);
-            for (size_t j = 0; j < d; j++)
-                sum[j] += (double)a->b[j];
-        }
+    for (int32_t id = 0; id < (int32_t)n_vocab; id++) {
+        gather(a, &id, 1, a->b);
+        for (size_t j = 0; j < d; j++)
+            sum[j] += (double)a->b[j];
     }
     for (size_t i = 0; i < a->n; i++)
         for (size_t j = 0; j < d; j++)
@@ -196,7 +188,7 @@ static enum attn_status integrate(struct attribution *a, struct attn_error *err)
 static enum attn_status multiply(struct attribution *a, struct attn_error *err)
 {
     const bool is_length = a->args->method == ATTN_TOKEN_METHOD_SALIENCY;
-    const float *resid = attn_derivative_resid(a->derivative, 0);
+    const float *resid = attn_derivative_stream(a->derivative); /* into layer 0 */
 
     ATTN_TRY(add_gradient(a, a->e, 1, &a->model, err));
     for (size_t i = 0; i < a->n; i++) {
@@ -218,7 +210,7 @@ static enum attn_status find_relevance(struct attribution *a, struct attn_error 
     double value;
 
     ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &value, err));
-    ATTN_TRY(attn_derivative_go_back(a->derivative, err));
+    ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
     row = attn_capture_tensor(a->frame.capture, ATTN_SITE_RELEVANCE, last);
     for (size_t i = 0; i < a->n; i++) /* a token's own 1 would hide the others */

@@ -1,5 +1,5 @@
 /*
- * token_attribution.h - which tokens of a text an answer hangs on, by gradients.
+ * token_attribution.h - which tokens of a text an answer depends on, by gradients.
  *
  *     struct attn_token_attribution_args args = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
  *     args.method = ATTN_TOKEN_METHOD_IG;
@@ -8,7 +8,7 @@
  *     attn_attribute_tokens(host, &request, &args, &table, &err);
  *
  * With e the embedding of a token (hook_embed; learned positions stay as they are), d the gradient
- * of the metric by it, and b a baseline, a token gets
+ * of the metric with respect to it, and b a baseline, a token gets
  *
  *     saliency         the length of d: how fast the metric can change. No sign, no sum
  *     grad_x_input     e . d

@@ -11,6 +11,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
+#include "output/view.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
@@ -221,7 +222,10 @@ static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
     const struct attn_figure_grid *grid = pen->content->grid;
-    const bool has_view[] = {options->hides_first, options->renormalizes, options->merges_words};
+    const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->site;
+    const bool has_keys = !grid && attn_site_has_keys(site);
+    const bool has_view[] = {has_keys && options->hides_first,
+                             !grid && attn_view_divides(options, site), options->merges_words};
     const bool is_said = grid && pen->scale.span == ATTN_SPAN_MATRIX;
 
     if (grid && grid->title) {

@@ -125,7 +125,7 @@ struct attn_finish {
     size_t ld;  /* floats from one row of y to the next */
 };
 
-/* A row of a norm, through which a gradient goes back. */
+/* A row that a norm has read: from the gradient of its result to that of the row. */
 struct attn_norm_back {
     const float *x, *w; /* [n] what was normalized, and the weight */
     size_t n;

@@ -1,5 +1,6 @@
 /*
- * backward.c - see backward.h: the life of a pass back, its memory, and the order of layers.
+ * backward.c - see backward.h: creating and running the backward pass, its memory, and the order of
+ * layers.
  *
  * Memory: of each of the layer's tensors that its gradients read one, in the session that computes
  * layers again, and its gradient, here; and two sums over queries for the keys of each head.
@@ -8,28 +9,22 @@
 
 #include "attention/kind_internal.h"
 #include "base/escape.h"
-#include "base/given.h"
-#include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/backward_internal.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 enum {
     LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
 };
 
-/* --- what there is no way back through -------------------------------------------------------- */
+/* --- what has no gradients -------------------------------------------------------------------- */
 
 static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,
                                     struct attn_error *err)
 {
     const char *what = attn_attention_kind_name(attention->kind);
-
     const enum attn_engine engine = attn_attention_engine(attention);
 
     if (engine == ATTN_ENGINE_LINEAR || engine == ATTN_ENGINE_LOWRANK)
@@ -89,9 +84,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     float *kept = event->site == ATTN_SITE_Q ? b->q : event->site == ATTN_SITE_K ? b->k : NULL;
 
     (void)err;
-    for (size_t i = 0; kept && i < event->n_row; i++)
-        memcpy(kept + (event->row0 + i) * event->ld + (size_t)event->head * event->n_col,
-               event->data + i * event->ld, event->n_col * sizeof *kept);
+    if (kept)
+        attn_trace_keep_rows(event, b->pool, event->ld, kept);
     return ATTN_OK;
 }
 
@@ -118,7 +112,7 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
     return attn_selection_set_sites(b->computed, sites, err);
 }
 
-void attn_again_step(struct attn_backward *b)
+void attn_recompute_layer(struct attn_backward *b)
 {
     const struct attn_forward *f = b->f;
 
@@ -128,9 +122,9 @@ void attn_again_step(struct attn_backward *b)
         b->at = attn_kept_layers_of(b->kept, b->layer);
         return;
     }
-    attn_session_reset(b->again);
+    attn_session_reset(b->session);
     b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
-    b->status = attn_session_feed_layer(b->again, b->layer, b->resid[b->layer], b->n, b->err);
+    b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
     b->at = (struct attn_layer_values){.q = f->q,
                                        .k = f->k,
                                        .v = f->v,
@@ -189,18 +183,9 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
 
     if (last == ATTN_SITE_Z_GRAD)
         is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
-    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as forwards */
+    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as in the forward pass */
         is_wanted = is_wanted || wants(b, (enum attn_site)site);
     b->is_done = b->is_done || !is_wanted;
-}
-
-static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
-{
-    const enum attn_site_layout layout = attn_site_layout(site);
-
-    if (layout == ATTN_LAYOUT_VECTOR)
-        return 1;
-    return layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
 }
 
 /* The first row that SITE has. */
@@ -212,7 +197,7 @@ static size_t first_row(const struct attn_backward *b, enum attn_site site)
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
-    const size_t n_head = n_head_of(dims, site);
+    const size_t n_head = attn_site_n_head(site, dims);
     size_t width, first;
 
     if (!wants(b, site))
@@ -220,16 +205,15 @@ void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float
     width = attn_site_width(site, dims);
     first = first_row(b, site);
     for (int head = 0; head < (int)n_head; head++) {
-        const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
-        const struct attn_trace_event event = {.site = site,
-                                               .layer = b->layer,
-                                               .head = has_heads ? head : ATTN_ALL_HEADS,
-                                               .row0 = first,
-                                               .n_row = b->n - first,
-                                               .n_col = width,
-                                               .ld = n_head * width,
-                                               .data =
-                                                   data + (first * n_head + (size_t)head) * width};
+        const struct attn_trace_event event = {
+            .site = site,
+            .layer = b->layer,
+            .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
+            .row0 = first,
+            .n_row = b->n - first,
+            .n_col = width,
+            .ld = n_head * width,
+            .data = data + (first * n_head + (size_t)head) * width};
 
         attn_emit_back(b, &event);
     }
@@ -243,7 +227,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     if (!wants(b, site))
         return;
     first = first_row(b, site);
-    width = n_head_of(dims, site) * attn_site_width(site, dims);
+    width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
     attn_check_back(b, data + first * width, (b->n - first) * width);
     attn_hand_on_back(b, site, data);
 }
@@ -283,7 +267,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
 }
 
-/* The MLP has been gone through when the heads begin: their gradients lie where its were. */
+/* The MLP is done when the heads begin: their gradients lie where its were. */
 static void plan_shared(struct attn_backward *b)
 {
     const struct attn_config *config = &b->model->config;
@@ -351,8 +335,8 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     session.cancel = options->cancel;
     session.gemm = options->gemm;
     session.isa = options->isa;
-    ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->again, err));
-    b->f = &b->again->forward;
+    ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->session, err));
+    b->f = &b->session->forward;
     if (attn_plan_work(b->f, b->n) >= ATTN_SHARED_WORK)
         b->pool = options->pool;
     plan(b, options->n_goal);
@@ -389,7 +373,7 @@ void attn_backward_free(struct attn_backward *backward)
 {
     if (!backward)
         return;
-    attn_session_free(backward->again);
+    attn_session_free(backward->session);
     attn_selection_free(backward->computed);
     attn_arena_release(&backward->arena);
     attn_free(backward);
@@ -397,7 +381,7 @@ void attn_backward_free(struct attn_backward *backward)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The last layer that is gone back through. */
+/* Where the backward pass ends: the first layer whose gradients are wanted. */
 static int last_layer(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;
@@ -414,12 +398,12 @@ static int last_layer(const struct attn_backward *b)
     return n_layer;
 }
 
-enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
     struct attn_backward *b = backward;
 
-    b->resid = resid;
+    b->stream = stream;
     b->layer = ATTN_NO_LAYER;
     b->first = b->skips_zeros ? goal->first : 0;
     b->last_layer = last_layer(b);

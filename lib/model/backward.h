@@ -1,15 +1,15 @@
 /*
- * backward.h - gradients of a number that is made of the logits, by every tensor between them and
- * the embeddings.
+ * backward.h - the backward pass: the gradient of a number that is made of the logits, with respect
+ * to every tensor between them and the embeddings.
  *
  *     attn_backward_create(model, &options, &backward, &err);   // all memory
- *     attn_backward_run(backward, resid, &goal, &err);          // the trace gets the gradients
+ *     attn_backward_run(backward, stream, &goal, &err);         // the trace gets the gradients
  *     attn_backward_free(backward);
  *
- * Of the forward pass the residual stream into each layer is kept, by the caller. Each layer is
- * computed again from it, as far as its gradients read, unless that was kept, too; then it is gone
- * through from its end to its beginning. So layers come last to first. No gradient of a weight is
- * computed.
+ * The caller keeps the residual stream into each layer during the forward pass. Each layer is
+ * computed again from it, as far as its gradients read, unless that was kept, too; then its
+ * gradients are computed, from its end to its beginning. So layers come last to first. No gradient
+ * of a weight is computed.
  *
  * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, what is
  * watched, or what was kept.
@@ -32,7 +32,7 @@ struct attn_backward_options {
                                                created */
     struct attn_pool *pool;                 /* borrowed; NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
-    const struct attn_kept_layers *kept;    /* of the same feed as RESID; borrowed, or NULL */
+    const struct attn_kept_layers *kept;    /* of the same feed as STREAM; borrowed, or NULL */
     const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
     bool skips_zeros; /* of the last layer, rows before the goal's have gradients of 0: the trace
                          does not get these, nor need what was kept of that layer have them */
@@ -62,10 +62,10 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,
                                       struct attn_backward **backward, struct attn_error *err);
 
-/* RESID [n_layer + 1], each [n, d_model]: resid_pre of every layer, and resid_post of the last, of
- * which only the goal's rows count where it skips zeros.
+/* STREAM [n_layer + 1, n, d_model]: resid_pre of every layer, and resid_post of the last, of which
+ * only the goal's rows count where it skips zeros; as attn_trace_keep_stream keeps them.
  * ATTN_CANCELED, what the trace returned, or ATTN_FORMAT for gradients that are not finite. */
-enum attn_status attn_backward_run(struct attn_backward *backward, const float *const *resid,
+enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err);
 
 void attn_backward_free(struct attn_backward *backward); /* NULL is allowed */

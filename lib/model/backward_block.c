@@ -1,6 +1,6 @@
 /*
- * backward_block.c - one block of the decoder, backwards: the lines of block.c from the last to the
- * first, each its transpose. d NAME is the gradient of NAME.
+ * backward_block.c - the backward pass of one block of the decoder: the lines of block.c from the
+ * last to the first, each transposed. d NAME is the gradient of NAME.
  *
  *     d mlp_out    = d resid_mid = d resid_post
  *     d mlp_post   = post_norm2^T(d mlp_out) W_out^T
@@ -14,7 +14,7 @@
  *
  * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
  * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line hands on what it gets. Lines go through the rows from b->first on.
+ * line hands on what it gets. Lines work on the rows from b->first on.
  */
 #include "model/backward_internal.h"
 
@@ -24,7 +24,7 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     const float *d_out;
 
     if (w->ln2_post.w.data)
-        attn_mlp_post_again(b, b->d_mlp);
+        attn_recompute_mlp_post(b, b->d_mlp);
     d_out = attn_post_norm_back(b, &w->ln2_post, &w->mlp_out, b->d_mlp, b->d);
     attn_linear_back(b, ATTN_SITE_MLP_POST_GRAD, &w->mlp_out, d_out, b->d_mlp);
     attn_activation_back(b);
@@ -57,14 +57,13 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
 static void back_parallel(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const bool has_single_norm = b->model->config.has_single_norm;
-    const float *resid_pre = b->resid[b->layer];
 
     attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
     attn_hand_on_back(b, ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_mlp(b, w);
-    attn_norm_back(b, has_single_norm ? &w->ln1 : &w->ln2, resid_pre, b->d_normed, b->d_branch);
+    attn_norm_back(b, has_single_norm ? &w->ln1 : &w->ln2, b->resid_pre, b->d_normed, b->d_branch);
     back_heads(b, w);
-    attn_norm_back(b, &w->ln1, resid_pre, b->d_normed, b->d_normed);
+    attn_norm_back(b, &w->ln1, b->resid_pre, b->d_normed, b->d_normed);
     attn_add_back(b, b->d_normed, b->d);
     attn_add_back(b, b->d_branch, b->d);
 }
@@ -83,7 +82,7 @@ static void back_sequential(struct attn_backward *b, const struct attn_block_wei
     attn_residual_back(b, has_mlp ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,
                        ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_heads(b, w);
-    attn_norm_back(b, &w->ln1, b->resid[b->layer], b->d_normed, b->d_normed);
+    attn_norm_back(b, &w->ln1, b->resid_pre, b->d_normed, b->d_normed);
     attn_add_back(b, b->d_normed, b->d);
 }
 
@@ -92,7 +91,8 @@ void attn_block_back(struct attn_backward *b, int layer)
     const struct attn_block_weights *w = &b->model->weights.blocks[layer];
 
     b->layer = layer;
-    attn_again_step(b);
+    b->resid_pre = b->stream + (size_t)layer * b->n * b->model->config.d_model;
+    attn_recompute_layer(b);
     if (b->model->config.has_parallel_residual)
         back_parallel(b, w);
     else

@@ -1,10 +1,10 @@
 /*
- * backward_internal.h - what going back works on, and its lines. For backward*.c.
+ * backward_internal.h - the state of a backward pass, and its lines. For backward*.c.
  *
  * b->at is what the layer's gradients read. It was kept during the feed, or the layer is computed
  * again by a session of its own, whose buffers keep it. d_NAME is the gradient of NAME.
  *
- * A line takes the gradient of what its line in block.c computes to the gradient of what that
+ * A line turns the gradient of what its line in block.c computes into the gradient of what that
  * reads, and visits the sites of the latter: the trace gets them. After the first failure it does
  * nothing.
  */
@@ -16,7 +16,7 @@
 
 struct attn_backward {
     const struct attn_model *model;
-    struct attn_session *again;      /* owns; computes layers again */
+    struct attn_session *session;    /* owns; computes layers again */
     struct attn_forward *f;          /* its pass */
     struct attn_selection *computed; /* owns; what it has to compute of a layer */
     struct attn_trace trace;         /* takes q and k before their norms */
@@ -24,13 +24,14 @@ struct attn_backward {
     enum attn_backward_rule rule;
     struct attn_pool *pool; /* NULL when the work is too small to share */
     size_t n;               /* positions */
-    size_t first;           /* the first row that a line goes through: gradients before it are 0 */
+    size_t first;           /* the first row that lines work on: gradients before it are 0 */
     bool skips_zeros;
 
-    const float *const *resid; /* [n_layer + 1], of the run */
+    const float *stream;    /* [n_layer + 1, n, D] of the run */
+    const float *resid_pre; /* [n, D] of the layer */
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
-    int layer, last_layer;       /* that is gone through now, and last */
+    int layer, last_layer;       /* whose gradients are computed now, and last */
     bool is_done;                /* nothing that follows is wanted */
     struct attn_layer_values at; /* of that layer */
     enum attn_status status;     /* the first failure */
@@ -68,13 +69,13 @@ void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float
 /* One event, of numbers that are finite. */
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
 
-/* Through the block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */
+/* The block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */
 void attn_block_back(struct attn_backward *b, int layer);
 
 /* --- lines (backward_step.c) ------------------------------------------------------------------ */
 
 /* The tensors of b->layer that its gradients read: b->at. */
-void attn_again_step(struct attn_backward *b);
+void attn_recompute_layer(struct attn_backward *b);
 
 /* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
 void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
@@ -98,8 +99,8 @@ void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *li
 const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                                  const struct attn_linear *linear, const float *x, const float *d);
 
-/* mlp_post into OUT again. */
-void attn_mlp_post_again(struct attn_backward *b, float *out);
+/* Computes mlp_post again, into OUT. */
+void attn_recompute_mlp_post(struct attn_backward *b, float *out);
 
 /* mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: from D_MLP of the product to D_MLP of
  * mlp_pre, and D_MLP_LINEAR. */
@@ -109,10 +110,11 @@ void attn_activation_back(struct attn_backward *b);
  * rows have gradients. */
 void attn_attention_back(struct attn_backward *b);
 
-/* From here on all rows are gone through: keys have brought gradients to those that were 0. */
+/* From here on lines work on all rows: keys have added gradients to those that were 0. */
 void attn_widen_back(struct attn_backward *b);
 
-/* SITE: from turned queries or keys to those before turning and norm, which X is. */
+/* From the gradient D of rotated queries or keys to the gradient SITE of those before norm and
+ * rotation, which X is. */
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_norm_weights *weights, const float *x, float *d);
 

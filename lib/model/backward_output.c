@@ -1,6 +1,6 @@
 /*
- * backward_output.c - the way back from a number to the residual stream: the number's derivative by
- * the logits, the soft cap, the output layer, the final norm.
+ * backward_output.c - the backward pass of the output: from the number's derivative with respect to
+ * the logits through the soft cap, the output layer and the final norm to the residual stream.
  *
  * Logits are computed again where they are read, a few rows at a time, since a row is as wide as
  * the vocabulary. Where a row of their gradient has few numbers that are not 0, as of a difference
@@ -9,7 +9,6 @@
  */
 #include "model/backward_internal.h"
 
-#include "base/pool_internal.h"
 #include "model/step_internal.h"
 
 #include <math.h>
@@ -130,7 +129,7 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                 add_column(b, id, b->d_logits[i * n_vocab + id], b->product, d + i * d_model);
 }
 
-/* The rows in hand, whose gradient by what the output layer reads goes into D [n, D]. */
+/* The rows in hand: the gradient of what the output layer reads goes into D [n, D]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {
@@ -156,7 +155,7 @@ void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *
     const struct attn_norm_weights *norm = &b->model->weights.ln_final;
     const size_t d = config->d_model, end = goal->first + goal->n;
     const bool needs_logits = goal->reads_logits || config->logits_cap > 0;
-    const float *resid = b->resid[config->n_layer];
+    const float *resid = b->stream + config->n_layer * b->n * d;
 
     memset(b->d, 0, b->n * d * sizeof *b->d);
     memset(b->d_normed, 0, b->n * d * sizeof *b->d_normed);

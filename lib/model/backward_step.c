@@ -1,6 +1,6 @@
 /*
  * backward_step.c - the lines of backward_block.c: norms, linear maps, activations and sums, on the
- * pool, each from the gradient of a result to that of what it was made of.
+ * pool, each from the gradient of its result to that of its input.
  *
  * A sum of gradients is rounded after each product, in the order of the lines.
  */
@@ -19,7 +19,7 @@ enum { ROWS_PER_TASK = 16 };
 enum row_operation {
     BACK_NORM,       /* dx from dy, by the norm that was read */
     BACK_ACTIVATION, /* of the MLP, with its gate */
-    BACK_ROTARY,     /* heads of dx are turned back, and their norms gone through */
+    BACK_ROTARY,     /* heads of dx: the rotation, and their norms */
     ADD_ROWS,        /* dx = dx + dy */
 };
 
@@ -29,7 +29,7 @@ struct row_work {
     enum row_operation operation;
     const float *x, *dy;
     float *dx;
-    size_t first; /* that is gone through */
+    size_t first; /* row that is worked on */
     size_t n_col;
     size_t width;                     /* of a head that is turned */
     const struct attn_rotary *rotary; /* and the angles of all positions */
@@ -46,13 +46,13 @@ static void back_norm(const struct row_work *work, const float *x, size_t n, con
                                         .eps = config->norm_eps,
                                         .is_constant = work->b->rule != ATTN_BACKWARD_PLAIN};
 
-    if (config->norm == ATTN_NORM_LAYERNORM)
+    if (attn_norm_has_mean(config))
         f->engine.kernels->layer_norm_back(&norm, dy, dx);
     else
         f->engine.kernels->rms_norm_back(&norm, dy, dx);
 }
 
-/* One position: its heads are turned back, and all at once or each gone back through their norm. */
+/* One position: the rotation of each head transposed, then the norm of each, or of all at once. */
 static void back_rotary(const struct row_work *work, size_t row)
 {
     const enum attn_qk_norm norm = work->b->model->config.qk_norm;
@@ -214,9 +214,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
                                          .ldy = linear->weight.n_col,
                                          .last_col = linear->weight.n_col};
 
-    if (!weights->w.data)
-        return d;
-    if (attn_backward_is_over(b))
+    if (!weights->w.data || attn_backward_is_over(b))
         return d;
     run_map(b, &map); /* again: the layer was not computed so far, or the norm took its place */
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
@@ -225,7 +223,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-void attn_mlp_post_again(struct attn_backward *b, float *out)
+void attn_recompute_mlp_post(struct attn_backward *b, float *out)
 {
     const struct attn_forward *f = b->f;
     const struct attn_kernels *kernels = f->engine.kernels;

@@ -100,7 +100,7 @@ struct attn_forward {
     struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
-                          own place, for a way back (backward.h) */
+                          own place, for a backward pass (backward.h) */
     bool is_projected; /* text_embed or image_embed is watched or asked for, of all rows */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */

@@ -108,7 +108,7 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
 }
 
 /* q, k, v and z are not read any more when the MLP begins: its rows lie where they were, unless a
- * way back will read all. Patches are not read any more when the layers begin. */
+ * backward pass will read all. Patches are not read any more when the layers begin. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;

@@ -2,8 +2,6 @@
 #include "model/kept_layers.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
@@ -40,13 +38,10 @@ static size_t lay_out(const struct attn_dims *dims, attn_site_set sites, size_t 
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        const enum attn_site_layout layout = attn_site_layout(site);
+        const bool is_kept = (sites & dims->sites & ATTN_SITE_BIT(i)) != 0;
 
         begin[i] = n;
-        width[i] = (sites & dims->sites & ATTN_SITE_BIT(i)) == 0 ? 0
-                   : layout == ATTN_LAYOUT_QUERY ? attn_site_width(site, dims) * dims->n_head
-                   : layout == ATTN_LAYOUT_KEY   ? attn_site_width(site, dims) * dims->n_kv_head
-                                                 : attn_site_width(site, dims);
+        width[i] = is_kept ? attn_site_n_head(site, dims) * attn_site_width(site, dims) : 0;
         n += width[i];
     }
     return n;
@@ -67,8 +62,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     struct attn_kept_layers *kept = user;
     float *rows = kept->rows + (size_t)event->layer * kept->n_layer_float +
-                  kept->begin[event->site] * kept->n +
-                  (event->head > 0 ? (size_t)event->head * event->n_col : 0);
+                  kept->begin[event->site] * kept->n;
 
     (void)err;
     attn_trace_keep_rows(event, kept->pool, kept->width[event->site], rows);

@@ -701,7 +701,7 @@ bool attn_session_edit_has_effect(const struct attn_session *session, size_t seq
                                 memory_order_relaxed);
 }
 
-/* --- going back ------------------------------------------------------------------------------- */
+/* --- rewinding -------------------------------------------------------------------------------- */
 
 static void truncate_to(struct attn_session *session, size_t n)
 {

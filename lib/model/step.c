@@ -185,13 +185,17 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
         memset(f->vectors + n, 0, n * sizeof *f->vectors);
 }
 
+bool attn_norm_has_mean(const struct attn_config *config)
+{
+    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS;
+}
+
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)
 {
     const struct attn_kernels *kernels = f->engine.kernels;
     const float *w = f->vectors, eps = f->model->config.norm_eps;
 
-    if (f->model->config.norm == ATTN_NORM_LAYERNORM ||
-        f->model->config.norm == ATTN_NORM_LAYERNORM_NO_BIAS)
+    if (attn_norm_has_mean(&f->model->config))
         kernels->layer_norm(x, w, w + n, n, eps, y);
     else
         kernels->rms_norm(x, w, n, eps, y);

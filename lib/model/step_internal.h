@@ -23,6 +23,9 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);
 
+/* Whether norms subtract the mean; otherwise they are RMS norms. */
+bool attn_norm_has_mean(const struct attn_config *config);
+
 /* The angles by which LAYER turns. */
 const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
 

@@ -61,7 +61,7 @@ struct attn_picture_options {
     struct attn_color_scale color_scale;  /* may have open parts: see attn_color_scale_of */
 
     bool hides_first;  /* --hide-first: the first key of each row is left out */
-    bool renormalizes; /* --renormalize: each row of a pattern is divided by its sum */
+    bool renormalizes; /* --renormalize: each row of weights is divided by its sum */
     bool merges_words; /* --merge-words: tokens of a word are one row and one column */
 
     enum attn_cell_text values;

@@ -50,6 +50,11 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture)
     return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
 }
 
+bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site)
+{
+    return picture->renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
+}
+
 /* --- Words --------------------------------------------------------------------------------- */
 
 /* The words of N tokens, with their texts where TOKENS have some; without OF_TOKEN each token is
@@ -267,9 +272,6 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
 static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
                      int32_t *keys, size_t n)
 {
-    const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
-                            site == ATTN_SITE_PATTERN_LOWRANK ||
-                            (attn_sites_derived() & ATTN_SITE_BIT(site)) != 0;
     double sum = 0;
 
     if (view->picture->hides_first && attn_site_has_keys(site) && n > 0 && keys[0] == 0) {
@@ -277,7 +279,7 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
         memmove(values, values + 1, n * sizeof *values);
         memmove(keys, keys + 1, n * sizeof *keys);
     }
-    if (!view->picture->renormalizes || !is_pattern)
+    if (!attn_view_divides(view->picture, site))
         return n;
     for (size_t i = 0; i < n; i++)
         sum += (double)values[i];

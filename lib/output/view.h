@@ -10,9 +10,9 @@
  *     attn_view_free(view);
  *
  * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al.
- * 2019, section 4.1). Then the first key is left out as if it were masked, and then each row is
- * divided by its sum; a row with nothing left has no cells. Memory: one row of words for each head
- * that is under way, and the rows of one event.
+ * 2019, section 4.1). Then the first key is left out as if it were masked, and then each row of a
+ * site without negative numbers is divided by its sum; a row with nothing left has no cells.
+ * Memory: one row of words for each head that is under way, and the rows of one event.
  */
 #ifndef ATTN_OUTPUT_VIEW_H
 #define ATTN_OUTPUT_VIEW_H
@@ -24,6 +24,10 @@ struct attn_view;
 
 /* Whether PICTURE, which may be NULL, asks for a view. */
 bool attn_view_is_wanted(const struct attn_picture_options *picture);
+
+/* Whether rows of SITE are divided by their sum. Where numbers have both signs, as scores and
+ * gradients have, a sum says nothing of their size. */
+bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
 /*
  * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, when words are asked for

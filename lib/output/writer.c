@@ -11,6 +11,7 @@
 #include "encode/float_text.h"
 #include "output/format_internal.h"
 #include "output/picture_internal.h"
+#include "output/view.h"
 #include "trace/selection_internal.h"
 #include "trace/site_internal.h"
 
@@ -167,11 +168,12 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (!attn_site_has_keys(site))
-        return;
-    attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
-    attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
-    attn_buffer_append_string(out, picture->renormalizes ? ", each row divided by its sum" : "");
+    if (attn_site_has_keys(site)) {
+        attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
+        attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
+    }
+    if (attn_view_divides(picture, site))
+        attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
 /* An attn_visit_fn. */

@@ -43,8 +43,8 @@ double attn_answer_value(const struct attn_answer *answer, const float *logits, 
 /* Whether its metric has gradients: ATTN_INVALID for kl. */
 enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err);
 
-/* What a way back begins with: its derivative by the logits, of any metric but kl. Borrows
- * ANSWER. */
+/* What a backward pass begins with: the derivative of its metric, any but kl, with respect to the
+ * logits. Borrows ANSWER. */
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * gradient.c - see gradient.h: what is asked for, what there is no way back through, and the trace
- * that stands between a session and who asked.
+ * gradient.c - see gradient.h: what is asked for, what has no gradients, and the trace that stands
+ * between a session and who asked.
  */
 #include "run/gradient.h"
 
@@ -17,10 +17,9 @@ struct attn_gradient {
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
     struct attn_selection *watched; /* owns; of the feed */
-    struct attn_selection *wanted;  /* owns; of the way back */
+    struct attn_selection *wanted;  /* owns; of the backward pass */
     struct attn_trace feed_trace, trace;
-    float *rows;                      /* [n_layer + 1, T, D] owns */
-    const float **resid;              /* [n_layer + 1] owns; each in rows */
+    float *stream;                    /* [n_layer + 1, T, D] owns */
     struct attn_relevance *relevance; /* owns; or NULL */
 };
 
@@ -131,11 +130,11 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     struct attn_gradient *gradient = user;
 
     attn_trace_keep_stream(event, gradient->pool, attn_selection_dims(gradient->watched),
-                           gradient->rows);
+                           gradient->stream);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
-/* An attn_trace_fn, of the way back. */
+/* An attn_trace_fn, of the backward pass. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -148,8 +147,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Of the way back: what was asked for; and for relevance all patterns times their gradients, up to
- * its last layer. */
+/* Of the backward pass: what was asked for; and for relevance all patterns times their gradients,
+ * up to its last layer. */
 static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
@@ -169,20 +168,16 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
 static enum attn_status build(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
-    const size_t n_stream = dims->n_layer + 1, n_row = dims->n_position * dims->d_model;
+    const size_t n_float = dims->n_position * dims->d_model;
 
     ATTN_TRY(attn_selection_see_stream(gradient->asked_by->selection, attn_gradient_sites(), "all",
                                        &gradient->watched, err));
     ATTN_TRY(choose_wanted(gradient, err));
     gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
     gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};
-    gradient->rows = attn_alloc_uninitialized(n_stream, n_row * sizeof *gradient->rows, err);
-    gradient->resid = attn_alloc(n_stream, sizeof *gradient->resid, err);
-    if (!gradient->rows || !gradient->resid)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n_stream; i++)
-        gradient->resid[i] = gradient->rows + i * n_row;
-    return ATTN_OK;
+    gradient->stream =
+        attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
+    return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_gradient_create(const struct attn_run *run, const struct attn_trace *trace,
@@ -217,12 +212,11 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_relevance_free(gradient->relevance);
     attn_selection_free(gradient->watched);
     attn_selection_free(gradient->wanted);
-    attn_free(gradient->rows);
-    attn_free(gradient->resid);
+    attn_free(gradient->stream);
     attn_free(gradient);
 }
 
-/* --- going back ------------------------------------------------------------------------------- */
+/* --- the backward pass ------------------------------------------------------------------------ */
 
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
@@ -242,7 +236,7 @@ enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_e
     enum attn_status status;
 
     ATTN_TRY(attn_backward_create(run->model, &options, &backward, err));
-    status = attn_backward_run(backward, gradient->resid, &goal, err);
+    status = attn_backward_run(backward, gradient->stream, &goal, err);
     attn_backward_free(backward);
     if (status == ATTN_OK && gradient->relevance)
         status = attn_relevance_emit(gradient->relevance, gradient->asked_by, err);

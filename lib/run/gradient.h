@@ -16,7 +16,7 @@
 
 #include "run/run_internal.h"
 
-/* All sites that come of a way back: gradients, pattern_x_grad, relevance. */
+/* All sites that need a backward pass: gradients, pattern_x_grad, relevance. */
 attn_site_set attn_gradient_sites(void);
 
 /* Those that RUN, whose text is read and whose attention is found, can have beside SITES. */
@@ -45,7 +45,7 @@ enum attn_status attn_gradient_create(const struct attn_run *run, const struct a
 /* Borrowed from the gradient. */
 const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient);
 
-/* Goes back, after the feed. */
+/* The backward pass, after the feed. */
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err);
 
 void attn_gradient_free(struct attn_gradient *gradient); /* NULL is allowed */

@@ -769,8 +769,8 @@ struct feeding {
     struct attn_derivation *derivation; /* owns; or NULL */
 };
 
-/* After the feed, whose memory is given back first. */
-static enum attn_status go_back(struct feeding *feeding, struct attn_error *err)
+/* The gradients that are asked for, after the feed, whose memory is given back first. */
+static enum attn_status run_gradient(struct feeding *feeding, struct attn_error *err)
 {
     attn_session_free(feeding->session);
     attn_derivation_free(feeding->derivation);
@@ -803,7 +803,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);
     note_end(run);
-    return go_back(feeding, err);
+    return run_gradient(feeding, err);
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,

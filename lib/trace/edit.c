@@ -13,25 +13,11 @@ static bool is_in_range(size_t first, size_t last, size_t n)
     return first < n && first < last && (last == SIZE_MAX || last <= n);
 }
 
-/* Heads that the site has: 0 for sites without heads. */
-static size_t n_head(enum attn_site site, const struct attn_dims *dims)
-{
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_VECTOR:
-    case ATTN_LAYOUT_PAIRS:
-        return 0;
-    case ATTN_LAYOUT_KEY:
-        return dims->n_kv_head;
-    default:
-        return dims->n_head;
-    }
-}
-
 static enum attn_status check_place(const struct attn_edit *edit, const struct attn_dims *dims,
                                     struct attn_error *err)
 {
     const char *name = attn_site_name(edit->site);
-    const size_t heads = n_head(edit->site, dims);
+    const size_t n_head = attn_site_n_head(edit->site, dims);
     const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
     const bool is_key = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
     const bool is_pooled = attn_site_is_pooled(edit->site, dims);
@@ -45,10 +31,10 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names layer %d, expected 0 to %zu", name,
                               edit->layer, dims->n_layer - 1);
-    if (heads > 0 && edit->head != ATTN_ALL_HEADS &&
-        (edit->head < 0 || (size_t)edit->head >= heads))
+    if (attn_site_has_heads(edit->site) && edit->head != ATTN_ALL_HEADS &&
+        (edit->head < 0 || (size_t)edit->head >= n_head))
         return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",
-                              name, edit->head, heads - 1);
+                              name, edit->head, n_head - 1);
     if (!is_in_range(edit->row0, edit->row1, n_row))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names positions %zu to %zu, expected some of 0 to "

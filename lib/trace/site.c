@@ -184,6 +184,13 @@ bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
            (site == ATTN_SITE_LOGITS && dims->is_pooled);
 }
 
+size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims)
+{
+    if (!attn_site_has_heads(site))
+        return 1;
+    return sites[site].layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
+}
+
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout)
 {
     const bool is_turned = (dims->sites & ATTN_SITE_BIT(ATTN_SITE_ROT_Q)) != 0;

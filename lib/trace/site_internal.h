@@ -29,6 +29,9 @@ attn_site_set attn_sites_gradients_of(attn_site_set of);
  * where a layer attends to the source: see attn_site_n_key). */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
+/* The heads that it has, key/value heads of layout KEY; 1 where it has none. */
+size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
+
 /* The first position that it has a row of: of embed the first patch of a picture, else 0. */
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
 

@@ -103,7 +103,8 @@ static void keep_some(void *context, size_t task, int worker)
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows)
 {
-    struct keeping keeping = {event, width, rows};
+    const size_t head = event->head > 0 ? (size_t)event->head : 0;
+    struct keeping keeping = {event, width, rows + head * event->n_col};
 
     attn_pool_run(pool, (event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, keep_some, &keeping);
 }

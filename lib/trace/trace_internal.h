@@ -21,8 +21,8 @@ bool attn_trace_next_part(const struct attn_selection *selection,
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err);
 
-/* Copies the rows of EVENT to those of ROWS [T, width], on POOL: the first write to each page of
- * memory takes most of the time. */
+/* Copies the rows of EVENT to those of ROWS [T, width], which hold all heads side by side, on POOL:
+ * the first write to each page of memory takes most of the time. */
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows);
 

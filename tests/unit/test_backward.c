@@ -59,7 +59,7 @@ struct pass {
     attn_site_set sites;    /* 0: all gradients */
     bool is_at_first;       /* the answer comes after the first position */
     bool skips_zeros;       /* and of the stream after the last layer only the goal's rows exist */
-    const char *refused_in; /* the way back is, as too large there; NULL: it is not */
+    const char *refused_in; /* the backward pass is, as too large there; NULL: it is not */
     int n_thread;
     enum attn_isa isa;
     enum attn_gemm gemm;
@@ -142,24 +142,27 @@ static enum attn_status watch(void *user, const struct attn_trace_event *event,
     return trace->on_event(trace->user, event, err);
 }
 
-/* The stream after the last layer, NaN before row FIRST; the caller frees it. */
-static float *blank_stream(const struct pass *pass, size_t first)
+/* The stream into each layer and after the last, there NaN before row FIRST. The caller frees it. */
+static float *copy_stream(const struct pass *pass, size_t first)
 {
-    const size_t d = attn_model_config(pass->model)->d_model;
-    const int last = (int)attn_model_config(pass->model)->n_layer - 1;
-    float *stream = malloc(pass->n * d * sizeof *stream);
+    const struct attn_config *config = attn_model_config(pass->model);
+    const size_t n = pass->n * config->d_model;
+    float *stream = malloc((config->n_layer + 1) * n * sizeof *stream);
+    float *after = stream + config->n_layer * n;
 
-    memcpy(stream, attn_capture_tensor(pass->resid, ATTN_SITE_RESID_POST, last),
-           pass->n * d * sizeof *stream);
-    for (size_t i = 0; i < first * d; i++)
-        stream[i] = NAN;
+    for (size_t i = 0; i < config->n_layer; i++)
+        memcpy(stream + i * n, attn_capture_tensor(pass->resid, ATTN_SITE_RESID_PRE, (int)i),
+               n * sizeof *stream);
+    memcpy(after, attn_capture_tensor(pass->resid, ATTN_SITE_RESID_POST, (int)config->n_layer - 1),
+           n * sizeof *stream);
+    for (size_t i = 0; i < first * config->d_model; i++)
+        after[i] = NAN;
     return stream;
 }
 
 /* Fills pass->gradients. */
 static void run_with(struct pass *pass, const struct attn_attention *attention)
 {
-    const int n_layer = (int)attn_model_config(pass->model)->n_layer;
     const bool is_of_all = pass->question.ids;
     const struct attn_backward_goal goal = {.first =
                                                 is_of_all || pass->is_at_first ? 0 : pass->n - 1,
@@ -167,7 +170,6 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                             .reads_logits = is_of_all,
                                             .differentiate = differentiate,
                                             .context = &pass->question};
-    const float *resid[MOST_LAYERS + 1];
     float *stream;
     struct attn_backward *backward;
     struct attn_pool *pool = NULL;
@@ -190,12 +192,10 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                                   .gemm = pass->gemm,
                                                   .isa = pass->isa};
 
-    for (int layer = 0; layer < n_layer; layer++)
-        resid[layer] = attn_capture_tensor(pass->resid, ATTN_SITE_RESID_PRE, layer);
-    resid[n_layer] = stream = blank_stream(pass, pass->skips_zeros ? goal.first : 0);
+    stream = copy_stream(pass, pass->skips_zeros ? goal.first : 0);
     ck_assert_msg(attn_backward_create(pass->model, &options, &backward, &err) == ATTN_OK, "%s",
                   err.message);
-    ck_assert_msg(attn_backward_run(backward, resid, &goal, &err) ==
+    ck_assert_msg(attn_backward_run(backward, stream, &goal, &err) ==
                       (pass->refused_in ? ATTN_FORMAT : ATTN_OK),
                   "%s", err.message);
     ck_assert_msg(!pass->refused_in || (strstr(err.message, "too large for float32") &&
@@ -715,8 +715,8 @@ START_TEST(masked_cells_have_no_gradient)
 }
 END_TEST
 
-/* Scores so large that each row has one 1 and else exact zeros: no score has a gradient, the pattern
- * and the values have. */
+/* Scores so large that each row has one 1 and else exact zeros: no score has a gradient, but the
+ * pattern and the values have. */
 START_TEST(a_pattern_of_zeros_and_ones_has_scores_without_gradient)
 {
     enum { N = 9 };

@@ -1,5 +1,5 @@
 /*
- * test_kernels_backward.c - what goes back through a function: central differences of the function
+ * test_kernels_backward.c - gradients of what a function reads: central differences of the function
  * in double precision, or where a rule takes a factor for a constant, the function with that factor
  * as it is; and the same bits from every instruction set.
  */
