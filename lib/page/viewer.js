@@ -1416,7 +1416,7 @@ function drawLegend(m) {
   if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch('not_finite')));
-  if (state.r) parts.push(kind('rows divided by their sum'));
+  if (state.r && !unit()) parts.push(kind('rows divided by their sum'));
   if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : state.min) + ' as 0'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
@@ -1631,7 +1631,7 @@ const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink')
 
 function keptTitle(name) {
   const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
-  const more = (state.first ? '' : ', first token left out') + (state.r ? ', renormalized' : '') +
+  const more = (state.first ? '' : ', first token left out') + (state.r && !unit() ? ', renormalized' : '') +
     (state.min ? ', from ' + state.min : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + scale + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
