@@ -56,7 +56,10 @@ for (const { site } of run.gradients) {
 // The largest of what is shown; undefined where that is the weights.
 const unit = () => mostOf.get(state.w);
 
-const number = share => String(Number((share * unit()).toPrecision(3))).replace('-', '\u2212');
+function number(share) {
+  const x = share * unit(), text = x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(2) : String(Number(x.toPrecision(3)));
+  return text.replace(/^-/, '\u2212');
+}
 
 return { matrix, unit, number, note: '; numbers in cells: % of the largest of all heads' };
 };
