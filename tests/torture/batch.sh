@@ -142,8 +142,7 @@ same_as_one_run() {
     local good=$scratch/flip-good
     if ! cmp -s "$good/f.txt" "$flipped/f.txt"; then
         good=$scratch/flip-other
-        rm -rf "$good"
-        mkdir "$good"
+        clear_folder "$good"
         cp "$flipped/f.txt" "$good"
         (cd "$good" && "${batch[@]}" -o f.jsonl --csv f.csv --npy f --edges f.edges --npz f.npz --sites z \
             --layers 0 f.txt)

@@ -9,7 +9,7 @@ everything_into "$scratch/seen"
 model=(-m models/tiny-gpt2 --sites '*' --top 3 -p 'The keys are')
 
 run() { # COMMAND...
-    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    clear_folder "$scratch/seen"
     "$@" run "${model[@]}" "${everything[@]}" >"$scratch/out" 2>"$scratch/err" &&
         "$@" run "${model[@]}" >"$scratch/seen/text" 2>>"$scratch/err"
 }
