@@ -285,7 +285,7 @@ done
 ) >"$seen/long"
 grep -q '"its line has 300,000,000 bytes' "$seen/long" && grep -q '"n_token":2' "$seen/long" && pass ||
     fail "a line of 300 MB: $(cat "$seen/long")"
-timeout --preserve-status -s TERM 0.4 "$cli" batch -q /dev/zero 2>"$scratch/err"
+timeout --preserve-status -s TERM 0.2 "$cli" batch -q /dev/zero 2>"$scratch/err"
 [ $? -eq 143 ] && pass || fail "/dev/zero: $(cat "$scratch/err")"
 
 # --- Readers and writers --------------------------------------------------------------------------
