@@ -2,12 +2,12 @@
 # run.sh - runs the named parts of the tests (unit, cli, readme ...) and adds up what they counted.
 #
 # What all parts have to do is one queue: programs, files of cases, parts of the torture. One more than
-# there are cores run beside each other, since one or another waits for a clock or a process, and the
-# longest first, so that no core is idle at the end. Each is
-# `run_PART.sh ITEM`, which prints `FAILED LINE` for each test that failed, where LINE runs just that
-# test again, `skipped WHAT: WHY` for what cannot be tried here, and `PART: N passed, N failed` as its
-# last line. What was skipped and what failed is listed again at the end; the line over all comes
-# last. BUILD names the build folder, where test_times keeps what each took; `make test` gives it.
+# there are cores run beside each other, since one or another waits for a clock or a process; and the
+# longest first, so that no core is idle at the end. Each is `run_PART.sh ITEM`, which prints
+# `FAILED LINE` for each test that failed, where LINE runs just that test again, `skipped WHAT: WHY`
+# for what cannot be tried here, and `PART: N passed, N failed` as its last line. What was skipped and
+# what failed is listed again at the end; the line over all comes last. BUILD names the build folder,
+# where test_times keeps what each took; `make test` gives it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh

@@ -103,7 +103,13 @@ done
 # --- Inputs and readers ---------------------------------------------------------------------------
 
 cp "$scratch/items.jsonl" "$scratch/grows.jsonl"
-(until [ -s "$seen/g.csv.part" ]; do sleep 0.01; done; cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl") &
+(
+    for ((i = 0; i < 1000; i++)); do # until it has begun
+        [ ! -s "$seen/g.csv.part" ] || break
+        sleep 0.01
+    done
+    cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl"
+) &
 "$cli" ablate -q --items "$scratch/grows.jsonl" --target ' are' --control 20 --each "$seen/g.csv" >/dev/null 2>"$seen/g.err"
 status=$?
 wait
