@@ -36,6 +36,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
 MAKEFLAGS += --no-print-directory
+.SUFFIXES: # make's own rules, none of which is used, would be tried for every file
 
 VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/base/version.h)
 SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/base/version.h)
@@ -571,8 +572,8 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
 	@ln -sf libattn.so.$(VERSION) $(lib_place)/$(SONAME)
 	@ln -sf $(SONAME) $(lib_place)/libattn.so
-	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; \
-	    sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' $(place)/include/attn/$$file; done
+	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; done
+	@sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' $(addprefix $(place)/include/attn/,$(PUBLIC_HEADERS))
 	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
 	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \
 	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(VERSION)|' \

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # run.sh - runs the named parts of the tests (unit, cli, readme ...) and adds up what they counted.
 #
-# What all parts have to do is one queue: programs, files of cases, parts of the torture. As many run
-# beside each other as there are cores, the longest first, so that no core is idle at the end. Each is
-# `run_PART.sh ITEM`, which prints `FAILED LINE` for each test that failed, where LINE runs just that
-# test again, `skipped WHAT: WHY` for what cannot be tried here, and `PART: N passed, N failed` as its
-# last line. What was skipped and what failed is listed again at the end; the line over all comes
-# last. BUILD names the build folder, where test_times keeps what each took; `make test` gives it.
+# What all parts have to do is one queue: programs, files of cases, parts of the torture. One more than
+# there are cores run beside each other, since one or another waits for a clock or a process; and the
+# longest first, so that no core is idle at the end. Each is `run_PART.sh ITEM`, which prints
+# `FAILED LINE` for each test that failed, where LINE runs just that test again, `skipped WHAT: WHY`
+# for what cannot be tried here, and `PART: N passed, N failed` as its last line. What was skipped and
+# what failed is listed again at the end; the line over all comes last. BUILD names the build folder,
+# where test_times keeps what each took; `make test` gives it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
@@ -70,6 +71,7 @@ times=$build/test_times
 touch "$times"
 rm -f "$times.new"
 mapfile -t queue < <(list_queue "$@")
+ATTN_TEST_JOBS=${ATTN_TEST_JOBS:-$(($(nproc) + 1))}
 side_by_side run_item "${queue[@]}" | tee "$scratch/all"
 [ ! -e "$times.new" ] || mv "$times.new" "$times"
 

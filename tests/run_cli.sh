@@ -26,7 +26,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
 
 root=$PWD
-tool=$(realpath "$build")
+tool=$(cd "$build" && pwd -P)
 is_refreshing=no
 file_of=() name_of=() # of each case; its parts are files $scratch/cases/NUMBER.PART
 
@@ -71,8 +71,9 @@ end_part() {
 
 # Adds the cases of FILE.
 read_cases() { # FILE
-    local file=$1 line line_number=0 part=header text='' first=${#name_of[@]}
-    while IFS= read -r line || [ -n "$line" ]; do
+    local file=$1 lines line line_number=0 part=header text='' first=${#name_of[@]}
+    mapfile -t lines <"$file" # `read` goes back to the end of its line each time
+    for line in "${lines[@]}"; do
         line_number=$((line_number + 1))
         case $line in
         '=== '*)
@@ -88,7 +89,7 @@ read_cases() { # FILE
             ;;
         *) text+=$line$'\n' ;;
         esac
-    done <"$file"
+    done
     end_part
     [ ${#name_of[@]} -gt "$first" ] || malformed 'no case'
 }

@@ -26,7 +26,7 @@ struct generator {
     struct attn_random random;
     size_t n_most;               /* tokens that may be made: the whole must fit the model */
     float *weights;              /* [V] probabilities */
-    struct attn_scored *ranked;  /* [V] */
+    struct attn_scored *ranked;  /* [2 * V] */
     struct attn_buffer text;     /* owns; all that was made */
     size_t n_shown;              /* bytes of it that on_token got */
     struct attn_generation made; /* owns, until it is handed over */
@@ -91,7 +91,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     made->ids = attn_alloc(made->n_prompt + generator->n_most, sizeof *made->ids, err);
     made->log_probabilities = attn_alloc(generator->n_most, sizeof *made->log_probabilities, err);
     generator->weights = attn_frame_alloc(frame, n_vocab, sizeof *generator->weights);
-    generator->ranked = attn_frame_alloc(frame, n_vocab, sizeof *generator->ranked);
+    generator->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *generator->ranked);
     if (!made->ids || !made->log_probabilities)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_frame_memory(frame, err));

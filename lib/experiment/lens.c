@@ -64,7 +64,7 @@ struct lens {
     float *stream;              /* [n_query, D] what a head adds to it */
     double *scratch;            /* [d_value + 2 D] of a head */
     float *logits;              /* [V] */
-    struct attn_scored *ranked; /* [V] */
+    struct attn_scored *ranked; /* [2 * V] */
     double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
     size_t n_value;             /* a target has those below; else one for each place */
 };
@@ -169,7 +169,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
     lens->scratch = attn_frame_alloc(frame, config->d_value + 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
-    lens->ranked = attn_frame_alloc(frame, n_vocab, sizeof *lens->ranked);
+    lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
     lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
     ATTN_TRY(attn_frame_memory(frame, err));

@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "kernels/kernels.h"
@@ -93,21 +92,47 @@ void attn_continuations_release(struct attn_continuations *continuations)
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
-static int by_logit(const void *a, const void *b)
+/* A number that is smaller where LOGIT is larger; NaN's is the largest. */
+static uint32_t rank_key(float logit)
 {
-    const struct attn_scored *x = a, *y = b;
-    const int order = attn_compare_numbers(-x->logit, -y->logit);
+    const float x = logit + 0.0F; /* -0 is 0 */
+    uint32_t bits;
 
-    return order != 0 ? order : x->id < y->id ? -1 : 1; /* equal ones as in the vocabulary */
+    if (isnan(x))
+        return UINT32_MAX;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 31 ? bits : bits ^ 0x7fffffff;
+}
+
+/* FROM [n] in the order of eight bits of their keys, from SHIFT on; equal ones stay as they are. */
+static void sort_by_bits(const struct attn_scored *from, size_t n, unsigned shift,
+                         struct attn_scored *to)
+{
+    size_t next[256] = {0}, first = 0;
+
+    for (size_t i = 0; i < n; i++)
+        next[rank_key((float)from[i].logit) >> shift & 255]++;
+    for (size_t i = 0; i < 256; i++) {
+        const size_t count = next[i];
+
+        next[i] = first;
+        first += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[next[rank_key((float)from[i].logit) >> shift & 255]++] = from[i];
 }
 
 double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked)
 {
+    struct attn_scored *other = ranked + n;
     double sum = 0.0;
 
     for (size_t i = 0; i < n; i++)
         ranked[i] = (struct attn_scored){(double)logits[i], (int32_t)i};
-    qsort(ranked, n, sizeof *ranked, by_logit);
+    for (unsigned shift = 0; shift < 32; shift += 16) {
+        sort_by_bits(ranked, n, shift, other);
+        sort_by_bits(other, n, shift + 8, ranked);
+    }
     for (size_t i = n; i-- > 0;) /* small ones first */
         sum += exp(ranked[i].logit - ranked[0].logit);
     return sum;
@@ -131,7 +156,7 @@ double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
-    struct attn_scored *room;   /* [n_vocab] owns */
+    struct attn_scored *room;   /* [2 * n_vocab] owns */
     float *logits;              /* owns; of neighbours, or NULL */
     struct attn_candidate *top; /* where those of the next position go */
 };
@@ -210,7 +235,7 @@ static enum attn_status find_top(struct attn_session *session,
     found->has_positions = args->positions;
     found->n_top = n_position * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);
-    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof *ranking.room, err);
+    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
     ranking.top = found->top;
     if (ranking.room && found->top)
         status = args->positions ? rank_selected(session, args, &ranking, err)
@@ -228,7 +253,7 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     struct attn_predictions made = {.n_top = ranking.n_shown};
 
-    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof *ranking.room, err);
+    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
     ranking.top = made.top = attn_alloc(made.n_top, sizeof *made.top, err);
     if (!ranking.room || !made.top) {
         attn_free(ranking.room);

@@ -41,9 +41,9 @@ struct attn_scored {
     int32_t id;
 };
 
-/* Sorts the tokens of LOGITS [n] into RANKED [n], the most probable first, equal ones in the order
- * of the vocabulary. Returns what exp(logit - that of the first) is divided by for a
- * probability. */
+/* Sorts the tokens of LOGITS [n] into RANKED [2 * n], the most probable first, equal ones in the
+ * order of the vocabulary; the second half is room for sorting. Returns what
+ * exp(logit - that of the first) is divided by for a probability. */
 double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
 
 /* The most probable token of LOGITS [n]; of equal ones the first. */

@@ -19,6 +19,7 @@ passed=0 failed=0 skipped=0
 [ -n "${TMPDIR-}" ] || { [ -w /dev/shm ] && export TMPDIR=/dev/shm; } # as part.sh has it
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+shopt -s dotglob # temporary files begin with a dot
 export LC_ALL=C ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
 
 # Every way of writing, one option a word; FOLDER/ is where.
@@ -90,23 +91,39 @@ making_into() { # FOLDER [WIDTH [SEED]]
         --set bias=true --draw "embed=randn@${3-7}" --draw heads=linear)
 }
 
+is_empty() { # FOLDER
+    local files=("$1"/*)
+    [ -d "$1" ] && [ ! -e "${files[0]}" ] && [ ! -L "${files[0]}" ]
+}
+
+# Makes FOLDER, or removes what is in it. Often that is nothing, and no program is called.
+clear_folder() { # FOLDER
+    if [ ! -e "$1" ]; then
+        mkdir "$1"
+    elif ! is_empty "$1"; then
+        rm -rf "$1"/*
+    fi
+}
+
 # Tells what is wrong with folder SEEN when each of its files must be as in GOOD, as in OLD, or
 # absent; says nothing when all is well. Exactly as in GOOD when WHOLE is "whole".
 strange_files() { # GOOD SEEN OLD [WHOLE]
-    local line name
-    diff -rq "$1" "$2" 2>&1 | while IFS= read -r line; do
+    local line name lines not_old=
+    is_empty "$2" && { [ "${4-}" != whole ] || is_empty "$1"; } && return
+    lines=$(diff -rq "$1" "$2" 2>&1) && return
+    while IFS= read -r line; do
         case $line in
         "Only in $1"*) [ "${4-}" != whole ] || echo "$line" ;;
         "Files $1/"*)
             name=${line#"Files $1/"}
             name=${name%% and *}
-            if [ "${4-}" = whole ] || ! cmp -s "$2/$name" "$3/$name"; then
+            [ "$not_old" ] || not_old=$'\n'$(diff -rq "$3" "$2" 2>&1)
+            [ "${4-}" != whole ] && [ -f "$3/$name" ] && [[ $not_old != *$'\n'"Files $3/$name and "* ]] ||
                 echo "$name is neither the old nor the new file"
-            fi
             ;;
         *) echo "$line" ;;
         esac
-    done
+    done <<<"$lines"
 }
 
 # Tells what is wrong with an ending: the status must be documented, and standard error be empty

@@ -102,8 +102,14 @@ done
 
 # --- Inputs and readers ---------------------------------------------------------------------------
 
-write_items 300 >"$scratch/grows.jsonl"
-(sleep 0.3; cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl") &
+cp "$scratch/items.jsonl" "$scratch/grows.jsonl"
+(
+    for ((i = 0; i < 1000; i++)); do # until it has begun
+        [ ! -s "$seen/g.csv.part" ] || break
+        sleep 0.01
+    done
+    cat "$scratch/items.jsonl" >>"$scratch/grows.jsonl"
+) &
 "$cli" ablate -q --items "$scratch/grows.jsonl" --target ' are' --control 20 --each "$seen/g.csv" >/dev/null 2>"$seen/g.err"
 status=$?
 wait

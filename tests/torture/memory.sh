@@ -42,7 +42,7 @@ judge() { # STATUS
         cmp -s "$scratch/good.out" "$scratch/out" || echo 'status 0 with other standard output'
         ;;
     # What batch goes on with stays there.
-    *) strange_files "$scratch/good" "$seen" /nonexistent | grep -v '\.part$\|\.journal$' ;;
+    *) is_empty "$seen" || strange_files "$scratch/good" "$seen" /nonexistent | grep -v '\.part$\|\.journal$' ;;
     esac
 }
 
@@ -57,10 +57,10 @@ sweep() { # COMMAND...
     mv "$seen" "$scratch/good"
     for ((step = 0; step < n_step; step++)); do
         kib=$((least + step * (most - least) / n_step))
-        rm -rf "$seen" && mkdir "$seen"
+        clear_folder "$seen"
         within $kib "$cli" "$@" >"$scratch/out" 2>"$scratch/err"
         status=$?
-        rm -f "$seen"/*.run.json
+        [ ! -e "$seen/all.jsonl.run.json" ] || rm "$seen/all.jsonl.run.json"
         problem=$(judge $status)
         n_run=$((n_run + 1))
         [ $status -ne 0 ] || n_done=$((n_done + 1))

@@ -10,7 +10,7 @@ everything_into "$scratch/seen"
 making_into "$scratch/seen/model" 512
 
 run() { # COMMAND...
-    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    clear_folder "$scratch/seen"
     "$@" "$cli" "${command[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 
@@ -69,7 +69,7 @@ for who in a b; do
     "$cli" run -m models/tiny-gpt2 -p "The keys $who" --sites '*' "${everything[@]}"
 done
 for ((i = 0; i < n; i++)); do
-    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    clear_folder "$scratch/seen"
     everything_into "$scratch/seen"
     for who in a b a b a b a b; do
         "$cli" run -m models/tiny-gpt2 -p "The keys $who" --sites '*' "${everything[@]}" ||
@@ -89,7 +89,7 @@ for who in 1 2; do
     "$cli" "${making[@]}" || fail "$who: no model is made"
 done
 for ((i = 0; i < n; i++)); do
-    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    clear_folder "$scratch/seen"
     for who in 1 2 1 2 1 2 1 2; do
         making_into "$scratch/seen/model" 64 $who
         "$cli" "${making[@]}" 2>/dev/null &

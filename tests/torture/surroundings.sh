@@ -9,7 +9,7 @@ everything_into "$scratch/seen"
 model=(-m models/tiny-gpt2 --sites '*' --top 3 -p 'The keys are')
 
 run() { # COMMAND...
-    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    clear_folder "$scratch/seen"
     "$@" run "${model[@]}" "${everything[@]}" >"$scratch/out" 2>"$scratch/err" &&
         "$@" run "${model[@]}" >"$scratch/seen/text" 2>>"$scratch/err"
 }
@@ -31,14 +31,15 @@ mv "$scratch/out" "$scratch/good.out"
 
 # --- locales ------------------------------------------------------------------------------------
 
-locales=(de_DE)
-is_full && locales+=(tr_TR)
+# One of 256 characters is made in a fifth of the time, and writes its decimal comma, too.
+locales=(de_DE) charset=ISO-8859-1
+is_full && locales+=(tr_TR) charset=UTF-8
 mkdir "$scratch/locales"
 if has localedef libc-bin locales; then
     for name in "${locales[@]}"; do
-        localedef -c -i "$name" -f UTF-8 "$scratch/locales/$name.UTF-8" 2>/dev/null
-        if [ -e "$scratch/locales/$name.UTF-8/LC_NUMERIC" ]; then
-            expect_same "LC_ALL=$name" env LOCPATH="$scratch/locales" LC_ALL="$name.UTF-8" "$cli"
+        localedef -c -i "$name" -f $charset "$scratch/locales/$name.$charset" 2>/dev/null
+        if [ -e "$scratch/locales/$name.$charset/LC_NUMERIC" ]; then
+            expect_same "LC_ALL=$name" env LOCPATH="$scratch/locales" LC_ALL="$name.$charset" "$cli"
         else
             skip "locale $name (Debian package locales)"
         fi

@@ -17,7 +17,7 @@ run() { # STRACE_OPTIONS... -- ARGUMENTS...
         shift
     done
     shift
-    rm -rf "$seen" && mkdir "$seen"
+    clear_folder "$seen"
     timeout 60 strace -f -qq "${options[@]}" "$cli" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 

@@ -76,12 +76,8 @@ count_calls() { # FORMAT MODEL_OPTIONS
 }
 
 prepare() { # STATE
-    rm -rf "$scratch/seen"
-    if [ "$1" = old ]; then
-        cp -r "$scratch/old" "$scratch/seen"
-    else
-        mkdir "$scratch/seen"
-    fi
+    clear_folder "$scratch/seen"
+    [ "$1" != old ] || is_empty "$scratch/old" || cp -r "$scratch/old"/* "$scratch/seen"
 }
 
 judge() { # STATUS CALL ERRNO
@@ -89,8 +85,11 @@ judge() { # STATUS CALL ERRNO
     [ "$1" -ne 0 ] || whole=whole
     [ "$state" = old ] || old=/nonexistent
     strange_end "$1" "$scratch/err"
-    strange_files "$scratch/good" "$scratch/seen" "$old" $whole |
-        { [ "$2" = unlink ] && grep -v '\.attn-......\.tmp$' || cat; }
+    if [ "$2" = unlink ]; then
+        strange_files "$scratch/good" "$scratch/seen" "$old" $whole | grep -v '\.attn-......\.tmp$'
+    else
+        strange_files "$scratch/good" "$scratch/seen" "$old" $whole
+    fi
     if [ "$1" -eq 0 ] && ! cmp -s "$scratch/good.out" "$scratch/out"; then
         echo "status 0 with other standard output"
     fi

@@ -38,10 +38,9 @@ tables=(--csv "$seen/table.csv" --json "$seen/table.json" --jsonl "$seen/table.j
 # is three commands of five, so that each of two or three that alternate has its turn.
 n_command=0
 same() { # ARGUMENT...
-    local byte different
+    local byte different found
     is_full || [[ $((n_command++ % 5)) != [13] ]] || return
-    rm -rf "$scratch/filled"
-    mkdir "$scratch/filled"
+    clear_folder "$scratch/filled"
     for byte in 0 255; do
         mkdir "$seen"
         FAIL="fill $byte" LD_PRELOAD=$library timeout 60 "$cli" "$@" >"$seen/stdout" 2>"$seen/stderr" \
@@ -52,7 +51,8 @@ same() { # ARGUMENT...
     done
     different=$(diff -rq "$scratch"/filled/{0,255} 2>&1)
     [ -z "$different" ] || fail "$*: depends on what memory held: ${different//$'\n'/ }"
-    passed=$((passed + $(find "$scratch/filled/255" -type f | wc -l)))
+    found=$(find "$scratch/filled/255" -type f -printf .)
+    passed=$((passed + ${#found}))
 }
 
 # The same for all that a run may write, of SITES.

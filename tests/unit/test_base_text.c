@@ -586,11 +586,42 @@ START_TEST(logits_that_are_nan_come_last)
     static const float logits[] = {NAN, 1, NAN, 3, NAN, 2, 3, NAN, -INFINITY, 4, NAN};
     static const int32_t expected[] = {9, 3, 6, 5, 1, 8, 0, 2, 4, 7, 10};
     enum { N = sizeof logits / sizeof *logits };
-    struct attn_scored ranked[N];
+    struct attn_scored ranked[2 * N];
 
     attn_logits_rank(logits, N, ranked);
     for (int i = 0; i < N; i++)
         ck_assert_int_eq(ranked[i].id, expected[i]);
+}
+END_TEST
+
+/* Every sign and exponent, zeros of both signs, infinities, and many that are equal. */
+START_TEST(logits_are_ranked_by_their_numbers_and_then_their_ids)
+{
+    enum { N = 5000 };
+    static float logits[N];
+    static struct attn_scored ranked[2 * N];
+    static bool is_seen[N];
+    uint32_t bits = 1;
+
+    for (int i = 0; i < N; i++) {
+        bits = bits * 1664525 + 1013904223;
+        memcpy(&logits[i], &bits, sizeof bits);
+        if (i % 3 == 0)
+            logits[i] = (float)(i % 7 - 3) * (i % 2 ? 1.0F : -1.0F);
+        if (i % 100 == 0)
+            logits[i] = i % 200 ? INFINITY : -INFINITY;
+    }
+    attn_logits_rank(logits, N, ranked);
+    for (int i = 0; i < N; i++) {
+        const struct attn_scored *x = &ranked[i], *y = &ranked[i + 1];
+        const int order = i + 1 < N ? attn_compare_numbers(-x->logit, -y->logit) : -1;
+        const double logit = (double)logits[x->id];
+
+        ck_assert_msg(order < 0 || (order == 0 && x->id < y->id), "%a %d before %a %d", x->logit,
+                      (int)x->id, y->logit, (int)y->id);
+        ck_assert(!is_seen[x->id] && (isnan(logit) ? isnan(x->logit) : x->logit == logit));
+        is_seen[x->id] = true;
+    }
 }
 END_TEST
 
@@ -604,4 +635,4 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
            printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
            element_types_are_found_by_name, nan_stands_after_every_number,
-           logits_that_are_nan_come_last)
+           logits_that_are_nan_come_last, logits_are_ranked_by_their_numbers_and_then_their_ids)

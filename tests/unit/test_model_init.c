@@ -479,9 +479,9 @@ START_TEST(refuses_what_makes_no_model)
          ATTN_INVALID,
          "'embed' is a table without inputs, and linear needs their number, expected another "
          "distribution"},
-        {{"a", {"d_model=4096", "n_head=1"}, {"embed=randperm"}, 4097, NULL},
+        {{"a", {"d_model=4"}, {"embed=randperm"}, 4194305, NULL},
          ATTN_INVALID,
-         "randperm draws 16781312 numbers, expected at most 16777216, which float32 tells apart"},
+         "randperm draws 16777220 numbers, expected at most 16777216, which float32 tells apart"},
         {{"a", {"model_type=gpt2", "n_embd=4", "n_head=1", "n_layer=1"}, {"heads=rand"}, 0, NULL},
          ATTN_INVALID,
          "model_type 'gpt2' has q, k and v of all heads in one matrix, expected 'qkv' instead of "
