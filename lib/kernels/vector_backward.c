@@ -231,6 +231,7 @@ void ATTN_FOR_ISA(attn_vector_softmax_back)(const float *p, float r, float *dp, 
 {
     const vf mean = v_splat(r);
     struct sums rest = {0};
+    float left_over;
     vf more;
 
     for (size_t i = 0; i < n; i += N_PARTIAL)
@@ -243,7 +244,8 @@ void ATTN_FOR_ISA(attn_vector_softmax_back)(const float *p, float r, float *dp, 
             rest.part[k] =
                 v_fma(v_load_some(p + at, left), v_load_some(dp + at, left) - mean, rest.part[k]);
         }
-    more = v_splat(sums_total(&rest));
+    left_over = sums_total(&rest);
+    more = v_splat(fabsf(left_over) <= 1e-16f * fabsf(r) ? 0 : left_over);
     for (size_t i = 0; i < n; i += LANES)
         v_store_some(dp + i,
                      v_load_some(p + i, n - i) * ((v_load_some(dp + i, n - i) - mean) - more),
