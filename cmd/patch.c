@@ -17,6 +17,8 @@
 /* Values of --direction, in the order of its words. */
 enum patch_direction { DIRECTION_RESTORE, DIRECTION_NOISE };
 
+enum { DEFAULT_NEURONS = 20 };
+
 /* Values of --by, in the order of its words. */
 enum patch_by { BY_PART, BY_POSITION };
 
@@ -409,6 +411,17 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return args->estimate ? estimate(question, err) : patch_each(question, err);
 }
 
+/* The estimate counts the neurons of a pair, and adds those that are drawn. Over items it has all. */
+static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
+{
+    if (!args->items.path) {
+        tables->n_most = 0;
+        return;
+    }
+    tables->sort = tables->sort ? tables->sort : "estimate";
+    tables->n_most = tables->n_most > 0 ? tables->n_most : DEFAULT_NEURONS;
+}
+
 static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
@@ -425,7 +438,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     if (args->estimate && args->verify && args->verify[0] == '0')
         question.reuse = strncmp(args->estimate, "ig", 2) == 0; /* three runs are few */
     if (args->estimate && args->site && strcmp(args->site, "mlp_post") == 0)
-        asked.tables.n_most = 0; /* the estimate counts neurons, and adds those that are drawn */
+        choose_neurons(args, &asked.tables);
     status = question_answer(&question, work, err);
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);

@@ -386,10 +386,28 @@ static double sum_changes(const float *other, const float *p, const float *d, si
 struct key_change {
     const float *e, *a, *f;  /* [n] */
     double *rest_e, *rest_d; /* [n] sums of e, and of e d, over the keys after one */
+
+    /* The key with the largest score, beside which others may have e 0. When it changes, they are
+     * what counts: exp(score - the largest of theirs). */
+    size_t largest;
+    const float *others; /* [n] 0 for that key */
 };
 
-/* Adds the change of sum P dP to the SUMS of N keys: nothing is subtracted from a sum that it is
- * part of. */
+/* Weights before a softmax divides them: of a key, and the factor of those of the others. */
+struct key_share {
+    double key, others;
+};
+
+/* The change of sum P dP, where the others' weights add up to REST, and times d to REST_D. */
+static double change_share(const struct key_share *from, const struct key_share *to, double d,
+                           double rest, double rest_d)
+{
+    return (to->key * from->others - to->others * from->key) * (d * rest - rest_d) /
+           ((to->key + to->others * rest) * (from->key + from->others * rest));
+}
+
+/* Adds the change of sum P dP to the SUMS of N keys, but the largest: nothing is subtracted from a
+ * sum that it is part of. */
 static void add_key_changes(const struct key_change *change, const float *d, size_t n, double *sums)
 {
     double before_e = 0, before_d = 0, after_e = 0, after_d = 0;
@@ -401,14 +419,34 @@ static void add_key_changes(const struct key_change *change, const float *d, siz
         after_d += (double)change->e[j] * (double)d[j];
     }
     for (size_t j = 0; j < n; j++) {
-        const double e = (double)change->e[j], a = (double)change->a[j], f = (double)change->f[j];
-        const double rest = before_e + change->rest_e[j], rest_d = before_d + change->rest_d[j];
+        const double e = (double)change->e[j];
+        const struct key_share from = {e, 1}, to = {(double)change->a[j], (double)change->f[j]};
 
-        if (rest > 0) /* a key that is the only one keeps its weight */
-            sums[j] += (a - f * e) * ((double)d[j] * rest - rest_d) / ((a + f * rest) * (e + rest));
+        if (j != change->largest)
+            sums[j] += change_share(&from, &to, (double)d[j], before_e + change->rest_e[j],
+                                    before_d + change->rest_d[j]);
         before_e += e;
         before_d += e * (double)d[j];
     }
+}
+
+/* And to that of the key with the largest score. GAPS: from the largest of the others' to its own,
+ * and to its changed one. */
+static void add_largest_change(const struct attn_kernels *kernels, const struct key_change *change,
+                               const float gaps[2], const float *d, size_t n, double *sums)
+{
+    const float more = gaps[1] > 0 ? gaps[1] : 0;
+    float e[3] = {-gaps[0], gaps[1] - more, -more};
+    double rest = 0, rest_d = 0;
+
+    kernels->exp(e, 3, e);
+    const struct key_share from = {1, (double)e[0]}, to = {(double)e[1], (double)e[2]};
+
+    for (size_t j = 0; j < n; j++) {
+        rest += (double)change->others[j];
+        rest_d += (double)change->others[j] * (double)d[j];
+    }
+    sums[change->largest] += change_share(&from, &to, (double)d[change->largest], rest, rest_d);
 }
 
 /* The sums of keys that change each by itself, of row I; OTHER are its other products. Masked cells
@@ -418,10 +456,16 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     const struct attn_kernels *kernels = work->heads->engine->kernels;
     const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
     const size_t n = work->last - work->first, at = i * work->ld + work->first, ld = work->ld;
-    const size_t left = work->tile.n_key - work->first;
-    float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, max = -INFINITY;
-    const struct key_change change = {e, a, f, (double *)(void *)(e + 4 * ld),
-                                      (double *)(void *)(e + 6 * ld)};
+    const size_t left = work->tile.n_key - work->first, n_key = left < n ? left : n;
+    const float *d = work->scratch.d + at;
+    float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, *others = e + 3 * ld;
+    float max = -INFINITY, second = -INFINITY, gaps[2];
+    struct key_change change = {.e = e,
+                                .a = a,
+                                .f = f,
+                                .rest_e = (double *)(void *)(e + 4 * ld),
+                                .rest_d = (double *)(void *)(e + 6 * ld),
+                                .others = others};
 
     kernels->scale(swap_tile(work, BASE_PRODUCTS) + at, scale, n, e);
     kernels->scale(other + at, scale, n, a);
@@ -429,11 +473,18 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
         kernels->soft_cap(e, n, cap);
         kernels->soft_cap(a, n, cap);
     }
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < n_key; j++) {
+        second = e[j] > max ? max : e[j] > second ? e[j] : second;
+        change.largest = e[j] > max ? j : change.largest;
         max = e[j] > max ? e[j] : max;
+    }
+    if (isinf(second))
+        return; /* a key that is the only one keeps its weight */
+    gaps[0] = max - second, gaps[1] = a[change.largest] - second;
     for (size_t j = 0; j < n; j++) {
         const float more = a[j] - max;
 
+        others[j] = j == change.largest ? -INFINITY : e[j] - second;
         e[j] -= max;
         a[j] = more > 0 ? 0 : more;
         f[j] = more > 0 ? -more : 0;
@@ -441,7 +492,9 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     kernels->exp(e, n, e);
     kernels->exp(a, n, a);
     kernels->exp(f, n, f);
-    add_key_changes(&change, work->scratch.d + at, left < n ? left : n, sums + work->first);
+    kernels->exp(others, n, others);
+    add_key_changes(&change, d, n_key, sums + work->first);
+    add_largest_change(kernels, &change, gaps, d, n_key, sums + work->first);
 }
 
 /* Adds what a tile has to the sums of the swap: d is dP then. */

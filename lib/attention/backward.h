@@ -3,7 +3,7 @@
  * and v.
  *
  *     dP_ij = dz_i . v_j
- *     dS_ij = P_ij (dP_ij - r_i), r_i = dz_i . z_i
+ *     dS_ij = P_ij ((dP_ij - r_i) - sum_j P_ij (dP_ij - r_i)), r_i = dz_i . z_i
  *     dqk   = scale * what the soft cap makes of dS
  *     dq_i  = sum_j dqk_ij k_j
  *     dk_j  = sum_i dqk_ij q_i
@@ -12,6 +12,7 @@
  *     attn_heads_back_plan(&memory, arena, &sizes);        // when measuring, and once more
  *     attn_heads_back_run(&heads);                         // each layer
  *
+ * The sum in dS is 0 but for rounding, which is all that dP_ij - r_i has where P_ij is nearly 1.
  * The pattern is computed again from q and k, 32 queries of a head at a time, so nothing is as
  * large as T x S unless it is watched. A task is one head from its first query to its last: each
  * sum over queries is one chain, whatever the number of threads, and the heads that share a key are

@@ -122,10 +122,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               "`places` need a site without heads or neurons; '%s' is estimated by "
                               "%s",
                               attn_site_name(e->site), e->is_by_head ? "head" : "neuron");
-    if (e->args->study && e->site == ATTN_SITE_MLP_POST)
-        return attn_error_set(err, ATTN_INVALID,
-                              "neurons of 'mlp_post' are others in each item: `items` need another "
-                              "site");
     if (e->frame.item && e->frame.item->queries && e->is_by_head)
         e->queries = e->frame.item->queries;
     attn_frame_choose_nothing(request);
@@ -551,6 +547,12 @@ static enum attn_status sum_up(struct estimation *e, struct attn_error *err)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+/* Neurons are too many for a table; but other ones are the largest in each item. */
+static bool chooses_rows(const struct estimation *e)
+{
+    return e->site == ATTN_SITE_MLP_POST && !e->frame.item;
+}
+
 static uint64_t hidden(const void *state)
 {
     const struct estimation *e = state;
@@ -608,17 +610,17 @@ static enum attn_status append_part(struct estimation *e, const struct part *par
     return attn_frame_append(&e->frame, row, err);
 }
 
-/* All parts; of neurons those with the largest estimates, then those that were drawn. */
+/* All parts; of one text's neurons those with the largest estimates, then those that were drawn. */
 static enum attn_status append_parts(struct estimation *e, struct attn_error *err)
 {
     const size_t n_most = e->args->n_most > 0 ? e->args->n_most : (size_t)DEFAULT_MOST;
-    const bool is_of_neurons = e->site == ATTN_SITE_MLP_POST;
+    const bool is_chosen = chooses_rows(e);
 
-    if (is_of_neurons)
+    if (is_chosen)
         e->n_shown = n_most > e->n_top ? n_most : e->n_top;
-    for (size_t i = 0; i < e->n_part && (!is_of_neurons || i < e->n_shown); i++)
-        ATTN_TRY(append_part(e, &e->parts[is_of_neurons ? e->order[i] : i], err));
-    for (size_t i = e->n_shown; is_of_neurons && i < e->n_part; i++)
+    for (size_t i = 0; i < e->n_part && (!is_chosen || i < e->n_shown); i++)
+        ATTN_TRY(append_part(e, &e->parts[is_chosen ? e->order[i] : i], err));
+    for (size_t i = e->n_shown; is_chosen && i < e->n_part; i++)
         if (e->parts[e->order[i]].check == CHECK_RANDOM)
             ATTN_TRY(append_part(e, &e->parts[e->order[i]], err));
     return ATTN_OK;
@@ -763,14 +765,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct estimation *e = state;
 
     ATTN_TRY(find_estimates(e, err));
-    if (e->args->n_verified > 0 || e->site == ATTN_SITE_MLP_POST)
+    if (e->args->n_verified > 0 || chooses_rows(e))
         ATTN_TRY(rank(e, err));
     if (e->args->n_verified > 0 && !e->frame.item) {
         ATTN_TRY(draw(e, err));
         ATTN_TRY(verify(e, err));
     }
     ATTN_TRY(sum_up(e, err));
-    if (e->site != ATTN_SITE_MLP_POST)
+    if (!chooses_rows(e))
         ATTN_TRY(attn_table_reserve(e->frame.rows.table, FIRST_PART + e->n_part, err));
     ATTN_TRY(append_run(e, "base", e->base_value, 0, err));
     ATTN_TRY(append_run(e, "source", e->source_value, 1, err));

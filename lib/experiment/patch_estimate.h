@@ -30,7 +30,7 @@
  * With places each is a part: position is its name, token is missing.
  *
  * Over items (study.h) sums are averaged before they are divided by the mean difference, so that
- * estimates have no sd. Nothing is patched then.
+ * estimates have no sd. Nothing is patched then, and all neurons are rows.
  *
  * `check` is `top` or `random` in rows that were patched, which alone have value and effect: those
  * of attn_patch, bit for bit.
@@ -67,7 +67,7 @@ struct attn_patch_estimate_args {
     enum attn_estimate_method method;
     size_t n_point;      /* of ig; 0: 5 */
     bool is_by_position; /* of heads: each position by itself */
-    size_t n_most;       /* rows of mlp_post; 0: 20 */
+    size_t n_most;       /* rows of mlp_post, of one pair; 0: 20 */
     size_t n_verified;   /* so many of the largest are patched, and of the others, drawn; 0: none */
     uint64_t seed;       /* of those that are drawn */
     size_t kept_bytes;   /* what fits into as many is not computed again: less time, the same

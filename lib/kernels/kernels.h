@@ -293,7 +293,9 @@ struct attn_kernels {
     void (*soft_cap_back)(const struct attn_cap_back *cap, const float *x, float *dy, size_t n);
     void (*rotate_back)(float *x, const float *cosines, const float *sines, size_t n);
 
-    /* Of a row P of a softmax, in place: dp = p (dp - r), where r is the sum of p dp. */
+    /* Of a row P of a softmax, in place: dp = p (dp - the sum of p dp). R is that sum but for its
+     * rounding, which p (dp - r) would consist of where p is nearly 1: the sum of p (dp - r) is
+     * taken off as well, unless a double would not see it beside r: then p is 1, without slope. */
     void (*softmax_back)(const float *p, float r, float *dp, size_t n);
 
     /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart; each

@@ -230,8 +230,24 @@ void ATTN_FOR_ISA(attn_vector_dots)(const float *a, const float *b, size_t ld, s
 void ATTN_FOR_ISA(attn_vector_softmax_back)(const float *p, float r, float *dp, size_t n)
 {
     const vf mean = v_splat(r);
+    struct sums rest = {0};
+    float left_over;
+    vf more;
 
+    for (size_t i = 0; i < n; i += N_PARTIAL)
+#pragma GCC unroll 4
+        for (size_t k = 0; k < N_PART; k++) {
+            const size_t at = i + k * LANES, left = n - at;
+
+            if (at >= n)
+                break;
+            rest.part[k] =
+                v_fma(v_load_some(p + at, left), v_load_some(dp + at, left) - mean, rest.part[k]);
+        }
+    left_over = sums_total(&rest);
+    more = v_splat(fabsf(left_over) <= 1e-16f * fabsf(r) ? 0 : left_over);
     for (size_t i = 0; i < n; i += LANES)
-        v_store_some(dp + i, v_load_some(p + i, n - i) * (v_load_some(dp + i, n - i) - mean),
+        v_store_some(dp + i,
+                     v_load_some(p + i, n - i) * ((v_load_some(dp + i, n - i) - mean) - more),
                      n - i);
 }

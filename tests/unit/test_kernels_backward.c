@@ -261,7 +261,42 @@ START_TEST(a_softmax_goes_back_by_its_slope)
 }
 END_TEST
 
+/* Where one weight is nearly 1 the slopes are far smaller than the rounding of the sum R, ERROR. */
+static void check_sure(double lead, double error)
+{
+    double row[N], p[N], r = 0, rest = 0, largest = 0;
+    float pattern[N], dx[N];
+
+    fill(9);
+    attn_reference_widen(x, N, row);
+    row[3] += lead;
+    memcpy(p, row, sizeof p);
+    attn_reference_softmax(p, N, N, 1);
+    for (size_t i = 0; i < N; i++) {
+        pattern[i] = (float)p[i];
+        r += p[i] * (double)dy[i];
+    }
+    memcpy(dx, dy, sizeof dx);
+    kernels_of(ATTN_ISA_BEST)->softmax_back(pattern, (float)(r * (1 + error)), dx, N);
+    for (size_t i = 0; i < N; i++) {
+        largest = fmax(largest, fabs(p[i] * ((double)dy[i] - r)));
+        rest += i == 3 ? 0 : p[i] * ((double)dy[i] - r);
+    }
+    for (size_t i = 0; i < N; i++)
+        ck_assert_double_le(fabs((double)dx[i] - (i == 3 ? -rest : p[i] * ((double)dy[i] - r))),
+                            2e-6 * largest);
+}
+
+START_TEST(a_softmax_that_is_nearly_sure_keeps_the_digits_of_its_slope)
+{
+    check_sure(10, 2e-7);
+    check_sure(20, 2e-7);
+    check_sure(30, 0);
+}
+END_TEST
+
 ATTN_SUITE("kernels_backward", a_norm_goes_back_with_its_scale_or_with_a_constant_one,
            an_activation_goes_back_by_its_slope_or_by_its_factor, a_factor_at_zero_is_its_limit,
            a_soft_cap_goes_back_by_its_slope_or_by_its_factor,
-           a_rotation_goes_back_by_its_transpose, a_softmax_goes_back_by_its_slope)
+           a_rotation_goes_back_by_its_transpose, a_softmax_goes_back_by_its_slope,
+           a_softmax_that_is_nearly_sure_keeps_the_digits_of_its_slope)

@@ -317,7 +317,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
     corrupted_image  with `image`, instead of both texts: two pictures with as many rows and columns of patches
     estimate    "atp", "relp", "ig" or "ig:N": all effects by gradients, in about two runs, of "mlp_post" too, one neuron
-                each, the 20 largest or `limit`. The `verify` (10) largest are patched, and as many others, drawn by `seed`
+                each, the 20 largest or `limit`, over items all. The `verify` (10) largest are patched, and as many others,
+                drawn by `seed`
     by          of estimates for a site with heads: "position" gives rows [layer, head, position]
     info        clean and corrupted: the metric of both runs; of estimates top and random, how they agree with effects
                 (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
