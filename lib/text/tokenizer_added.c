@@ -45,6 +45,7 @@ struct added_files {
     size_t n_extra;  /* where those end that can make listed ones special: all but the last of the
                         map, which has `additional_special_tokens` */
     struct entry **by_id; /* owns; which of them a token is, or NULL: no added one */
+    bool has_new;         /* a file names one that has no id */
 };
 
 static enum attn_status append(struct added_files *files, struct entry entry,
@@ -341,13 +342,25 @@ static enum attn_status take_named(struct added_files *files, size_t begin, size
     return attn_vocabulary_index(vocabulary, path, err);
 }
 
-/* Takes the token of a role, which two may share. */
+/* Whether a file names a token without an id that is new to the vocabulary. */
+static bool has_new(const struct added_files *files)
+{
+    for (size_t i = files->n_listed; i < files->n; i++)
+        if (!files->entries[i].is_of_class && find(files, &files->entries[i]) < 0)
+            return true;
+    return false;
+}
+
+/* Takes the token of a role, which two may share. Where no file names it, and the vocabulary lacks
+ * it, it only counts in the ids of others: models have no row for it. */
 static enum attn_status take_role(struct added_files *files, size_t i, const char *path,
                                   struct attn_error *err)
 {
     struct entry *entry = &files->entries[i];
     struct attn_token_role *role = entry->role;
 
+    if (entry->is_of_class && !role->is_needed && find(files, entry) < 0 && !files->has_new)
+        return ATTN_OK;
     if (role->is_needed && find(files, entry) < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
                               attn_quote_string(files->tokenizer->unread->path).text,
@@ -371,6 +384,7 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
     map = files->map ? attn_json_name(files->map) : config;
     ATTN_TRY(add_listed(files, files->decoder ? config : files->file.path, err));
     ATTN_TRY(mark_listed(files, err));
+    files->has_new = has_new(files);
     n_id = files->tokenizer->vocabulary.n;
     for (size_t id = 0; id < n_id; id++)
         if (files->by_id[id])
