@@ -171,10 +171,13 @@ static enum attn_status take_types(const struct attn_input *input, const struct 
 {
     if (!input->types)
         return make_types(model, sequence, err);
-    if (!input->ids || input->n_type != input->n_id)
-        return attn_error_set(
-            err, ATTN_INVALID, "`types` has %zu item%s, expected one for each of %zu `ids`",
-            input->n_type, input->n_type == 1 ? "" : "s", input->ids ? input->n_id : (size_t)0);
+    if (!input->ids)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` is given without `ids`, whose tokens it is about");
+    if (input->n_type != input->n_id)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` has %zu item%s, expected one for each of %zu `ids`",
+                              input->n_type, input->n_type == 1 ? "" : "s", input->n_id);
     sequence->types = input->types;
     return attn_model_check_types(model, input->types, input->n_type, err);
 }
