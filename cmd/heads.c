@@ -19,7 +19,7 @@ struct heads_args {
     struct items_args items;
     const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
     int64_t n_run;                                      /* 0: not given */
-    double threshold;
+    double threshold;                                   /* below 0: not given */
     bool has_effect, is_similarity;
     int is_clustered; /* a value of --order */
 };
@@ -67,8 +67,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
+static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                           .answer = ANSWER_ARGS_DEFAULT,
+                                           .items = ITEMS_ARGS_DEFAULT,
+                                           .threshold = -1};
 
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
@@ -144,6 +146,8 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
 {
     const struct answer_args *answer = &args->answer;
 
+    if (args->threshold == 0)
+        return refuse(err, NULL, "--threshold is 0, expected above 0 and at most 1");
     ATTN_TRY(read_probe(args->probe, how, err));
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
@@ -172,16 +176,16 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
 /* Options that do not go with --similarity. */
 static enum attn_status check_similarity(const struct heads_args *args, struct attn_error *err)
 {
-    const char *name = args->probe           ? "probe"
-                       : args->texts.path    ? "texts"
-                       : args->items.path    ? "items"
-                       : args->measures      ? "measures"
-                       : args->pattern       ? "pattern"
-                       : args->from          ? "from"
-                       : args->to            ? "to"
-                       : args->has_effect    ? "effect"
-                       : args->threshold > 0 ? "threshold"
-                                             : NULL;
+    const char *name = args->probe            ? "probe"
+                       : args->texts.path     ? "texts"
+                       : args->items.path     ? "items"
+                       : args->measures       ? "measures"
+                       : args->pattern        ? "pattern"
+                       : args->from           ? "from"
+                       : args->to             ? "to"
+                       : args->has_effect     ? "effect"
+                       : args->threshold >= 0 ? "threshold"
+                                              : NULL;
 
     if (!name)
         return ATTN_OK;
@@ -219,7 +223,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
 
     ATTN_TRY(check(args, &how, err));
     how.n_probe = (size_t)args->n_run;
-    how.threshold = args->threshold;
+    how.threshold = args->threshold < 0 ? 0 : args->threshold;
     how.from = args->from;
     how.to = args->to;
     how.has_effect = args->has_effect;

@@ -177,17 +177,30 @@ static enum attn_status check_predictions(const struct output_args *args, struct
                   "--top, --next, --target and --label print on standard output, which holds data");
 }
 
-/* Whether the run is for a page of all its queries and nothing else. */
-static bool is_for_page(const struct run_args *args)
+/* Whether a page of all its queries is among the outputs, and no other one shows predictions. */
+static bool has_page(const struct run_args *args)
 {
     const struct request_args *request = &args->request;
-    struct output_walk walk = {.args = &request->output};
-    size_t n = 0, n_page = 0;
+    bool is_there = false;
 
-    for (; output_next(&walk); n++)
-        n_page += strcmp(walk.output.format->name, "html") == 0;
-    return n == 1 && n_page == 1 && !request->is_compared && !request->is_explained &&
+    for (struct output_walk walk = {.args = &request->output}; output_next(&walk);)
+        if (strcmp(walk.output.format->name, "html") == 0)
+            is_there = true;
+        else if (has_predictions(walk.output.format))
+            return false;
+    return is_there && !request->is_compared && !request->is_explained &&
            !request->selection.queries && !request->picture.figure;
+}
+
+/* Whether the run is for such a page and nothing else. */
+static bool is_for_page(const struct run_args *args)
+{
+    struct output_walk walk = {.args = &args->request.output};
+    size_t n = 0;
+
+    while (output_next(&walk))
+        n++;
+    return n == 1 && has_page(args);
 }
 
 /* A page says what is expected after each position, where the output layer takes little time for
@@ -253,7 +266,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
-    if (!is_predicting(args) && is_for_page(args))
+    if (!is_predicting(args) && has_page(args))
         predict_for_page(served);
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;

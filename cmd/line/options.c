@@ -171,19 +171,21 @@ static enum attn_status append_named(struct named_list *list, const char *name, 
 static enum attn_status store_real(const struct option *option, const char *label,
                                    const char *value, double *number, struct attn_error *err)
 {
+    const double most = (double)option->max;
+    const bool is_bounded = option->max != 0;
     double found;
-    bool is_bounded = option->max != 0;
 
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
-        (!is_bounded || found < (double)option->max)) {
+        (!is_bounded || found < most || (option->is_closed && found <= most))) {
         *number = found;
         return ATTN_OK;
     }
     if (!is_bounded)
         return refuse(err, NULL, "'%s' is '%s', expected a number from %lld", label, value,
                       (long long)option->min);
-    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to less than %lld", label,
-                  value, (long long)option->min, (long long)option->max);
+    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to %s%lld", label, value,
+                  (long long)option->min, option->is_closed ? "" : "less than ",
+                  (long long)option->max);
 }
 
 int word_find(const char *list, const char *word)

@@ -68,6 +68,7 @@ struct option {
     enum option_kind kind;
     size_t offset; /* of the value in the struct that its group fills */
     int64_t min, max;
+    bool is_closed; /* of REAL: max too is allowed */
 };
 
 /*

@@ -18,6 +18,7 @@
 #include "trace/site_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 3 };
@@ -131,6 +132,28 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Finds the target and the foil, if there are any. An encoder has them where it is read, at the
+ * first place of several, and needs no mask for them. */
+static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
+{
+    struct attn_frame *frame = &lens->frame;
+    struct attn_answer_args answer = lens->args->answer;
+    size_t first = 0;
+    char at[24];
+
+    if (!answer.target && !answer.target_id && !answer.foil && !answer.foil_id)
+        return ATTN_OK;
+    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    if (frame->config->is_encoder && !attn_model_is_classifier(frame->run->model) &&
+        lens->n_query > 0) {
+        while (!attn_selection_has_query(frame->run->selection, first))
+            first++;
+        snprintf(at, sizeof at, "%zu", first);
+        answer.at = at;
+    }
+    return attn_frame_find_answer(frame, &answer, &lens->answer, err);
+}
+
 /* Keeps the stream, or z, at the queries; makes room for what is read, and the readers' session. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
@@ -143,18 +166,14 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(frame->run->selection))) |
         lens->sites;
     const size_t n_vocab = config->n_vocab;
-    struct attn_answer_args answer;
 
-    answer = lens->args->answer;
     lens->n_query = attn_selection_n_query(frame->run->selection);
     if (frame->item && lens->n_query != 1 && !lens->is_whole) {
         attn_error_set(err, ATTN_INVALID, "`queries` '%s' are %zu positions, expected one",
                        attn_quote_string(frame->request.selection.queries).text, lens->n_query);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
-    if (answer.target || answer.target_id || answer.foil || answer.foil_id)
-        ATTN_TRY(attn_frame_find_answer(frame, &answer, &lens->answer, err));
+    ATTN_TRY(find_answer(lens, err));
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
                                err));
     if (!lens->is_whole)

@@ -657,8 +657,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->study && args->has_probe)
         return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
     if (!(args->threshold >= 0 && args->threshold <= 1))
-        return attn_error_set(err, ATTN_INVALID, "`threshold` is %g, expected 0 to 1",
-                              args->threshold);
+        return attn_error_set(err, ATTN_INVALID,
+                              "`threshold` is %g, expected above 0 and at most 1", args->threshold);
     return ATTN_OK;
 }
 

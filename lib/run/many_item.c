@@ -213,21 +213,21 @@ void attn_many_task_release(struct attn_many_task *task)
 
 /* --- Reading an input ------------------------------------------------------------------------ */
 
-static enum attn_record_failure check_count(const struct attn_many_task *task, size_t n,
-                                            struct attn_error *err)
+static enum attn_record_failure check_count(const struct attn_many_task *task,
+                                            const struct attn_sequence *text,
+                                            const struct attn_input *input, struct attn_error *err)
 {
-    char count[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+    const struct attn_model *model = task->host->model;
+    const bool is_of_model = task->n_most == attn_model_config(model)->n_ctx;
 
-    if (n == 0) {
+    if (text->n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
         return ATTN_RECORD_FAILURE_EMPTY;
     }
-    if (n <= task->n_most)
+    if (text->n <= task->n_most)
         return ATTN_RECORD_FAILURE_NONE;
-    attn_error_set(err, ATTN_INVALID, "%s tokens do not fit '%s', expected 1 to %s",
-                   attn_quantity_count(n, count),
-                   attn_quote_string(attn_model_name(task->host->model)).text,
-                   attn_quantity_count(task->n_most, most));
+    attn_sequence_refuse_length(text, input, is_of_model ? attn_model_name(model) : NULL,
+                                task->n_most, err);
     return ATTN_RECORD_FAILURE_TOO_LONG;
 }
 
@@ -250,7 +250,7 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NO_TEXT;
     }
     if (input->ids && !input->embeddings) {
-        failure = check_count(task, input->n_id, err);
+        failure = check_count(task, &(struct attn_sequence){.n = input->n_id}, input, err);
         if (failure == ATTN_RECORD_FAILURE_NONE &&
             attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err) != ATTN_OK)
             failure = ATTN_RECORD_FAILURE_BAD_IDS;
@@ -284,9 +284,8 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     if (status != ATTN_OK)
         failure = ATTN_RECORD_FAILURE_BAD_TEXT;
     else
-        failure = check_count(task, text.n, &found);
-    if (failure == ATTN_RECORD_FAILURE_EMPTY || (failure == ATTN_RECORD_FAILURE_TOO_LONG &&
-                                                 !request->input.pair)) /* it says both lengths */
+        failure = check_count(task, &text, &request->input, &found);
+    if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
         *why = found;
     if (failure == ATTN_RECORD_FAILURE_NONE &&
         attn_source_read(request, task->host->model, tokenizer, &source, &found) != ATTN_OK)
@@ -345,7 +344,8 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
 static enum attn_record_failure check_run(const struct attn_many_task *task,
                                           struct attn_many_item *item, struct attn_error *err)
 {
-    const enum attn_record_failure failure = check_count(task, item->run->text.n, err);
+    const enum attn_record_failure failure =
+        check_count(task, &item->run->text, &item->run->request.input, err);
 
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
         return failure;

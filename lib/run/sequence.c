@@ -104,40 +104,44 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err)
 {
-    const struct attn_quote name = attn_quote_string(model);
+    char expected[sizeof(struct attn_quote) + 64];
     size_t n[2];
 
+    if (model)
+        snprintf(expected, sizeof expected, "'%s' takes at most %zu", attn_quote_string(model).text,
+                 most);
+    else
+        snprintf(expected, sizeof expected, "expected at most %zu", most);
+    if (input->embeddings)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, %s",
+                              attn_quote_string(input->embeddings->name).text, sequence->n,
+                              expected);
     if (!input->pair)
-        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
-                              sequence->n, name.text, most);
+        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, %s", sequence->n,
+                              expected);
     count_pair(&sequence->encoding, n);
     return attn_error_set(err, ATTN_INVALID,
                           "the text has %zu tokens and its pair %zu, together with what the "
-                          "tokenizer adds %zu, '%s' takes at most %zu",
-                          n[0], n[1], sequence->n, name.text, most);
+                          "tokenizer adds %zu, %s",
+                          n[0], n[1], sequence->n, expected);
 }
 
 static enum attn_status check_length(const struct attn_request *request,
                                      const struct attn_sequence *sequence,
                                      const struct attn_model *model, struct attn_error *err)
 {
-    const size_t n = sequence->n;
-    const struct attn_ndarray *embeddings = request->input.embeddings;
-    const char *name = attn_model_name(model);
-    const size_t n_ctx = attn_model_config(model)->n_ctx;
+    const size_t most = attn_model_config(model)->n_ctx;
 
-    if (n == 0) {
+    if (sequence->n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
         if (request->reading.example)
             attn_error_hint(err, "%s", request->reading.example);
         return ATTN_INVALID;
     }
-    if (n > n_ctx && embeddings)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, '%s' takes at most %zu",
-                              attn_quote_string(embeddings->name).text, n,
-                              attn_quote_string(name).text, n_ctx);
-    return n <= n_ctx ? ATTN_OK
-                      : attn_sequence_refuse_length(sequence, &request->input, name, n_ctx, err);
+    if (sequence->n <= most)
+        return ATTN_OK;
+    return attn_sequence_refuse_length(sequence, &request->input, attn_model_name(model), most,
+                                       err);
 }
 
 /* Of the text, whose tokens are those of the encoding: the types that the tokenizer gives, where
@@ -167,10 +171,13 @@ static enum attn_status take_types(const struct attn_input *input, const struct 
 {
     if (!input->types)
         return make_types(model, sequence, err);
-    if (!input->ids || input->n_type != input->n_id)
-        return attn_error_set(
-            err, ATTN_INVALID, "`types` has %zu item%s, expected one for each of %zu `ids`",
-            input->n_type, input->n_type == 1 ? "" : "s", input->ids ? input->n_id : (size_t)0);
+    if (!input->ids)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` is given without `ids`, whose tokens it is about");
+    if (input->n_type != input->n_id)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` has %zu item%s, expected one for each of %zu `ids`",
+                              input->n_type, input->n_type == 1 ? "" : "s", input->n_id);
     sequence->types = input->types;
     return attn_model_check_types(model, input->types, input->n_type, err);
 }

@@ -61,7 +61,8 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
                                           const struct attn_model *model,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Says that SEQUENCE, which is read of INPUT, has more tokens than the MOST that MODEL takes. */
+/* Says that SEQUENCE, which is read of INPUT, has more tokens than the MOST that MODEL takes, or
+ * where MODEL is NULL, than the caller allows. */
 enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);

@@ -31,6 +31,18 @@ void attn_added_release(struct attn_added *added)
     *added = (struct attn_added){0};
 }
 
+enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_added *added = &tokenizer->added;
+
+    tokenizer->is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->is_foreign, err);
+    if (!tokenizer->is_foreign)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < added->n; i++)
+        tokenizer->is_foreign[added->tokens[i].id] = added->tokens[i].is_new;
+    return ATTN_OK;
+}
+
 /* --- The stage -------------------------------------------------------------------------------- */
 
 /* The \w of Rust, which has no numbers but digits and letters, and has ZERO WIDTH (NON-)JOINER. */
@@ -455,13 +467,7 @@ static enum attn_status read_list(struct added_reader *reader, struct attn_error
     if (!reader->numbering.has_new)
         return ATTN_OK;
     ATTN_TRY(attn_vocabulary_finish(&tokenizer->vocabulary, file_name, true, err));
-    /* The model knows which tokens are not its own. */
-    tokenizer->is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->is_foreign, err);
-    if (!tokenizer->is_foreign)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < tokenizer->added.n; i++)
-        tokenizer->is_foreign[tokenizer->added.tokens[i].id] = tokenizer->added.tokens[i].is_new;
-    return ATTN_OK;
+    return attn_added_mark_foreign(tokenizer, err);
 }
 
 enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,

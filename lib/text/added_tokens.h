@@ -51,6 +51,9 @@ struct attn_tokenizer;
 enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
                                       size_t size, struct attn_error *err);
 
+/* Tells the model of TOKENIZER, whose vocabulary is complete, which tokens are not its own. */
+enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struct attn_error *err);
+
 /*
  * Adds to PIPELINE a stage that finds those of ADDED, which it borrows, that are searched in the
  * text as it is given, or when IS_NORMALIZED those that are searched after the normalizers, which

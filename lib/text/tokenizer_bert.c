@@ -17,22 +17,13 @@
 
 static const char config_name[] = "tokenizer_config.json";
 
-enum { UNK, CLS, SEP, N_NEEDED, PAD = N_NEEDED, MASK, N_SPECIAL };
-
-/* The special tokens by their keys in tokenizer_config.json. */
-static const struct {
-    const char *key, *token;
-} specials[N_SPECIAL] = {
-    [UNK] = {"unk_token", "[UNK]"},    [CLS] = {"cls_token", "[CLS]"},
-    [SEP] = {"sep_token", "[SEP]"},    [PAD] = {"pad_token", "[PAD]"},
-    [MASK] = {"mask_token", "[MASK]"},
-};
+/* The order in which transformers adds them. */
+enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
 
 /* What tokenizer_config.json says. */
 struct config {
     struct attn_json *json; /* owns; NULL: there is none */
     struct attn_bert_normalizer normalizer;
-    const char *tokens[N_SPECIAL]; /* borrows */
 };
 
 /* --- Lines ------------------------------------------------------------------------------------ */
@@ -104,7 +95,6 @@ static enum attn_status refuse_variants(const struct config *config, struct attn
     return ATTN_OK;
 }
 
-/* Reads what there is; the token of a key is a string, or an object with "content". */
 static enum attn_status read_config(struct config *config, struct attn_error *err)
 {
     struct attn_bert_normalizer *normalizer = &config->normalizer;
@@ -113,21 +103,7 @@ static enum attn_status read_config(struct config *config, struct attn_error *er
     ATTN_TRY(read_flag(config, "do_lower_case", &normalizer->lowers, err));
     ATTN_TRY(read_flag(config, "tokenize_chinese_chars", &normalizer->sets_apart, err));
     normalizer->strips_accents = normalizer->lowers;
-    ATTN_TRY(read_flag(config, "strip_accents", &normalizer->strips_accents, err));
-    for (int i = 0; i < N_SPECIAL; i++) {
-        const struct attn_node *node =
-            attn_node_find(attn_json_root(config->json), specials[i].key);
-
-        if (node && attn_node_is_object(node))
-            node = attn_node_find(node, "content");
-        if (!node || attn_node_is_null(node))
-            continue;
-        config->tokens[i] = attn_node_string(node);
-        if (!config->tokens[i] || *config->tokens[i] == '\0')
-            return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a token", specials[i].key,
-                                  config_name);
-    }
-    return ATTN_OK;
+    return read_flag(config, "strip_accents", &normalizer->strips_accents, err);
 }
 
 /* Parses the file, if there is one. */
@@ -138,8 +114,6 @@ static enum attn_status parse_config(struct config *config, const struct attn_so
     enum attn_status status;
 
     config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
-    for (int i = 0; i < N_SPECIAL; i++)
-        config->tokens[i] = specials[i].token;
     if (!attn_source_has_part(source, config_name))
         return ATTN_OK;
     ATTN_TRY(attn_file_read_part(source, config_name, &file, err));
@@ -151,61 +125,63 @@ static enum attn_status parse_config(struct config *config, const struct attn_so
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
-/* Sets up the model and what is done after it, of CONFIG. */
-static enum attn_status add_model(struct attn_tokenizer *tokenizer, const struct config *config,
-                                  struct attn_error *err)
+/* Sets up the model and what is done after it. */
+static enum attn_status add_model(struct attn_tokenizer *tokenizer,
+                                  const struct attn_token_role *roles, struct attn_error *err)
 {
     static const char prefix[] = "##";
     const struct attn_decode_step decode = {
         .run = attn_decode_wordpiece, .n_a = sizeof prefix - 1, .start = 1};
     struct attn_wordpiece_model *model = &tokenizer->wordpiece;
-    int32_t ids[N_NEEDED];
+    const char *unk = attn_vocabulary_key(&tokenizer->vocabulary, roles[UNK].id, &model->n_unk);
 
-    for (int i = 0; i < N_NEEDED; i++) {
-        ids[i] = attn_vocabulary_find(&tokenizer->vocabulary, config->tokens[i],
-                                      strlen(config->tokens[i]));
-        if (ids[i] < 0)
-            return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
-                                  attn_quote_string(tokenizer->unread->path).text,
-                                  attn_quote_string(config->tokens[i]).text, specials[i].key);
-    }
     model->vocabulary = &tokenizer->vocabulary;
     model->max_character = 100;
     model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
     model->n_prefix = sizeof prefix - 1;
-    model->n_unk = strlen(config->tokens[UNK]);
-    model->unk = attn_strndup(config->tokens[UNK], model->n_unk, err);
+    model->unk = attn_strndup(unk, model->n_unk, err);
     if (!model->prefix || !model->unk)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
     ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
-    return attn_post_process_take_ends(&tokenizer->post, ids[CLS], ids[SEP], false, err);
+    return attn_post_process_take_ends(&tokenizer->post, roles[CLS].id, roles[SEP].id, false, err);
 }
 
-static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struct config *config,
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer,
+                                   const struct attn_bert_normalizer *normalizer,
                                    struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    const struct attn_added *added = &tokenizer->added;
+    size_t n_before;
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
-    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
-    ATTN_TRY(attn_bert_add_normalizer(pipeline, &config->normalizer, err));
-    ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_bert, NULL, err));
-    return add_model(tokenizer, config, err);
+    ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
+    n_before = pipeline->n;
+    ATTN_TRY(attn_bert_add_normalizer(pipeline, normalizer, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
+    return attn_pipeline_add(pipeline, &attn_split_bert, NULL, err);
 }
 
 static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_file *file, struct config *config,
                                  struct attn_error *err)
 {
+    struct attn_token_role roles[N_ROLE] = {
+        [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", NULL, false, -1},
+        [UNK] = {"unk_token", "[UNK]", true, -1},    [SEP] = {"sep_token", "[SEP]", true, -1},
+        [PAD] = {"pad_token", "[PAD]", false, -1},   [CLS] = {"cls_token", "[CLS]", true, -1},
+        [MASK] = {"mask_token", "[MASK]", false, -1}};
+
     ATTN_TRY(attn_file_read_part(source, "vocab.txt", file, err));
     ATTN_TRY(attn_tokenizer_add_unread(tokenizer, file->path, err));
     ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
     ATTN_TRY(parse_config(config, source, err));
     ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
-    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, config->tokens, N_SPECIAL, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, config->json, roles, N_ROLE, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    return add_stages(tokenizer, config, err);
+    ATTN_TRY(add_stages(tokenizer, &config->normalizer, err));
+    return add_model(tokenizer, roles, err);
 }
 
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,

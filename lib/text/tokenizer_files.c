@@ -277,10 +277,11 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
     return ATTN_OK;
 }
 
-enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
-                                              const struct attn_source *source,
-                                              const char *const *names, size_t n,
-                                              struct attn_error *err)
+/* Appends to the tokens that TOKENIZER finds in texts NAMES [n] and those of the files of SOURCE.
+ * Adds what added_tokens.json has to its vocabulary, which must not change afterwards. */
+static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source, const char *const *names,
+                                      size_t n, struct attn_error *err)
 {
     struct specials specials = {.source = source,
                                 .vocabulary = &tokenizer->vocabulary,
@@ -514,8 +515,8 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     tokenizer->keeps_bytes = true;
     unread->read = read_rest;
     ATTN_TRY(read_bpe_config(source, &unread->has_prefix, is_roberta, err));
-    ATTN_TRY(attn_tokenizer_read_specials(tokenizer, source, *is_roberta ? roberta : end_of_text,
-                                          *is_roberta ? N_SPECIAL : 1, err));
+    ATTN_TRY(read_specials(tokenizer, source, *is_roberta ? roberta : end_of_text,
+                           *is_roberta ? N_SPECIAL : 1, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (*is_roberta)
         ATTN_TRY(add_ends(tokenizer, err));

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "formats/gguf.h"
+#include "formats/json.h"
 #include "text/added_tokens.h"
 #include "text/bpe.h"
 #include "text/pipeline.h"
@@ -158,15 +159,24 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
+/* A token with a role: its key in tokenizer_config.json and special_tokens_map.json. */
+struct attn_token_role {
+    const char *key;   /* "mask_token" */
+    const char *token; /* where no file names one: "[MASK]"; NULL: there is none then */
+    bool is_needed;    /* a vocabulary without it is refused, and null in a file is no answer */
+    int32_t id;        /* out; -1: there is none */
+};
+
 /*
- * Appends to the tokens that TOKENIZER finds in texts NAMES [n] and those of the files of SOURCE
- * that tokenizer_files.c names. Adds what added_tokens.json has to its vocabulary, which must be
- * finished and must not change afterwards.
+ * Appends to the tokens that TOKENIZER finds in texts those of the files beside vocab.txt, of which
+ * CONFIG is tokenizer_config.json or NULL, and those with ROLES [n] (tokenizer_added.c). Adds new
+ * ones to its vocabulary, which must be finished and indexed, and must not change afterwards.
  */
-enum attn_status attn_tokenizer_read_specials(struct attn_tokenizer *tokenizer,
-                                              const struct attn_source *source,
-                                              const char *const *names, size_t n,
-                                              struct attn_error *err);
+enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           const struct attn_json *config,
+                                           struct attn_token_role *roles, size_t n,
+                                           struct attn_error *err);
 
 /* Finds the mask token, where the files of SOURCE name one that is in the vocabulary, which is
  * complete. Only encoders ask for it. */
