@@ -20,7 +20,7 @@
 
 enum { DEFAULT_POINTS = 50, IDS_AT_ONCE = 64 };
 
-enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
+enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
@@ -28,6 +28,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ID] = ATTN_COLUMN("id", INTEGER),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
+    [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* of methods without a sign */
 };
 
 static const bool has_sum[] = {
@@ -247,7 +248,7 @@ static enum attn_status append_tokens(struct attribution *a, size_t first, size_
         row[TOKEN] = attn_cell_text(text->data, text->size);
     if (tokens->ids && !a->args->merges_words)
         row[ID] = attn_cell_integer(tokens->ids[first]);
-    row[ATTRIBUTION] = attn_cell_real(sum);
+    row[ATTRIBUTION] = row[AMOUNT] = attn_cell_real(sum);
     return attn_frame_append(&a->frame, row, err);
 }
 
@@ -387,6 +388,17 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_all(a, err);
 }
 
+/* Neither saliency, a length, nor relevance, of which what is below 0 is left out, has a sign. */
+static uint64_t hidden(const void *state)
+{
+    const struct attn_token_attribution_args *args =
+        ((const struct attribution *)state)->frame.args;
+    const bool is_amount =
+        args->method == ATTN_TOKEN_METHOD_SALIENCY || args->method == ATTN_TOKEN_METHOD_RELEVANCE;
+
+    return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT);
+}
+
 static void release(void *state)
 {
     struct attribution *a = state;
@@ -407,6 +419,7 @@ static const struct attn_experiment experiment = {
     .hint = "items of one table have as many tokens, or words with `merges_words`",
     .check = check_args,
     .prepare = prepare,
+    .hidden = hidden,
     .ask = ask,
     .release = release,
 };
