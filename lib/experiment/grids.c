@@ -116,7 +116,8 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
     fill_patched(table, "by", args->site, words, grid);
     if ((args->corrupted.image || args->corrupted.pixels) && args->n_place == 0)
         grid->figure = ATTN_FIGURE_PATCHES; /* by position */
-    grid->quantity = args->is_to_noise ? "share of the clean answer lost" : NULL;
+    grid->quantity =
+        args->is_to_noise ? "share of the clean answer lost" : "share of the clean answer restored";
     grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
 }
 
@@ -125,9 +126,9 @@ void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
                               struct attn_table_grid *grid)
 {
     *grid = (struct attn_table_grid){.rows = "layer", .values = "estimate"};
-    fill_patched(table, "of patching", args->site, words, grid);
-    grid->quantity =
-        args->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
+    fill_patched(table, "by patching", args->site, words, grid);
+    grid->quantity = args->is_to_noise ? "estimated share of the clean answer lost"
+                                       : "estimated share of the clean answer restored";
     grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
 }
 

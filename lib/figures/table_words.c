@@ -15,7 +15,7 @@ struct column_words {
 static const struct column_words all[] = {
     {"value", "@", NULL},
     {"change", "change of @", NULL},
-    {"effect", "share of the clean answer restored", NULL},
+    {"effect", "share of the difference of both answers", NULL},
     {"kl", "KL divergence from the unchanged prediction", "nats"},
     {"same_top", "most probable token stays the same", NULL},
     {"same_first", "most probable token stays the same", NULL},
