@@ -217,7 +217,7 @@ void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
                                      .texts = "token",
                                      .values = "attn_x_grad",
                                      .quantity = "weight times the gradient of @",
-                                     .asked = "of the largest cells"};
+                                     .asked = "in the largest cells"};
 }
 
 /* Many texts have no tokens in common. Items have a bar for each group. */

@@ -20,6 +20,7 @@ static const struct column_words all[] = {
     {"same_top", "most probable token stays the same", NULL},
     {"same_first", "most probable token stays the same", NULL},
     {"control", "change of @ without random heads", NULL},
+    {"knockout", "estimated change of @ without the weight", NULL},
     {"logit", "logit of the token", NULL},
     {"logit_diff", "logit(target) - logit(foil)", NULL},
     {"rank", "rank of the token", NULL},
