@@ -709,7 +709,7 @@ static void note_checks(const struct estimation *e)
     attn_request_note(
         &e->frame.request,
         "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
-        "of the largest estimates: so do %s %.0f %% of the others",
+        "of the largest estimates, and %s %.0f %% of all others do",
         sum->random_most, sum->n_above, sum->random.n, sum->least,
         e->n_top + e->n_random == e->n_part ? "exactly" : "with 95 % confidence at most",
         100 * sum->most_missed);
