@@ -334,7 +334,6 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     else if (question->items.items)
         snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
     if (question->items.items) {
-        grid.text_name = NULL; /* nor clean nor corrupted, but of both */
         grid.text = means;
         grid.n_text = strlen(means);
     }

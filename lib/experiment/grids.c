@@ -102,11 +102,18 @@ static void fill_patched(const struct attn_table *table, const char *before, con
         grid->columns = name;
     }
     grid->positions = "position";
-    grid->text_name = "clean";
-    grid->other_name = "corrupted";
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s %s of each %s%s", before, site ? site : "resid_pre",
              grid->detail ? "head and " : "", grid->columns ? grid->columns : "place");
     grid->asked = words;
+}
+
+/* The text of items, a mean over them, is no clean one. */
+static void name_pair(const struct attn_study_args *study, size_t n_place,
+                      struct attn_table_grid *grid)
+{
+    grid->text_name = study ? NULL : "clean";
+    grid->other_name = study ? NULL : "corrupted";
+    grid->texts = study && n_place == 0 ? "token" : NULL;
 }
 
 void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
@@ -118,7 +125,7 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
         grid->figure = ATTN_FIGURE_PATCHES; /* by position */
     grid->quantity =
         args->is_to_noise ? "share of the clean answer lost" : "share of the clean answer restored";
-    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+    name_pair(args->study, args->n_place, grid);
 }
 
 void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
@@ -129,7 +136,7 @@ void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
     fill_patched(table, "by patching", args->site, words, grid);
     grid->quantity = args->is_to_noise ? "estimated share of the clean answer lost"
                                        : "estimated share of the clean answer restored";
-    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+    name_pair(args->study, args->n_place, grid);
 }
 
 /* Means over texts or items have no positions. Each item has a target of its own. */
