@@ -108,6 +108,7 @@ struct table_key {
     size_t rank;                          /* of a part; 0: none */
     struct attn_cell cell, detail, query; /* missing where there is none */
     size_t row;                           /* of the table */
+    size_t first; /* 1 + the first key with the text of the cell; 0: it is none */
 };
 
 static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
@@ -127,8 +128,9 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
-    int order =
-        x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : compare_cells(&x->cell, &y->cell);
+    int order = x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1)
+                : x->first != y->first ? (x->first < y->first ? -1 : 1)
+                                       : compare_cells(&x->cell, &y->cell);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
@@ -207,6 +209,10 @@ static struct table_key *list_keys(const struct attn_table *table,
             key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
             ++*n;
     }
+    for (size_t i = 0; keys && i < *n; i++) /* there are few texts */
+        for (size_t k = 0; keys[i].cell.type == ATTN_VALUE_TEXT && keys[i].first == 0; k++)
+            if (compare_cells(&keys[k].cell, &keys[i].cell) == 0)
+                keys[i].first = k + 1;
     if (keys && *n > 0)
         qsort(keys, *n, sizeof *keys, by_cell);
     return keys;
