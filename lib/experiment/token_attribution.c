@@ -285,8 +285,8 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
                           a->args->n_point > 0 ? a->args->n_point : (size_t)DEFAULT_POINTS);
     else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
         attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, and the model says %.4g: of this "
-                          "method they are equal in a linear model alone",
+                          "the attributions add up to %.4g, and the model says %.4g: by this "
+                          "method only a linear model has them equal",
                           sum, a->model);
     return ATTN_OK;
 }
