@@ -107,7 +107,7 @@ static void fill_patched(const struct attn_table *table, const char *before, con
     grid->asked = words;
 }
 
-/* The text of items, a mean over them, is no clean one. */
+/* Names both texts. Items have neither, but a mean, and tokens where all of them agree. */
 static void name_pair(const struct attn_study_args *study, size_t n_place,
                       struct attn_table_grid *grid)
 {

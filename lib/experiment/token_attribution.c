@@ -391,8 +391,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 /* Neither saliency, a length, nor relevance, of which what is below 0 is left out, has a sign. */
 static uint64_t hidden(const void *state)
 {
-    const struct attn_token_attribution_args *args =
-        ((const struct attribution *)state)->frame.args;
+    const struct attribution *a = state;
+    const struct attn_token_attribution_args *args = a->frame.args; /* a->args comes later */
     const bool is_amount =
         args->method == ATTN_TOKEN_METHOD_SALIENCY || args->method == ATTN_TOKEN_METHOD_RELEVANCE;
 
