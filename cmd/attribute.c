@@ -165,8 +165,8 @@ static enum attn_status read_method(const char *text, struct attn_token_attribut
         method = ATTN_N_TOKEN_METHOD;
     if (method == ATTN_N_TOKEN_METHOD)
         return refuse(err, NULL,
-                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N, "
-                      "attnlrp, relevance or attn_x_grad",
+                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N "
+                      "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
                       text);
     how->method = (enum attn_token_method)method;
     how->n_point = (size_t)n_point;

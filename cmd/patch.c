@@ -328,7 +328,10 @@ static enum attn_status read_method(const char *text, struct attn_patch_estimate
          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
         method = ATTN_N_ESTIMATE_METHOD;
     if (method == ATTN_N_ESTIMATE_METHOD)
-        return refuse(err, NULL, "--estimate '%s' is none, expected atp, relp, ig or ig:N", text);
+        return refuse(err, NULL,
+                      "--estimate '%s' is none, expected atp, relp, ig, or ig:N with N from 1 to "
+                      "100000",
+                      text);
     how->method = (enum attn_estimate_method)method;
     how->n_point = (size_t)n_point;
     return ATTN_OK;

@@ -30,7 +30,8 @@ static const struct option picture_rows[] = {
         "figure", "KIND", struct picture_args, figure,
         "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; of a "
         "table grid, tokens, bars or curve; default: matrix for one head, grid for several, "
-        "patches for an --image, grid for a table, tokens for that of `score`"),
+        "patches for an --image, grid for a table, tokens for those of `score` "
+        "and `attribute --method`"),
     OPTION_TEXT("colormap", "NAME", struct picture_args, colormap,
                 "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
                 "diverging for numbers that may be negative"),

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEANS_SIZE = 64 }; /* of "mean over 33 texts" */
+enum { MEANS_SIZE = 256 }; /* of "mean over 33 texts" */
 
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
@@ -328,8 +328,12 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.text = means;
         grid.n_text = strlen(means);
     }
-    if (question->items.items) {
+    if (question->items.items && question->items.args.paired)
+        snprintf(means, sizeof means, "mean difference over %zu pair%s, %s", sum->n_pair,
+                 sum->n_pair == 1 ? "" : "s", attn_quote_string(question->items.args.paired).text);
+    else if (question->items.items)
         snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
+    if (question->items.items) {
         grid.text = means;
         grid.n_text = strlen(means);
     }

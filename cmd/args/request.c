@@ -183,15 +183,15 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
-/* What was given of the options that decide what the tensors hold: the answer, where there are
- * gradients of it. Flags among them are those of the view alone. */
+/* What was given of the options that decide what the tensors hold, among them the answer where it
+ * has gradients. Flags are those of the view and of the answer alone. */
 static enum attn_status list_options(struct served *served, struct attn_error *err)
 {
-    const struct call *call = served->call;
-    const bool has_gradients =
-        served->request.selection.gradients_of && !served->request.predict.answer;
+    const struct attn_request *request = &served->request;
+    const bool has_gradients = request->selection.gradients_of && !request->predict.answer;
     const char *headings = has_gradients ? "Attention|Precision|Selection|Interventions|View|Answer"
                                          : "Attention|Precision|Selection|Interventions|View";
+    const struct call *call = served->call;
 
     served->options = calloc(options_count(call->command), sizeof *served->options);
     if (!served->options)
@@ -201,7 +201,7 @@ static enum attn_status list_options(struct served *served, struct attn_error *e
         const char *value = call->given[walk.n - 1];
 
         if (value && word_find(headings, option->heading) >= 0 &&
-            (option->kind != OPTION_KIND_FLAG || strcmp(option->heading, "View") == 0))
+            (option->kind != OPTION_KIND_FLAG || word_find("View|Answer", option->heading) >= 0))
             served->options[served->request.outputs.n_option++] =
                 (struct attn_option){option->name, value};
     }

@@ -291,13 +291,14 @@ static enum role role_of(const struct attn_fold_form *form, size_t place)
     return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
 }
 
-/* The place of COLUMN among those of the form: no two of one name and one type are shown. */
+/* The place of COLUMN among those of the form: no two of one name, type and range are shown. */
 static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
 {
     size_t place = 0;
 
     while (strcmp(form->columns[place].name, column->name) != 0 ||
-           form->columns[place].type != column->type) {
+           form->columns[place].type != column->type ||
+           form->columns[place].range != column->range) {
         place++;
         assert(place < form->n_column);
     }
@@ -932,10 +933,13 @@ static void add_column(struct layout *layout, const struct attn_column *column, 
     added->name = name;
 }
 
-/* The columns of what is COLUMN for one item. */
-static void add_columns(const struct folded_column *column, struct layout *layout)
+/* The columns of what is COLUMN for one item. A difference of pairs has a sign. */
+static void add_columns(const struct folded_column *column, bool is_paired, struct layout *layout)
 {
+    const enum attn_value_range range = is_paired ? ATTN_RANGE_SIGNED : column->column.range;
     struct attn_column added = column->column;
+
+    added.range = range;
 
     if (column->role == ROLE_SHARE) {
         added.type = ATTN_VALUE_REAL;
@@ -947,7 +951,7 @@ static void add_columns(const struct folded_column *column, struct layout *layou
         added.range = ATTN_RANGE_POSITIVE;
         add_column(layout, &added, "_sd");
         add_column(layout, &added, "_se");
-        added.range = column->column.range;
+        added.range = range;
     }
     if (column->has_bounds) {
         add_column(layout, &added, "_low");
@@ -982,7 +986,7 @@ static void lay_out(const struct attn_fold *fold, const struct folded_column *co
         layout->columns[i].name = fold->labels[i]; /* of any length */
     }
     for (size_t i = 0; i < n_column; i++)
-        add_columns(&columns[i], layout);
+        add_columns(&columns[i], fold->pair != NULL, layout);
     add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)

@@ -102,11 +102,18 @@ static void fill_patched(const struct attn_table *table, const char *before, con
         grid->columns = name;
     }
     grid->positions = "position";
-    grid->text_name = "clean";
-    grid->other_name = "corrupted";
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s %s of each %s%s", before, site ? site : "resid_pre",
              grid->detail ? "head and " : "", grid->columns ? grid->columns : "place");
     grid->asked = words;
+}
+
+/* Names both texts. Items have neither, but a mean, and tokens where all of them agree. */
+static void name_pair(const struct attn_study_args *study, size_t n_place,
+                      struct attn_table_grid *grid)
+{
+    grid->text_name = study ? NULL : "clean";
+    grid->other_name = study ? NULL : "corrupted";
+    grid->texts = study && n_place == 0 ? "token" : NULL;
 }
 
 void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
@@ -116,8 +123,9 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
     fill_patched(table, "by", args->site, words, grid);
     if ((args->corrupted.image || args->corrupted.pixels) && args->n_place == 0)
         grid->figure = ATTN_FIGURE_PATCHES; /* by position */
-    grid->quantity = args->is_to_noise ? "share of the clean answer lost" : NULL;
-    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+    grid->quantity =
+        args->is_to_noise ? "share of the clean answer lost" : "share of the clean answer restored";
+    name_pair(args->study, args->n_place, grid);
 }
 
 void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
@@ -125,10 +133,10 @@ void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
                               struct attn_table_grid *grid)
 {
     *grid = (struct attn_table_grid){.rows = "layer", .values = "estimate"};
-    fill_patched(table, "of patching", args->site, words, grid);
-    grid->quantity =
-        args->is_to_noise ? "estimated share of the clean answer lost" : "estimated effect";
-    grid->texts = args->study && args->n_place == 0 ? "token" : NULL;
+    fill_patched(table, "by patching", args->site, words, grid);
+    grid->quantity = args->is_to_noise ? "estimated share of the clean answer lost"
+                                       : "estimated share of the clean answer restored";
+    name_pair(args->study, args->n_place, grid);
 }
 
 /* Means over texts or items have no positions. Each item has a target of its own. */
@@ -216,7 +224,7 @@ void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
                                      .texts = "token",
                                      .values = "attn_x_grad",
                                      .quantity = "weight times the gradient of @",
-                                     .asked = "of the largest cells"};
+                                     .asked = "in the largest cells"};
 }
 
 /* Many texts have no tokens in common. Items have a bar for each group. */

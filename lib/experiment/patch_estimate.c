@@ -117,11 +117,18 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are estimated over all positions, not `by` "
                               "position");
-    if (e->args->n_place > 0 && (e->is_by_head || e->site == ATTN_SITE_MLP_POST))
+    if (e->args->n_place > 0 && (e->is_by_head || e->site == ATTN_SITE_MLP_POST)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`places` need a site without heads or neurons; '%s' is estimated by %s",
+                       attn_site_name(e->site), e->is_by_head ? "head" : "neuron");
+        if (e->is_by_head)
+            attn_error_hint(err, "`queries` takes some positions of each head");
+        return ATTN_INVALID;
+    }
+    if (e->args->study && e->args->study->paired)
         return attn_error_set(err, ATTN_INVALID,
-                              "`places` need a site without heads or neurons; '%s' is estimated by "
-                              "%s",
-                              attn_site_name(e->site), e->is_by_head ? "head" : "neuron");
+                              "an estimate is a share of the mean difference of both texts, and "
+                              "`paired` has none");
     if (e->frame.item && e->frame.item->queries && e->is_by_head)
         e->queries = e->frame.item->queries;
     attn_frame_choose_nothing(request);
@@ -697,7 +704,7 @@ static void note_checks(const struct estimation *e)
     attn_request_note(
         &e->frame.request,
         "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
-        "of the largest estimates: so do %s %.0f %% of the others",
+        "of the largest estimates, and %s %.0f %% of all others do",
         sum->random_most, sum->n_above, sum->random.n, sum->least,
         e->n_top + e->n_random == e->n_part ? "exactly" : "with 95 % confidence at most",
         100 * sum->most_missed);
@@ -821,7 +828,7 @@ static const struct attn_experiment experiment = {
     .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT),
     .names = ATTN_COLUMN_BIT(PLACE),
     .derive = derive,
-    .hint = "`places`, or a site with heads, have as many rows in texts that differ in length",
+    .hint = "`places`, or heads without `by`, have as many rows in texts that differ in length",
     .check = check_args,
     .choose = choose,
     .prepare = prepare,

@@ -19,7 +19,7 @@
 
 enum { DEFAULT_POINTS = 50 };
 
-enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, N_COLUMN };
+enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
@@ -27,6 +27,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ID] = ATTN_COLUMN("id", INTEGER),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
+    [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* of methods without a sign */
 };
 
 static const bool has_sum[] = {
@@ -239,7 +240,7 @@ static enum attn_status append_tokens(struct attribution *a, size_t first, size_
         row[TOKEN] = attn_cell_text(text->data, text->size);
     if (tokens->ids && !a->args->merges_words)
         row[ID] = attn_cell_integer(tokens->ids[first]);
-    row[ATTRIBUTION] = attn_cell_real(sum);
+    row[ATTRIBUTION] = row[AMOUNT] = attn_cell_real(sum);
     return attn_frame_append(&a->frame, row, err);
 }
 
@@ -276,8 +277,8 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
                           a->args->n_point > 0 ? a->args->n_point : (size_t)DEFAULT_POINTS);
     else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
         attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, and the model says %.4g: of this "
-                          "method they are equal in a linear model alone",
+                          "the attributions add up to %.4g, and the model says %.4g: by this "
+                          "method only a linear model has them equal",
                           sum, a->model);
     return ATTN_OK;
 }
@@ -379,6 +380,17 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_all(a, err);
 }
 
+/* Neither saliency, a length, nor relevance, of which what is below 0 is left out, has a sign. */
+static uint64_t hidden(const void *state)
+{
+    const struct attribution *a = state;
+    const struct attn_token_attribution_args *args = a->frame.args; /* a->args comes later */
+    const bool is_amount =
+        args->method == ATTN_TOKEN_METHOD_SALIENCY || args->method == ATTN_TOKEN_METHOD_RELEVANCE;
+
+    return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT);
+}
+
 static void release(void *state)
 {
     struct attribution *a = state;
@@ -399,6 +411,7 @@ static const struct attn_experiment experiment = {
     .hint = "items of one table have as many tokens, or words with `merges_words`",
     .check = check_args,
     .prepare = prepare,
+    .hidden = hidden,
     .ask = ask,
     .release = release,
 };

@@ -216,6 +216,25 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
         attn_buffer_append_string(out, ", chosen minus exact");
 }
 
+/* What gradients are those of, as it was asked for: "target are, foil is; ". */
+static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
+{
+    static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
+    const size_t n_before = out->size;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < labels->n_option; k++) {
+            const char *value = labels->options[k].value;
+
+            if (strcmp(labels->options[k].name, names[i]) != 0)
+                continue;
+            value += strspn(value, " ");
+            attn_buffer_append_format(out, "%s%s ", out->size > n_before ? ", " : "", names[i]);
+            attn_escape_append(out, value, strlen(value));
+        }
+    attn_buffer_append_string(out, out->size > n_before ? "; " : "");
+}
+
 /* What was hidden or merged, and a scale that is not the usual one: the parts of the subtitle that
  * are never shortened. Where the title does not name the model of a table, they do. */
 static void find_subtitle(struct attn_figure_pen *pen)
@@ -232,6 +251,8 @@ static void find_subtitle(struct attn_figure_pen *pen)
         append_subject(pen, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, pen->subtitle.size > 0 ? "; " : "");
     }
+    if (!grid && attn_site_is_of_metric(attn_figure_matrix(pen, 0)->site))
+        append_answer(&pen->content->writer->labels, &pen->subtitle);
     if (pen->scale.span != ATTN_SPAN_UNIT && !is_said &&
         !pen->is_fitted) { /* the legend says it of one matrix */
         attn_color_scale_append(&pen->scale, &pen->subtitle);

@@ -279,6 +279,16 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
 /* --- Text ---------------------------------------------------------------------------------- */
 
+/* Whether a browser would leave out blanks of TEXT: in Chromium no <text> inherits xml:space. */
+static bool has_blanks(const char *text, size_t n)
+{
+    bool is_found = n > 0 && (text[0] == ' ' || text[n - 1] == ' ');
+
+    for (size_t i = 1; i < n; i++)
+        is_found |= text[i] == ' ' && text[i - 1] == ' ';
+    return is_found;
+}
+
 static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
                         const struct attn_shape_text *text)
 {
@@ -295,6 +305,8 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
         append_attribute(out, "x", text->x);
         append_attribute(out, "y", text->y);
     }
+    if (has_blanks(bytes, text->n))
+        attn_buffer_append_string(out, " xml:space=\"preserve\"");
     if (attn_text_is_right_to_left(bytes, text->n))
         attn_buffer_append_string(out, " unicode-bidi=\"isolate\"");
     attn_buffer_append_char(out, '>');

@@ -86,6 +86,11 @@ static enum attn_status find_values(const struct attn_table *table,
     return ATTN_INVALID;
 }
 
+static bool is_missing(const struct attn_table *table, size_t row, size_t column)
+{
+    return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
+}
+
 /* --- Rows and columns of the picture ------------------------------------------------------- */
 
 /* Columns of the table that say what the rows, or the columns, of the picture are. */
@@ -103,6 +108,7 @@ struct table_key {
     size_t rank;                          /* of a part; 0: none */
     struct attn_cell cell, detail, query; /* missing where there is none */
     size_t row;                           /* of the table */
+    size_t first; /* 1 + the first key with the text of the cell; 0: it is none */
 };
 
 static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
@@ -122,8 +128,9 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
-    int order =
-        x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : compare_cells(&x->cell, &y->cell);
+    int order = x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1)
+                : x->first != y->first ? (x->first < y->first ? -1 : 1)
+                                       : compare_cells(&x->cell, &y->cell);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
@@ -202,6 +209,10 @@ static struct table_key *list_keys(const struct attn_table *table,
             key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
             ++*n;
     }
+    for (size_t i = 0; keys && i < *n; i++) /* there are few texts */
+        for (size_t k = 0; keys[i].cell.type == ATTN_VALUE_TEXT && keys[i].first == 0; k++)
+            if (compare_cells(&keys[k].cell, &keys[i].cell) == 0)
+                keys[i].first = k + 1;
     if (keys && *n > 0)
         qsort(keys, *n, sizeof *keys, by_cell);
     return keys;
@@ -243,10 +254,12 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
     size_t size = 0;
     const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
 
-    if (columns->texts != SIZE_MAX)
+    if (columns->texts != SIZE_MAX && !is_missing(table, key->row, columns->texts))
         text = attn_table_cell(table, key->row, columns->texts);
     if (text.type == ATTN_VALUE_TEXT) {
         attn_escape_append(bytes, text.text, text.size);
+    } else if (columns->texts != SIZE_MAX) {
+        attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
     } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
     } else if (is_of_heads(table, columns->detail) && text.type == ATTN_VALUE_INTEGER) {
@@ -338,6 +351,17 @@ static size_t column_or_none(const struct attn_table *table, const char *name)
     return name && find_column(table, name, &column) ? column : SIZE_MAX;
 }
 
+/* The same of tokens; SIZE_MAX also when no row has one. */
+static size_t texts_or_none(const struct attn_table *table, const char *name)
+{
+    const size_t column = column_or_none(table, name);
+
+    for (size_t i = 0; column != SIZE_MAX && i < attn_table_n_row(table); i++)
+        if (!is_missing(table, i, column))
+            return column;
+    return SIZE_MAX;
+}
+
 /* The first and the last number in the column of ROWS. */
 static void find_layers(const struct attn_table *table, struct axis_columns *rows)
 {
@@ -365,7 +389,7 @@ static enum attn_status read_axes(const struct attn_table *table,
         .detail = column_or_none(table, grid->detail), .texts = SIZE_MAX, .part = part};
     struct axis_columns columns = {.detail = SIZE_MAX,
                                    .query = SIZE_MAX,
-                                   .texts = column_or_none(table, grid->texts),
+                                   .texts = texts_or_none(table, grid->texts),
                                    .part = part,
                                    .first_layer = -1};
 
@@ -427,11 +451,6 @@ static float number_at(const struct attn_table *table, size_t row, size_t values
     return cell.type == ATTN_VALUE_MISSING ? NAN
            : cell.type == ATTN_VALUE_REAL  ? (float)cell.real
                                            : (float)cell.integer;
-}
-
-static bool is_missing(const struct attn_table *table, size_t row, size_t column)
-{
-    return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
 }
 
 /* A token as it stands in a cell: one of blanks alone is quoted. */
@@ -716,7 +735,8 @@ struct row_columns {
     size_t rows, columns, detail, query, texts, part;
     size_t n_label; /* leading columns by which rows are grouped */
     const struct attn_table_grid *grid;
-    const struct attn_token_texts *tokens; /* of the run; NULL: positions have none */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] as of struct axis_columns; NULL: positions
+                                              have none */
 };
 
 static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
@@ -761,7 +781,7 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
                                const struct row_columns *columns, size_t row)
 {
     const struct attn_cell cell = attn_table_cell(table, row, columns->columns);
-    size_t n;
+    size_t n, n_blank;
     const char *token;
 
     if (columns->texts != SIZE_MAX && !is_missing(table, row, columns->texts)) {
@@ -775,10 +795,10 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     } else if (cell.type == ATTN_VALUE_INTEGER && columns->tokens && cell.integer >= 0 &&
                (size_t)cell.integer < columns->tokens->n) {
         token = attn_token_text(columns->tokens, (size_t)cell.integer, &n);
-        for (; n > 1 && *token == ' '; n--)
-            token++;
+        n_blank = n > 1 && *token == ' ';
         attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
-        attn_buffer_append(out, token, n);
+        attn_buffer_append(out, token + n_blank, n - n_blank);
+        append_other(out, token, n, &columns->tokens[OTHER], (size_t)cell.integer);
     } else if (cell.type != ATTN_VALUE_MISSING) {
         if (cell.type == ATTN_VALUE_INTEGER)
             attn_buffer_append_format(out, "%s ", columns->grid->columns);
@@ -873,15 +893,20 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         append_site(place, table, columns->columns, row);
         return;
     }
-    if (columns->rows != columns->columns)
-        attn_buffer_append_string(group, group->size > 0 ? ", " : "");
+    if (columns->rows == columns->columns) { /* one curve of each group */
+        if (is_by_position)
+            append_column_side(place, table, columns, row);
+        else
+            append_row_side(place, table, columns, row, false);
+        return;
+    }
+    attn_buffer_append_string(group, group->size > 0 ? ", " : "");
     if (is_by_position) {
         append_column_side(place, table, columns, row);
         append_row_side(group, table, columns, row, true);
     } else {
         append_row_side(place, table, columns, row, false);
-        if (columns->rows != columns->columns)
-            append_column_side(group, table, columns, row);
+        append_column_side(group, table, columns, row);
     }
 }
 
@@ -1032,7 +1057,7 @@ static enum attn_status read_series(const struct attn_table *table,
                                     bool is_curve, struct table_cells *cells,
                                     struct attn_error *err)
 {
-    struct attn_token_texts tokens[2] = {0};
+    struct attn_token_texts tokens[N_TOKENS] = {0};
     struct row_columns columns = {.detail = column_or_none(table, grid->detail),
                                   .query = column_or_none(table, "query"),
                                   .texts = column_or_none(table, grid->texts),
@@ -1049,30 +1074,46 @@ static enum attn_status read_series(const struct attn_table *table,
     if (grid->run && grid->positions) {
         columns.tokens = tokens;
         status = attn_token_labels_init(tokens, grid->run, err);
+        if (status == ATTN_OK && grid->other_run)
+            status = attn_token_labels_init(tokens + OTHER, grid->other_run, err);
     }
     if (status == ATTN_OK)
         status = fill_series(table, &columns, values, is_curve, cells, err);
-    attn_token_texts_release(tokens, 2);
+    attn_token_texts_release(tokens, N_TOKENS);
     return status;
 }
 
-/* The token of a row: as pictures show it where its POSITION is one of TOKENS, else the text that
- * the table has. */
+/* The token of a row: as pictures show it where its POSITION is one of TOKENS, else the text, or
+ * the id, that the table has. */
 static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
                          size_t texts, size_t positions, const struct attn_token_texts *tokens)
 {
     const struct attn_cell position =
         positions == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, positions);
+    const size_t ids = column_or_none(table, "id");
     size_t n;
     const char *token;
 
     if (position.type != ATTN_VALUE_INTEGER || position.integer < 0 ||
         (size_t)position.integer >= tokens->n) {
-        append_cell(out, table, row, texts);
+        if (!is_missing(table, row, texts))
+            append_cell(out, table, row, texts);
+        else if (ids != SIZE_MAX && !is_missing(table, row, ids))
+            append_cell(out, table, row, ids);
+        else /* items differ there */
+            attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
         return;
     }
     token = attn_token_text(tokens, (size_t)position.integer, &n);
     attn_buffer_append(out, token, n);
+}
+
+static enum attn_status refuse_groups(const char *figure, struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID, "the table has rows for each group, and %s show%s one group",
+                   figure, strcmp(figure, "tokens") == 0 ? "" : "s");
+    attn_error_hint(err, "`figure bars` and `figure curve` show several");
+    return ATTN_INVALID;
 }
 
 /* Each row of the table that has a position as a token. */
@@ -1088,9 +1129,11 @@ static enum attn_status read_tokens(const struct attn_table *table,
 
     for (size_t i = 0; i < n_row; i++)
         n += rows == SIZE_MAX || !is_missing(table, i, rows);
-    if (texts == SIZE_MAX || n == 0)
+    if (texts == SIZE_MAX || n == 0 || strcmp(grid->rows, grid->columns) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
+    if (grid->n_label > 0)
+        return refuse_groups("tokens", err);
     axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
     axis->of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err);
     cells->rows.texts.ends = attn_alloc(1, sizeof *axis->texts.ends, err);
@@ -1127,12 +1170,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_tokens(table, grid, values, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
         return read_series(table, grid, values, kind == ATTN_FIGURE_CURVE, cells, err);
-    if (grid->n_label > 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "the table has rows for each group, and a grid shows one group");
-        attn_error_hint(err, "`figure bars` and `figure curve` show several");
-        return ATTN_INVALID;
-    }
+    if (grid->n_label > 0)
+        return refuse_groups("a grid", err);
     if (!grid->is_pairs && strcmp(grid->rows, grid->columns) == 0) {
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",

@@ -7,10 +7,11 @@
  *     attn_table_picture_write(table, &grid, &picture, &output, &err);
  *
  * Each value of the columns `rows` and `columns` that the table has is a row and a column of the
- * picture, ascending; a row of the table without one of them is left out. Where several rows of the
- * table fall on one cell, the first counts. Cells without a value look like masked ones. Colours
- * follow from the range of the column (base/table.h): shares from 0 to 1 by their square root,
- * other numbers from 0, or symmetric about 0, to the largest.
+ * picture, numbers ascending, texts in the order in which they come first; a row of the table
+ * without one of them is left out. Where several rows of the table fall on one cell, the first
+ * counts. Cells without a value look like masked ones. Colours follow from the range of the column
+ * (base/table.h): shares from 0 to 1 by their square root, other numbers from 0, or symmetric about
+ * 0, to the largest.
  *
  * html is a page with this map and all of the table; where a request names table and grid among its
  * outputs (run/request.h), with the patterns of that run, too.

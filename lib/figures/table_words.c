@@ -15,11 +15,12 @@ struct column_words {
 static const struct column_words all[] = {
     {"value", "@", NULL},
     {"change", "change of @", NULL},
-    {"effect", "share of the clean answer restored", NULL},
+    {"effect", "share of the difference of both answers", NULL},
     {"kl", "KL divergence from the unchanged prediction", "nats"},
     {"same_top", "most probable token stays the same", NULL},
     {"same_first", "most probable token stays the same", NULL},
     {"control", "change of @ without random heads", NULL},
+    {"knockout", "estimated change of @ without the weight", NULL},
     {"logit", "logit of the token", NULL},
     {"logit_diff", "logit(target) - logit(foil)", NULL},
     {"rank", "rank of the token", NULL},

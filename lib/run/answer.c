@@ -163,7 +163,9 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
 
     if (needs_target[answer->metric] && !answer->has_target) {
         attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
-        attn_error_hint(err, "kl and ce need none: `metric kl`");
+        attn_error_hint(err, attn_model_config(run->model)->is_encoder
+                                 ? "`metric kl` needs none"
+                                 : "`target ' are'` names one; `metric ce` needs none");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)

@@ -303,7 +303,7 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
     if (run->answer.metric != ATTN_ANSWER_KL && run->answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "metric '%s' is none of the next token of one run, expected logit_diff, "
+                   "metric '%s' is not that of one next token, expected logit_diff, "
                    "log_prob, logit or prob",
                    attn_answer_metric_name(run->answer.metric));
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
@@ -316,8 +316,8 @@ static void look_for_spaces(struct attn_run *run)
     const bool is_encoder = attn_model_config(run->model)->is_encoder;
     size_t at = run->text.n - 1;
 
-    if (predict->answer)
-        run->spaces = run->answer.spaces;
+    if (predict->answer || run->has_goal)
+        run->spaces = predict->answer ? run->answer.spaces : run->goal.spaces;
     run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
     while (is_encoder && at > 0 &&
            !attn_selection_has_query(run->masks ? run->masks : run->selection, at))

@@ -79,7 +79,7 @@ class Tables(TestCase):
         self.assertEqual((len(t), t.info["top"]["n"], t.info["random"]["n"]), (2 + 4 * 8 * 5, 4, 4))
         self.assertGreater(t.info["top"]["pearson"], 0.5)
         self.assertIn("direction restore", t.notes[0])
-        self.assertIn("estimated effect", t._repr_svg_())
+        self.assertIn("estimated share", t._repr_svg_())
         items = m.patch(items=[dict(clean="The keys to the cabinet", corrupted=KEY, target=" are", foil=" is")], site="q",
                         estimate="atp")
         np.testing.assert_allclose(items["estimate"][2:], m.patch("The keys to the cabinet", KEY, site="q", estimate="atp",

@@ -132,6 +132,9 @@ class _Question:
         about = self.text
         if study:
             about = f"mean over {study.sum.n_item - study.sum.n_failed} items"
+            if study.args.paired:
+                n = study.sum.n_pair
+                about = f"mean difference over {n} pair{'s' * (n != 1)}, {study.args.paired.decode()}"
         elif getattr(args, "n_text", 0):
             about = f"mean over {args.n_text} texts"
         if drawn.get("answer"):
