@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"

@@ -331,9 +331,13 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     ATTN_TRY(outputs_check_picture(&args->output, &args->picture, err));
     ATTN_TRY(picture_find(&args->picture, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
-    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
+    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
         if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_check(&walk.output, err));
+        if (walk.output.path) /* else all is computed before it is known */
+            ATTN_TRY(
+                at_stage(ATTN_STAGE_OUTPUT, attn_path_check_folder(walk.output.path, err), err));
+    }
     return ATTN_OK;
 }
 

@@ -288,6 +288,24 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
+/* What the table is a mean of; "" where it is of one text. */
+static void describe_means(const struct question *question, char means[MEANS_SIZE])
+{
+    const struct items *items = &question->items;
+    const size_t n_item = items->sum.n_item - items->sum.n_failed, n_pair = items->sum.n_pair;
+    size_t n_text = 0;
+
+    means[0] = '\0';
+    if (question->texts)
+        attn_texts_items(question->texts, &n_text);
+    if (items->items && items->args.paired)
+        snprintf(means, MEANS_SIZE, "mean difference over %zu pair%s, %s", n_pair,
+                 n_pair == 1 ? "" : "s", attn_quote_string(items->args.paired).text);
+    else if (items->items || question->texts)
+        snprintf(means, MEANS_SIZE, "mean over %zu %s", items->items ? n_item : n_text,
+                 items->items ? "items" : "texts");
+}
+
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -295,10 +313,14 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     const enum attn_status sorted = sort_table(question, err);
     struct attn_table_grid grid = question->grid;
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
-    size_t n_text = 0;
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
 
+    if (question->items.items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
+        return at_stage(
+            ATTN_STAGE_INPUT,
+            attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to draw"),
+            err);
     if (question->host)
         grid.model = attn_model_name(attn_host_model(question->host));
     if (question->answer) {
@@ -322,18 +344,8 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.text = question->request.input.text;
         grid.n_text = question->request.input.n_text;
     }
-    if (question->texts) {
-        attn_texts_items(question->texts, &n_text);
-        snprintf(means, sizeof means, "mean over %zu texts", n_text);
-        grid.text = means;
-        grid.n_text = strlen(means);
-    }
-    if (question->items.items && question->items.args.paired)
-        snprintf(means, sizeof means, "mean difference over %zu pair%s, %s", sum->n_pair,
-                 sum->n_pair == 1 ? "" : "s", attn_quote_string(question->items.args.paired).text);
-    else if (question->items.items)
-        snprintf(means, sizeof means, "mean over %zu items", sum->n_item - sum->n_failed);
-    if (question->items.items) {
+    describe_means(question, means);
+    if (means[0] != '\0') {
         grid.text = means;
         grid.n_text = strlen(means);
     }

@@ -135,13 +135,22 @@ static bool stat_folder(const char *path, struct stat *info)
     char folder[PATH_MAX] = ".";
     const size_t length = attn_path_folder_length(path);
 
-    if (length >= sizeof folder)
+    if (length >= sizeof folder) {
+        errno = ENAMETOOLONG;
         return false;
+    }
     if (length > 0) {
         memcpy(folder, path, length);
         folder[length] = '\0';
     }
     return stat(folder, info) == 0;
+}
+
+enum attn_status attn_path_check_folder(const char *path, struct attn_error *err)
+{
+    struct stat folder;
+
+    return stat_folder(path, &folder) ? ATTN_OK : attn_error_errno(err, "write", path, errno);
 }
 
 /* Looks at target->path itself; a link is not followed. WANTED is how the user calls it. Another

@@ -43,6 +43,9 @@ enum attn_status attn_path_names_add(struct attn_path_names *names, const char *
 /* Whether PATH leads to a folder. */
 bool attn_path_is_folder(const char *path);
 
+/* ATTN_IO where a file PATH cannot be made, as its folder cannot be found. */
+enum attn_status attn_path_check_folder(const char *path, struct attn_error *err);
+
 /* Writes PARENT/NAME into PATH; false, when it does not fit. */
 bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SIZE]);
 

@@ -1154,6 +1154,8 @@ static enum attn_status read_tokens(const struct attn_table *table,
                                   number_at(table, i, values));
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
     }
+    if (column_or_none(table, "n") != SIZE_MAX)
+        cells->figure.note = ATTN_ELLIPSIS " where items differ";
     cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
     axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);
     return attn_buffer_check(&axis->texts.bytes, err);
