@@ -177,6 +177,19 @@ static enum attn_status check_predictions(const struct output_args *args, struct
                   "--top, --next, --target and --label print on standard output, which holds data");
 }
 
+/* Refuses gradients where only predictions or an explanation are printed. */
+static enum attn_status check_gradient(const struct run_args *args, struct attn_error *err)
+{
+    const struct request_args *request = &args->request;
+
+    if (!args->gradient.is_beside || outputs_are_wanted(&request->output) ||
+        request->picture.is_heatmap || (!is_predicting(args) && !request->is_explained))
+        return ATTN_OK;
+    return refuse(err, "--npz FILE holds tensors and gradients, --heatmap draws them",
+                  "--grad goes with tensors, and beside %s none are shown",
+                  request->is_explained ? "--explain" : "--top, --next and --label");
+}
+
 /* Whether a page of all its queries is among the outputs, and no other one shows predictions. */
 static bool has_page(const struct run_args *args)
 {
@@ -237,6 +250,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (!args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");
+    ATTN_TRY(check_gradient(args, err));
     if (args->gradient.is_beside && !args->request.selection.sites && is_for_page(args))
         args->request.selection.sites = "pattern,pattern_x_grad"; /* all that a page shows */
     ATTN_TRY(request_check(served, err));
