@@ -449,6 +449,23 @@ static void add_largest_change(const struct attn_kernels *kernels, const struct 
     sums[change->largest] += change_share(&from, &to, (double)d[change->largest], rest, rest_d);
 }
 
+/* The two largest of N scores; returns where the first of them is. */
+static size_t find_largest(const float *scores, size_t n, float largest[2])
+{
+    size_t at = 0;
+
+    largest[0] = largest[1] = -INFINITY;
+    for (size_t j = 0; j < n; j++)
+        if (scores[j] > largest[0]) {
+            largest[1] = largest[0];
+            largest[0] = scores[j];
+            at = j;
+        } else if (scores[j] > largest[1]) {
+            largest[1] = scores[j];
+        }
+    return at;
+}
+
 /* The sums of keys that change each by itself, of row I; OTHER are its other products. Masked cells
  * have minus infinity in both. */
 static void add_each_key(const struct tile_work *work, size_t i, const float *other, double *sums)
@@ -459,7 +476,7 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     const size_t left = work->tile.n_key - work->first, n_key = left < n ? left : n;
     const float *d = work->scratch.d + at;
     float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, *others = e + 3 * ld;
-    float max = -INFINITY, second = -INFINITY, gaps[2];
+    float largest[2], gaps[2];
     struct key_change change = {.e = e,
                                 .a = a,
                                 .f = f,
@@ -473,19 +490,16 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
         kernels->soft_cap(e, n, cap);
         kernels->soft_cap(a, n, cap);
     }
-    for (size_t j = 0; j < n_key; j++) {
-        second = e[j] > max ? max : e[j] > second ? e[j] : second;
-        change.largest = e[j] > max ? j : change.largest;
-        max = e[j] > max ? e[j] : max;
-    }
-    if (isinf(second))
+    change.largest = find_largest(e, n_key, largest);
+    if (isinf(largest[1]))
         return; /* a key that is the only one keeps its weight */
-    gaps[0] = max - second, gaps[1] = a[change.largest] - second;
+    gaps[0] = largest[0] - largest[1];
+    gaps[1] = a[change.largest] - largest[1];
     for (size_t j = 0; j < n; j++) {
-        const float more = a[j] - max;
+        const float more = a[j] - largest[0];
 
-        others[j] = j == change.largest ? -INFINITY : e[j] - second;
-        e[j] -= max;
+        others[j] = j == change.largest ? -INFINITY : e[j] - largest[1];
+        e[j] -= largest[0];
         a[j] = more > 0 ? 0 : more;
         f[j] = more > 0 ? -more : 0;
     }

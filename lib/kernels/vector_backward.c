@@ -132,9 +132,9 @@ static inline vf ratio_of(enum attn_activation which, vf x, vf *slope)
         *slope = v_fma(x * 1.702f, bell, phi);
         return phi;
     case ATTN_ACTIVATION_TANH:
-        y = v_tanh(x);
-        *slope = 1.0f - y * y;
-        return v_select(x == 0, one, y / x);
+        sigmoid(x + x, &bell);
+        *slope = 4.0f * bell;
+        return v_select(x == 0, one, v_tanh(x) / x);
     case ATTN_N_ACTIVATION:
         break;
     }
@@ -178,13 +178,14 @@ void ATTN_FOR_ISA(attn_vector_activate_back)(enum attn_activation which,
 void ATTN_FOR_ISA(attn_vector_soft_cap_back)(const struct attn_cap_back *cap, const float *x,
                                              float *dy, size_t n)
 {
-    const vf caps = v_splat(cap->cap), one = v_splat(1);
+    const vf caps = v_splat(cap->cap);
 
     for (size_t i = 0; i < n; i += LANES) {
-        const vf v = v_load_some(x + i, n - i) / caps, t = v_tanh(v);
-        const vf factor = cap->is_constant ? v_select(v == 0, one, t / v) : 1.0f - t * t;
+        vf slope, ratio;
 
-        v_store_some(dy + i, v_load_some(dy + i, n - i) * factor, n - i);
+        ratio = ratio_of(ATTN_ACTIVATION_TANH, v_load_some(x + i, n - i) / caps, &slope);
+        v_store_some(dy + i, v_load_some(dy + i, n - i) * (cap->is_constant ? ratio : slope),
+                     n - i);
     }
 }
 

@@ -202,6 +202,22 @@ START_TEST(a_soft_cap_goes_back_by_its_slope_or_by_its_factor)
 }
 END_TEST
 
+/* 1 - tanh^2 has no digits left there. */
+START_TEST(the_slope_of_a_cap_keeps_its_digits_where_the_cap_is_reached)
+{
+    const struct attn_cap_back cap = {2, false};
+    float d[N];
+
+    for (size_t i = 0; i < N; i++) {
+        x[i] = (float)i * (i % 2 == 0 ? 0.25F : -0.25F);
+        d[i] = 1;
+    }
+    kernels_of(ATTN_ISA_BEST)->soft_cap_back(&cap, x, d, N);
+    for (size_t i = 0; i < N; i++)
+        ck_assert_double_le(fabs((double)d[i] * pow(cosh((double)x[i] / 2), 2) - 1), 1e-6);
+}
+END_TEST
+
 /* A rotation is undone by its transpose but for the square of its factor. */
 START_TEST(a_rotation_goes_back_by_its_transpose)
 {
@@ -298,5 +314,6 @@ END_TEST
 ATTN_SUITE("kernels_backward", a_norm_goes_back_with_its_scale_or_with_a_constant_one,
            an_activation_goes_back_by_its_slope_or_by_its_factor, a_factor_at_zero_is_its_limit,
            a_soft_cap_goes_back_by_its_slope_or_by_its_factor,
+           the_slope_of_a_cap_keeps_its_digits_where_the_cap_is_reached,
            a_rotation_goes_back_by_its_transpose, a_softmax_goes_back_by_its_slope,
            a_softmax_that_is_nearly_sure_keeps_the_digits_of_its_slope)
