@@ -414,7 +414,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return args->estimate ? estimate(question, err) : patch_each(question, err);
 }
 
-/* The estimate counts the neurons of a pair, and adds those that are drawn. Over items it has all. */
+/* The estimate counts the neurons of a pair, and adds those that are drawn. Over items it has
+ * all. */
 static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
 {
     if (!args->items.path) {
