@@ -117,6 +117,28 @@ static void change_attention(struct attn_attention *attention,
         attention->dropout_seed = to->dropout_seed;
 }
 
+/* Refuses to change a scale that ATTENTION, of the model, does not have. */
+static enum attn_status check_scale(const struct attn_attention *attention,
+                                    const struct attn_attention_change *change,
+                                    struct attn_error *err)
+{
+    const bool is_scaled =
+        change->parts & ATTN_PART_SCALE ? change->to.is_scaled : attention->is_scaled;
+
+    if ((change->parts & ATTN_PART_SCALE) && !attention->is_scaled && attention->factor != 1)
+        attn_error_set(err, ATTN_INVALID,
+                       "`scale` is for scores that are divided by sqrt(d_head), and the model "
+                       "multiplies them by %g",
+                       attention->factor);
+    else if ((change->parts & ATTN_PART_EPS) && !is_scaled)
+        attn_error_set(
+            err, ATTN_INVALID,
+            "`eps` is added to sqrt(d_head), and the model does not divide scores by it");
+    else
+        return ATTN_OK;
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 static enum attn_status check_parts(const struct attn_attention *attention, bool is_cross,
                                     size_t n_key, struct attn_error *err)
 {
@@ -185,8 +207,10 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
         return ATTN_NO_MEMORY;
     memcpy(found->layers, request->attention.layers ? request->attention.layers : config->attention,
            config->n_layer * sizeof *found->layers);
-    for (size_t layer = 0; change && layer < config->n_layer; layer++)
+    for (size_t layer = 0; change && layer < config->n_layer; layer++) {
+        ATTN_TRY(check_scale(&found->layers[layer], change, err));
         change_attention(&found->layers[layer], change);
+    }
     if (change && change->mask)
         ATTN_TRY(set_mask(change->mask, config, &sizes, found, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
