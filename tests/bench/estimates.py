@@ -53,7 +53,7 @@ def ours(tool, model, n, folder):
                             "--corrupted-ids", corrupted, "--target-id", str(TARGET), "--foil-id",
                             str(FOIL), "--estimate", "atp", "--verify", "0", "--csv", path,
                             "--sites", *site])[0]
-        with open(path, encoding="ascii") as file:
+        with open(path, encoding="utf-8") as file:
             base, source, *rows = csv.DictReader(file)
         whole = float(source["value"]) - float(base["value"])
         found += [whole * float(row["estimate"]) for row in rows]
