@@ -237,6 +237,20 @@ START_TEST(a_rotation_goes_back_by_its_transpose)
 }
 END_TEST
 
+/* P, the softmax of ROW in double, and PATTERN, the same in float; returns the sum of P dy. */
+static double make_pattern(const double row[N], double p[N], float pattern[N])
+{
+    double r = 0;
+
+    memcpy(p, row, N * sizeof *p);
+    attn_reference_softmax(p, N, N, 1);
+    for (size_t i = 0; i < N; i++) {
+        pattern[i] = (float)p[i];
+        r += p[i] * (double)dy[i];
+    }
+    return r;
+}
+
 static double softmax_of(const double *row)
 {
     double copy[N], sum = 0;
@@ -250,7 +264,7 @@ static double softmax_of(const double *row)
 
 START_TEST(a_softmax_goes_back_by_its_slope)
 {
-    double row[N], expected[N], p[N], r = 0;
+    double row[N], expected[N], p[N], r;
     float pattern[N], dx[N];
 
     fill(7);
@@ -265,12 +279,7 @@ START_TEST(a_softmax_goes_back_by_its_slope)
         expected[i] = (above - softmax_of(row)) / (2 * step);
         row[i] = at;
     }
-    memcpy(p, row, sizeof p);
-    attn_reference_softmax(p, N, N, 1);
-    for (size_t i = 0; i < N; i++) {
-        pattern[i] = (float)p[i];
-        r += p[i] * (double)dy[i];
-    }
+    r = make_pattern(row, p, pattern);
     memcpy(dx, dy, sizeof dx);
     kernels_of(ATTN_ISA_BEST)->softmax_back(pattern, (float)r, dx, N);
     attn_assert_near("a softmax", dx, expected, N, allowed);
@@ -280,18 +289,13 @@ END_TEST
 /* Where one weight is nearly 1 the slopes are far smaller than the rounding of the sum R, ERROR. */
 static void check_sure(double lead, double error)
 {
-    double row[N], p[N], r = 0, rest = 0, largest = 0;
+    double row[N], p[N], r, rest = 0, largest = 0;
     float pattern[N], dx[N];
 
     fill(9);
     attn_reference_widen(x, N, row);
     row[3] += lead;
-    memcpy(p, row, sizeof p);
-    attn_reference_softmax(p, N, N, 1);
-    for (size_t i = 0; i < N; i++) {
-        pattern[i] = (float)p[i];
-        r += p[i] * (double)dy[i];
-    }
+    r = make_pattern(row, p, pattern);
     memcpy(dx, dy, sizeof dx);
     kernels_of(ATTN_ISA_BEST)->softmax_back(pattern, (float)(r * (1 + error)), dx, N);
     for (size_t i = 0; i < N; i++) {
