@@ -108,6 +108,8 @@ class Pictures(TestCase):
                  m.patch(KEYS, "The key to the cabinet", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z",
                   "--direction", "noise"], m.patch(KEYS, "The key to the cabinet", site="z", direction="noise", **HOW)),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z",
+                  "--direction", "restore"], m.patch(KEYS, "The key to the cabinet", site="z", direction="restore", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1"],
                  m.patch(KEYS, "The key to the cabinet", positions={"noun": 1}, **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--positions", "noun=1",

@@ -28,6 +28,7 @@ _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOK
             "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
             "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE, "dla": None, "attn_x_grad": None}  # these are no such methods
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
+_DIRECTIONS = {"restore": 0, "noise": 1, "denoise": 0}  # the last one is the older name of the first
 _ESTIMATES = {"atp": c.ATTN_ESTIMATE_ATP, "relp": c.ATTN_ESTIMATE_RELP, "ig": c.ATTN_ESTIMATE_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
@@ -292,7 +293,7 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
         _share_pair(question, args.corrupted)
     args.method, args.n_point = with_points(estimate, _ESTIMATES, "estimate")
     args.site = terminated(site, "site")
-    args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
+    args.is_to_noise = bool(choice(direction, _DIRECTIONS, "direction"))
     args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
     args.n_verified, args.seed, args.n_most = whole(verify, "verify"), whole(seed, "seed"), whole(limit, "limit")
     _fill_places(args, positions)
@@ -307,14 +308,14 @@ def _estimate(question, model, texts, options, *, site, direction, seed, positio
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
-          site: str = "resid_pre", direction: str = "denoise", positions=None, control: int = 0, seed: int = 0,
+          site: str = "resid_pre", direction: str = "restore", positions=None, control: int = 0, seed: int = 0,
           corrupted_source=None, corrupted_image=None, estimate: str | None = None, verify: int | None = None, by: str = "part",
           limit: int = 0, **options) -> Table:
     """Where the difference between two texts lives: one run with a tensor of the other run instead of its own.
 
     site        resid_pre, resid_mid, resid_post, attn_out, mlp_out: rows [layer, position]; q, k, v, z, pattern: rows
                 [layer, head]
-    direction   "denoise": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
+    direction   "restore": the corrupted run gets clean pieces, effect 1 restores the answer; "noise": the other way
     positions   places by name, {"subject": "keys", "end": -1}: each is patched as a whole, and a row is [layer, name]
     control     of a site with heads: so many random choices of heads beside each, drawn by `seed`
     corrupted_source  what cross-attention looks at in the corrupted run, instead of `source`
@@ -345,7 +346,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
         fill_input(args.corrupted_source, corrupted_source, "corrupted_source", question.keep)
         fill_pair(args.corrupted_source, args.corrupted_source, question.keep, key_mask=options.get("key_mask"))
     args.site = terminated(site, "site")
-    args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
+    args.is_to_noise = bool(choice(direction, _DIRECTIONS, "direction"))
     args.n_control, args.seed = whole(control, "control"), whole(seed, "seed")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
