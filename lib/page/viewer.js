@@ -751,7 +751,7 @@ function drawThumbs() {
   const k = heads[0].pooled;
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
     : state.m === 'difference' ? 'largest of a weight' : sites.includes(state.m) ? 'share of the largest of all' : state.m ? 'mean weight of a query'
-    : k > 1 && !over ? `a cell is the mean row maximum of ${k} x ${k}` : '';
+    : k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '';
 }
 
 function tick(h) {

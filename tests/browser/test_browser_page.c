@@ -926,6 +926,12 @@ START_TEST(gradients_of_a_long_text)
         attn_browser_wait(browser, "!!document.getElementById('value')");
         assert_value(cell_of(json, "pattern_grad", 1, 2, q, q / 2), 0.01);
     }
+    attn_browser_load(browser, "p.html", "v=grid");
+    assert_text("document.getElementById('measure-note').textContent",
+                "a cell is the mean row maximum of 3 x 3");
+    attn_browser_key(browser, "w", 0);
+    attn_browser_wait(browser, "document.getElementById('measure-note').textContent === 'a cell is "
+                               "the largest of 3 x 3'");
     attn_browser_load(browser, "p.html", "v=grid&w=pattern_grad&m=pattern_grad&o=1");
     assert_text("document.querySelector('.thumb .value').textContent", "1.00");
     cJSON_Delete(json);
