@@ -397,6 +397,19 @@ class _Live:
             lib.attn_live_close(self.files)
 
 
+def _name_answer(request: Request, given: dict) -> None:
+    """Where there are gradients, outputs say of which answer, as those of the tool do."""
+    if not (given.get("grad") or any(word in str(given.get("sites")) for word in ("_grad", "relevance"))):
+        return
+    named = [(name if isinstance(value, str) or name == "at" else name + "-id", str(value))
+             for name, value in (given.get("answer") or {}).items()]
+    if given.get("grad"):
+        named.append(("grad", "true"))
+    array = (c.attn_option * len(named))(*((name.encode(), terminated(value, name)) for name, value in named))
+    request.keep.append(array)
+    request.struct.outputs.options, request.struct.outputs.n_option = array, len(array)
+
+
 def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=Request) -> bytes | None:
     """Runs what was GIVEN once more with one output: to PATH, or to memory and returned."""
     given, options = dict(given), dict(options)
@@ -409,6 +422,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     live = _Live(host, given, format, options)
     is_synced = bool(options.pop("sync", False))
     request = kind(**given)
+    _name_answer(request, given)
     picture = picture_options(options, request.keep)
     picture.live = live.struct
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture)
