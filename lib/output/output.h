@@ -56,6 +56,7 @@ struct attn_labels {
     const size_t *begin, *end;         /* [n_position] each token's bytes in its text, or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
+    const size_t *mask;     /* the position of the only mask token of an encoder's text, or NULL */
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
     const int32_t *types;   /* [n_position] token types, or NULL: all are 0 */
     const struct attn_backdrop *backdrop; /* that positions are patches of, or NULL */

@@ -37,6 +37,7 @@ struct attn_view {
     struct attn_selection *selection; /* owns; of words, or NULL */
     struct view_words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
+    size_t mask;           /* the word of an encoder's only mask token */
     size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
     struct word_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
     float *values;         /* the rows of one event: owns */
@@ -208,6 +209,9 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     view->labels.tokens = view->positions.texts;
     view->labels.token_sizes = view->positions.sizes;
     view->labels.words = view->labels.source_words = NULL;
+    if (given->mask)
+        view->mask = word_of(&view->positions, *given->mask);
+    view->labels.mask = given->mask ? &view->mask : NULL;
     if (view->source.texts) {
         view->labels.source_tokens = view->source.texts;
         view->labels.source_token_sizes = view->source.sizes;

@@ -298,6 +298,20 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
     attn_json_end(json);
 }
 
+/* The position whose row is looked at first: of a picture the first, else that of the mask, or the
+ * last. */
+static size_t first_query(const struct attn_page *page)
+{
+    const struct attn_writer *writer = &page->base;
+    const size_t *mask = writer->labels.mask;
+
+    if (page->has_picture)
+        return writer->queries[0];
+    if (mask && writer->query_rank[*mask] != SIZE_MAX)
+        return *mask;
+    return writer->queries[writer->n_query - 1];
+}
+
 static void push_heads(struct run_json *to)
 {
     const struct attn_page *page = to->page;
@@ -307,6 +321,7 @@ static void push_heads(struct run_json *to)
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
     attn_json_integer(push_key(to, "bytes"), page->n_byte);
     attn_json_size(push_key(to, "start"), page->start);
+    attn_json_size(push_key(to, "query"), first_query(page));
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
     attn_json_text(json, "");

@@ -461,10 +461,10 @@ function percent(w) {
 // --- State ---
 
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
-let usualQuery, maxKey, maxPosition; // positions; the last query, of a picture the first
+let usualQuery, maxKey, maxPosition; // positions; the query that is looked at first
 
 function measureRun() {
-  usualQuery = queryAt(run.picture ? 0 : heads[0].rows - 1);
+  usualQuery = areMerged ? heads[0].rows - 1 : run.query;
   maxKey = Math.max(...heads.map(h => h.cols)) - 1;
   maxPosition = Math.max(maxKey, usualQuery);
 }

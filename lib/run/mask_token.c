@@ -49,6 +49,11 @@ static size_t count_masks(const struct attn_run *run, size_t *last)
     return n;
 }
 
+bool attn_mask_is_only(const struct attn_run *run, size_t *position)
+{
+    return count_masks(run, position) == 1;
+}
+
 static enum attn_status report_none(const struct attn_run *run, const char *field, const char *what,
                                     struct attn_error *err)
 {

@@ -22,6 +22,9 @@ extern const char attn_mask_position[];
 enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
                                    struct attn_error *err);
 
+/* Whether RUN's text has one mask token; its position in *POSITION. */
+bool attn_mask_is_only(const struct attn_run *run, size_t *position);
+
 /* The position of the only mask token. Likewise when there is none, or more than one: then FIELD,
  * `at` or `queries`, says where. */
 enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,

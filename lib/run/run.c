@@ -225,6 +225,9 @@ static void set_labels(struct attn_run *run)
         run->labels.pair = run->request.input.pair;
         run->labels.n_pair = run->request.input.n_pair;
     }
+    if (run->model && attn_model_config(run->model)->is_encoder &&
+        attn_mask_is_only(run, &run->mask))
+        run->labels.mask = &run->mask;
     if (run->model)
         return;
     /* Of arrays: what the caller calls their rows and columns. */

@@ -61,6 +61,7 @@ struct attn_run {
     const struct attn_selection *selection; /* the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
     struct attn_selection *masks;           /* owns; where an encoder predicts by itself; or NULL */
+    size_t mask;                            /* position of an encoder's only mask token */
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
     size_t n_edit;

@@ -324,6 +324,7 @@ static const struct {
     {"    end", offsetof(struct attn_labels, end)},
     {"    options", offsetof(struct attn_labels, options)},
     {"    n_option", offsetof(struct attn_labels, n_option)},
+    {"    mask", offsetof(struct attn_labels, mask)},
     {"    n_front", offsetof(struct attn_labels, n_front)},
     {"    n_back", offsetof(struct attn_labels, n_back)},
     {"    types", offsetof(struct attn_labels, types)},

@@ -1210,6 +1210,7 @@ attn_labels._fields_ = [
     ("end", POINTER(c_size_t)),
     ("options", POINTER(attn_option)),
     ("n_option", c_size_t),
+    ("mask", POINTER(c_size_t)),
     ("n_front", c_size_t),
     ("n_back", c_size_t),
     ("types", POINTER(c_int32)),
