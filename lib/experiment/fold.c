@@ -940,7 +940,6 @@ static void add_columns(const struct folded_column *column, bool is_paired, stru
     struct attn_column added = column->column;
 
     added.range = range;
-
     if (column->role == ROLE_SHARE) {
         added.type = ATTN_VALUE_REAL;
         added.notation = ATTN_NOTATION_FIXED;

@@ -251,7 +251,7 @@ static void find_subtitle(struct attn_figure_pen *pen)
         append_subject(pen, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, pen->subtitle.size > 0 ? "; " : "");
     }
-    if (!grid && attn_site_is_of_metric(attn_figure_matrix(pen, 0)->site))
+    if (!grid && attn_site_is_of_metric(site))
         append_answer(&pen->content->writer->labels, &pen->subtitle);
     if (pen->scale.span != ATTN_SPAN_UNIT && !is_said &&
         !pen->is_fitted) { /* the legend says it of one matrix */
