@@ -4,7 +4,7 @@
 'use strict';
 globalThis.attnGradients = async viewer => {
 const { run, thumbs, state } = viewer;
-const { heads } = run, sizes = heads.map(head => [head.rows, head.cols]);
+const { heads } = run;
 const mostOf = new Map(run.gradients.map(g => [g.site, g.most || 1]));
 
 // Numbers of N_BYTE planes: their float32s' first bytes, their second ones, and so on.
@@ -18,28 +18,13 @@ function numbersOf(bytes, nByte) {
 const read = async (id, nByte, unit) =>
   numbersOf(await viewer.inflate(viewer.blockOf(id)), nByte).map(x => x / unit);
 
-// Gradients between words: the mean of the cells; weights times gradients add up.
-function joinWords(values, h, isSum) {
-  const { own: rows, source } = viewer.words(), columns = heads[h].is_source && source || rows;
-  const out = new Float32Array(rows.length * columns.length).fill(NaN);
-  rows.forEach(([r0, r1], i) => columns.forEach(([c0, c1], j) => {
-    let sum = 0, n = 0;
-    for (let r = r0; r <= r1; r++)
-      for (let c = c0; c <= c1; c++) {
-        const x = values[r * sizes[h][1] + c];
-        if (x === x) [sum, n] = [sum + x, n + 1];
-      }
-    if (n > 0) out[i * columns.length + j] = isSum ? sum : sum / n;
-  }));
-  return out;
-}
+// Between words the gradient is the mean of the cells; what weights times gradients are adds up.
+const joined = { pattern_grad: (sum, nRow, n) => sum / n, pattern_x_grad: sum => sum };
 
 // The matrix of a head.
 async function matrix(h, site) {
   const values = await read(heads[h].id + '-' + site, 2 * run.bytes, mostOf.get(site));
-  const joined = viewer.words() ? joinWords(values, h, site === 'pattern_x_grad') : values;
-  if (!state.first) for (let i = 0; i < joined.length; i += heads[h].cols) joined[i] = NaN;
-  return joined;
+  return viewer.areMerged() ? viewer.betweenWords(values, h, joined[site]) : values;
 }
 
 // Thumbnails, and as a measure of each head its largest cell.
@@ -49,7 +34,7 @@ for (const { site } of run.gradients) {
   heads.forEach((head, h) => {
     const n = thumbs[h].rows * thumbs[h].cols;
     thumbs[h][site] = all.subarray(at, at += n);
-    head[site] = thumbs[h][site].reduce((most, x) => isFinite(x) ? Math.max(most, Math.abs(x)) : most, 0);
+    head[site] = viewer.largestOf(thumbs[h][site]);
   });
 }
 
@@ -57,7 +42,8 @@ for (const { site } of run.gradients) {
 const unit = () => mostOf.get(state.w);
 
 function number(share) {
-  const x = share * unit(), text = x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(2) : String(Number(x.toPrecision(3)));
+  const x = share * unit(), isSmall = x !== 0 && Math.abs(x) < 1e-3;
+  const text = isSmall ? x.toExponential(2) : String(Number(x.toPrecision(3)));
   return text.replace(/^-/, '\u2212');
 }
 

@@ -141,19 +141,19 @@ function mergeWords(isOn) {
   $('stage').dataset.made = '';
 }
 
-// The weights between words: the columns of a word's tokens summed, their rows averaged.
-function weightsOfWords(weights, h) {
+// Values between words; of weights the columns of a word's tokens are summed, their rows averaged.
+function betweenWords(values, h, joined = (sum, nRow) => sum / nRow) {
   const nColumn = words.sizes[h][1], rows = words.own;
   const columns = heads[h].is_source && words.source ? words.source : rows;
   const out = new Float32Array(rows.length * columns.length).fill(NaN);
   rows.forEach(([r0, r1], i) => columns.forEach(([c0, c1], j) => {
-    let sum = NaN;
+    let sum = 0, n = 0;
     for (let r = r0; r <= r1; r++)
       for (let c = c0; c <= c1; c++) {
-        const w = weights[r * nColumn + c];
-        if (w === w) sum = (sum === sum ? sum : 0) + w;
+        const x = values[r * nColumn + c];
+        if (x === x) [sum, n] = [sum + x, n + 1];
       }
-    out[i * columns.length + j] = sum / (r1 - r0 + 1);
+    if (n > 0) out[i * columns.length + j] = joined(sum, r1 - r0 + 1, n);
   }));
   return out;
 }
@@ -219,17 +219,17 @@ async function decode(h, set) {
       eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
     decoded.set(key, weights);
   }
-  return areMerged ? weightsOfWords(weights, h) : weights;
+  return areMerged ? betweenWords(weights, h) : weights;
 }
 
-// What is left when the first key is left out and the rest divided by its sum.
-function shape(weights, rows, cols) {
-  if (state.first && !state.r) return weights;
+// What is left when the first key is left out and, if IS_DIVIDED, the rest divided by its sum.
+function shape(weights, rows, cols, isDivided = state.r) {
+  if (state.first && !isDivided) return weights;
   const out = Float32Array.from(weights);
   for (let i = 0; i < rows; i++) {
     const row = out.subarray(i * cols, (i + 1) * cols);
     if (!state.first) row[0] = NaN;
-    if (!state.r) continue;
+    if (!isDivided) continue;
     let sum = 0;
     for (const w of row) if (isFinite(w)) sum += w;
     for (let j = 0; j < cols; j++) if (isFinite(row[j])) row[j] = sum > 0 ? row[j] / sum : NaN;
@@ -246,8 +246,8 @@ function difference(a, b) {
 
 async function makeOne(h, set) {
   if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
-  if (isNaN(set)) return gradients.matrix(h, set);
-  return shape(await decode(h, set), heads[h].rows, heads[h].cols);
+  const isSigned = isNaN(set), values = await (isSigned ? gradients.matrix(h, set) : decode(h, set));
+  return shape(values, heads[h].rows, heads[h].cols, !isSigned && state.r);
 }
 
 // The mean or the largest of several heads; a masked cell counts as 0 where another head has it.
@@ -314,7 +314,7 @@ function readThumbs(bytes, others, differences) {
       own.at += n;
     }
     if (isComparison)
-      head.difference = thumb.difference.reduce((most, w) => isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+      head.difference = largestOf(thumb.difference);
     thumbs.push(thumb);
   }
 }
@@ -363,13 +363,13 @@ function rangeOf(m, row) {
   if (state.e === 'unit') return [signed ? -1 : 0, 1];
   const key = state.e === 'row' ? row : -1;
   m.ranges ??= new Map();
-  if (!m.ranges.has(key)) m.ranges.set(key, largestOf(m, key));
+  if (!m.ranges.has(key))
+    m.ranges.set(key, largestOf(key < 0 ? m.weights : m.weights.subarray(row * m.cols, (row + 1) * m.cols)));
   const size = m.ranges.get(key) || 1;
   return [signed ? -size : 0, size];
 }
 
-function largestOf(m, row) {
-  const cells = row < 0 ? m.weights : m.weights.subarray(row * m.cols, (row + 1) * m.cols);
+function largestOf(cells) {
   let most = 0;
   for (const w of cells) if (isFinite(w)) most = Math.max(most, Math.abs(w));
   return most;
@@ -576,6 +576,7 @@ function shownHeads() {
 }
 
 const setOf = which => which === 'exact' ? 1 : signedSets().includes(which) ? which : 0;
+const thumbSet = () => setOf(state.w === 'both' ? 'difference' : state.w);
 
 function shownName(list) {
   if (list.length === 1) return headName(list[0]);
@@ -735,7 +736,7 @@ function arrangeThumbs(size) {
 function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
-  const size = thumbSize(), which = state.w === 'both' ? 'difference' : setOf(state.w);
+  const size = thumbSize(), which = thumbSet();
   const { s, e, min, first, r, m, o } = state;
   const drawn = [size, which, rampName(), isDark(), s, e, min, first, r, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
@@ -1681,7 +1682,7 @@ function keptMatrix() {
 
 function keptGrid() {
   const size = 96, parts = [];
-  const set = state.w === 'both' ? 'difference' : setOf(state.w);
+  const set = thumbSet();
   heads.forEach((head, h) => {
     const m = thumbOf(h, set), canvas = el('canvas');
     const x = 60 + columns.indexOf(head.head) * (size + 8);
@@ -1905,10 +1906,7 @@ function onKey(event) {
 
 // --- Start ---
 
-// Gradients of the weights (gradients.js), where the page has some.
-let gradients;
-const takeGradients = () => globalThis.attnGradients?.({ run, inflate, blockOf, thumbs, state,
-  words: () => areMerged ? words : null });
+let gradients; // gradients.js, where the page has some
 
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
 const { attnPicture } = globalThis;
@@ -2053,7 +2051,8 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
-  gradients = await takeGradients();
+  gradients = await globalThis.attnGradients?.({ run, inflate, blockOf, thumbs, state, largestOf, betweenWords,
+    areMerged: () => areMerged });
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
   if (isComparison) openComparison();
