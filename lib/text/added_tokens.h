@@ -40,7 +40,13 @@ static inline const char *attn_added_content(const struct attn_added *added, siz
     return added->contents.data + added->tokens[i].begin;
 }
 
+struct attn_json;
+struct attn_node;
 struct attn_tokenizer;
+
+/* Reads the flags lstrip, rstrip and single_word of TOKEN, as far as NODE of JSON has them. */
+enum attn_status attn_added_read_flags(const struct attn_json *json, const struct attn_node *node,
+                                       struct attn_added_token *token, struct attn_error *err);
 
 /*
  * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds those

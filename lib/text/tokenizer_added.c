@@ -84,9 +84,7 @@ static enum attn_status read_entry(const struct attn_json *json, const struct at
     token->is_normalized = !token->is_special;
     entry->says_normalized = attn_node_find(node, "normalized");
     ATTN_TRY(attn_json_get_bool(json, node, "normalized", &token->is_normalized, err));
-    ATTN_TRY(attn_json_get_bool(json, node, "lstrip", &token->strips_left, err));
-    ATTN_TRY(attn_json_get_bool(json, node, "rstrip", &token->strips_right, err));
-    return attn_json_get_bool(json, node, "single_word", &token->is_single_word, err);
+    return attn_added_read_flags(json, node, token, err);
 }
 
 /* Reads `added_tokens_decoder`, {"5": {"content": "<new>", ...}}. */
@@ -234,6 +232,18 @@ static int32_t find(const struct added_files *files, const struct entry *entry)
     return attn_vocabulary_find(&files->tokenizer->vocabulary, entry->content, entry->size);
 }
 
+/* Lets the vocabulary find what the file PATH added since it had N tokens. */
+static enum attn_status index_new(struct added_files *files, size_t n, const char *path,
+                                  struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
+
+    if (vocabulary->n == n)
+        return ATTN_OK;
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, path, false, err));
+    return attn_vocabulary_index(vocabulary, path, err);
+}
+
 /* Adds the listed tokens that are new to the vocabulary, whose ids are the next. PATH is that of
  * the file. */
 static enum attn_status add_listed(struct added_files *files, const char *path,
@@ -261,10 +271,7 @@ static enum attn_status add_listed(struct added_files *files, const char *path,
             ATTN_TRY(
                 attn_vocabulary_add(vocabulary, entry->content, entry->size, (int32_t)id, err));
     }
-    if (n_new == 0)
-        return ATTN_OK;
-    ATTN_TRY(attn_vocabulary_finish(vocabulary, path, false, err));
-    return attn_vocabulary_index(vocabulary, path, err);
+    return index_new(files, n, path, err);
 }
 
 /* Finds which listed token an id is, and marks those that are special by another file. */
@@ -336,10 +343,7 @@ static enum attn_status take_named(struct added_files *files, size_t begin, size
                 attn_vocabulary_add(vocabulary, entry->content, entry->size, entry->token.id, err));
         ATTN_TRY(take(files, entry, err));
     }
-    if (vocabulary->n == n)
-        return ATTN_OK;
-    ATTN_TRY(attn_vocabulary_finish(vocabulary, path, false, err));
-    return attn_vocabulary_index(vocabulary, path, err);
+    return index_new(files, n, path, err);
 }
 
 /* Whether a file names a token without an id that is new to the vocabulary. */

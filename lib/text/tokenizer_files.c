@@ -220,9 +220,7 @@ static enum attn_status mark_value(struct specials *specials, const struct attn_
     if (!token || !attn_node_is_object(value))
         return ATTN_OK;
     token->strips_left = false;
-    ATTN_TRY(attn_json_get_bool(map, value, "lstrip", &token->strips_left, err));
-    ATTN_TRY(attn_json_get_bool(map, value, "rstrip", &token->strips_right, err));
-    return attn_json_get_bool(map, value, "single_word", &token->is_single_word, err);
+    return attn_added_read_flags(map, value, token, err);
 }
 
 static enum attn_status read_map(struct specials *specials, struct attn_error *err)
