@@ -154,15 +154,6 @@ struct attn_running_softmax {
 };
 #define ATTN_RUNNING_SOFTMAX_START ((struct attn_running_softmax){.max = -INFINITY})
 
-enum { ATTN_CIPHER_ROUNDS = 8 };
-
-/* A permutation of the numbers of some bits: a Feistel network over their halves. */
-struct attn_cipher {
-    unsigned n_low;               /* bits of the lower half, from 1 */
-    uint32_t mask_low, mask_high; /* what each half may hold */
-    uint32_t keys[ATTN_CIPHER_ROUNDS];
-};
-
 const char *attn_isa_name(enum attn_isa isa);
 
 /* The best instruction set of this processor. */
@@ -301,10 +292,6 @@ struct attn_kernels {
     /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart; each
      * is one chain. */
     void (*dots)(const float *a, const float *b, size_t ld, size_t n_row, size_t n, float *r);
-
-    /* In place: what the cipher makes of each of N numbers; and back. */
-    void (*encipher)(const struct attn_cipher *cipher, uint32_t *numbers, size_t n);
-    void (*decipher)(const struct attn_cipher *cipher, uint32_t *numbers, size_t n);
 
     float (*sum)(const float *x, size_t n);
     bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */

@@ -4,27 +4,25 @@
  * A row shuffles its candidates and keeps the first K-1. The shuffle is a cipher: a Feistel network
  * over the numbers of just enough bits, walked until it comes back below their number (Black and
  * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
- * given key went, is found by itself: no table, and work that grows with K and not with n. Places
- * are walked many at a time, and those that have arrived make room for others.
+ * given key went, is found by itself: no table, and work that grows with K and not with n.
  */
 #include "attention/kind_internal.h"
-
-#include "kernels/kernels.h"
 
 #include <stddef.h>
 #include <string.h>
 
 enum {
-    N_WALK = 128,        /* places that are walked at a time */
+    N_ROUND = 8,         /* rounds of the network */
     MAP_BITS = 1 << 15,  /* numbers that a map of bits holds */
     MAP_BITS_EACH = 256, /* and those for each that is drawn, from which sorting is quicker */
 };
 
-/* A permutation of 0 .. n-1. */
+/* A permutation of 0 .. n-1: a network over the numbers of just enough bits. */
 struct shuffle {
-    const struct attn_kernels *kernels;
     uint32_t n;
-    struct attn_cipher cipher; /* of the numbers of just enough bits for n */
+    unsigned n_low; /* bits of the lower half */
+    uint32_t mask_low, mask_high;
+    uint32_t keys[N_ROUND];
 };
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one step. */
@@ -39,46 +37,50 @@ static uint64_t mix(uint64_t x)
 static struct shuffle make_shuffle(const struct attn_attention *attention,
                                    const struct attn_key_row *row, size_t n)
 {
-    struct shuffle shuffle = {.kernels = attn_kernels_find(ATTN_ISA_BEST), .n = (uint32_t)n};
+    struct shuffle shuffle = {.n = (uint32_t)n};
     unsigned n_bit = 6; /* over fewer, some draws come noticeably more often than others */
     uint64_t state = mix(attention->seed);
 
     while (n_bit < 32 && (n - 1) >> n_bit > 0)
         n_bit++;
-    shuffle.cipher.n_low = (n_bit + 1) / 2;
-    shuffle.cipher.mask_low = (UINT32_C(1) << shuffle.cipher.n_low) - 1;
-    shuffle.cipher.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
+    shuffle.n_low = (n_bit + 1) / 2;
+    shuffle.mask_low = (UINT32_C(1) << shuffle.n_low) - 1;
+    shuffle.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
     state = mix(state ^ (uint64_t)row->layer);
     state = mix(state ^ (uint64_t)row->head);
     state = mix(state ^ row->position);
-    for (int i = 0; i < ATTN_CIPHER_ROUNDS; i++)
-        shuffle.cipher.keys[i] = (uint32_t)(state = mix(state));
+    for (int i = 0; i < N_ROUND; i++)
+        shuffle.keys[i] = (uint32_t)(state = mix(state));
     return shuffle;
 }
 
-/* The numbers at the first N places, in any order. */
-static void draw_numbers(const struct shuffle *shuffle, size_t n, int32_t *numbers)
+static uint32_t scramble(uint32_t half, uint32_t key)
 {
-    uint32_t walking[N_WALK];
-    size_t place = 0, n_walking = 0, n_arrived = 0;
+    uint32_t x = (half + key) * UINT32_C(0x9e3779b1);
 
-    while (n_arrived < n) {
-        size_t n_left = 0;
+    x = (x ^ (x >> 15)) * UINT32_C(0x85ebca6b);
+    x = (x ^ (x >> 13)) * UINT32_C(0xc2b2ae35);
+    return x ^ (x >> 16);
+}
 
-        for (; n_walking < N_WALK && place < n; place++)
-            walking[n_walking++] = (uint32_t)place;
-        shuffle->kernels->encipher(&shuffle->cipher, walking, n_walking);
-        for (size_t i = 0; i < n_walking; i++) { /* without branches: they would be mispredicted */
-            const uint32_t number = walking[i];
-            const bool has_arrived = number < shuffle->n;
+/* The number at a place of the shuffle; with IS_INVERSE the place of a number. Each round changes
+ * one half by the scrambled other half, so the rounds in reverse order undo it. */
+static uint32_t permute(const struct shuffle *shuffle, bool is_inverse, uint32_t x)
+{
+    do {
+        uint32_t low = x & shuffle->mask_low, high = x >> shuffle->n_low;
 
-            numbers[n_arrived] = (int32_t)number;
-            n_arrived += has_arrived;
-            walking[n_left] = number;
-            n_left += !has_arrived;
+        for (int i = 0; i < N_ROUND; i++) {
+            const int round = is_inverse ? N_ROUND - 1 - i : i;
+
+            if (round % 2 == 0)
+                low ^= scramble(high, shuffle->keys[round]) & shuffle->mask_low;
+            else
+                high ^= scramble(low, shuffle->keys[round]) & shuffle->mask_high;
         }
-        n_walking = n_left;
-    }
+        x = high << shuffle->n_low | low;
+    } while (x >= shuffle->n);
+    return x;
 }
 
 /* What is drawn from: the visible keys without the query itself, if that is one of them. */
@@ -100,17 +102,13 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
 {
     const struct key_draw draw = plan_draw(attention, row);
     struct shuffle shuffle;
-    uint32_t number = (uint32_t)(j - (j > row->position));
 
     if (j == row->position || draw.n_drawn == draw.n_other)
         return true;
     if (draw.n_drawn == 0)
         return false;
     shuffle = make_shuffle(attention, row, draw.n_other);
-    do /* to its place */
-        shuffle.kernels->decipher(&shuffle.cipher, &number, 1);
-    while (number >= shuffle.n);
-    return number < draw.n_drawn;
+    return permute(&shuffle, true, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
 }
 
 /* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for few. */
@@ -157,7 +155,8 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     if (draw.n_drawn > 0) {
         const struct shuffle shuffle = make_shuffle(attention, row, draw.n_other);
 
-        draw_numbers(&shuffle, draw.n_drawn, keys);
+        for (size_t i = 0; i < draw.n_drawn; i++)
+            keys[i] = (int32_t)permute(&shuffle, false, (uint32_t)i);
         if (draw.n_other <= MAP_BITS && draw.n_other / MAP_BITS_EACH <= draw.n_drawn)
             sort_by_map(keys, draw.n_drawn, draw.n_other);
         else
