@@ -44,11 +44,9 @@ static const struct option weights_rows[] = {
 const struct option_group weights_options = OPTION_GROUP("Model", weights_rows);
 
 static const struct option compute_rows[] = {
-    OPTION_CHOICE("compute", "f32|bf16|bf16x3", struct model_args, compute,
+    OPTION_CHOICE("compute", "f32|bf16", struct model_args, compute,
                   "the precision of products. f32 (default): float32. bf16: weights and exact "
-                  "attention in bfloat16 with float32 sums, faster and less exact. bf16x3: a "
-                  "product with weights is the sum of three in bfloat16, nearly as exact as f32; "
-                  "on processors without AMX it is slower than f32"),
+                  "attention in bfloat16 with float32 sums, faster and less exact"),
 };
 
 const struct option_group compute_options = OPTION_GROUP("Precision", compute_rows);

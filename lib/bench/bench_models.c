@@ -97,12 +97,10 @@ static double read_bytes(const struct attn_bench *bench, const struct attn_cost 
     const struct attn_model *model = bench->options->model;
     const enum attn_dtype dtype = model->weights.embed.dtype;
     const double stored = (double)attn_dtype_n_byte(dtype, 256) / 256;
-    const size_t packed =
-        attn_panel_element(model->compute) * attn_panel_n_plane(dtype, model->compute);
 
     if (!model->weights.unembed.packed)
         return (double)cost->weights;
-    return (double)cost->weights * (double)packed / stored;
+    return (double)cost->weights * (double)attn_panel_element(model->compute) / stored;
 }
 
 static enum attn_status measure_prompt(struct fed *fed, bool is_watched, struct attn_error *err)

@@ -28,11 +28,7 @@ enum attn_compute {
      * exact attention, where the processor gains by it. Results depend on the processor and on enum
      * attn_gemm, too, not only on model and prefix. */
     ATTN_COMPUTE_BF16 = 1,
-    /* Either as the sum of two numbers in bfloat16, x = xh + xl, w = wh + wl, and x w as xh wl + xl
-     * wh + xh wh, which is within 2^-15 of it. Results depend on the processor as those of BF16
-     * do. */
-    ATTN_COMPUTE_BF16X3 = 2,
-    ATTN_N_COMPUTE = 3
+    ATTN_N_COMPUTE = 2 /* 2 was BF16X3, until 0.3 */
 };
 
 enum { ATTN_GEMM_LIBRARY_SIZE = 64 };

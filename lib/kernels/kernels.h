@@ -184,10 +184,6 @@ struct attn_kernels {
     /* Two rows x0, x1 [n] rounded and interleaved: y [n, 2]. x1 NULL: zeros. */
     void (*pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 
-    /* x [n] in two parts, x = high + low: HIGH is x rounded to bfloat16, or cut where it would
-     * become infinite. What is not finite goes into LOW, and HIGH is 0. */
-    void (*split_bf16)(const float *x, size_t n, float *high, float *low);
-
     /* Columns first .. first+m-1 of MATRIX as a panel [n_row, width] of floats; columns m ..
      * width-1 become +0. */
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,

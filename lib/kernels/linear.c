@@ -6,9 +6,7 @@
  * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
  * the last tile passes, the next piece is prefetched. What follows the product is done as soon
  * as a tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied.
- *
- * Where numbers are sums of parts, a product is made of a few: all of the depth for one, then for
- * the next, the smallest first. So an element is one chain, however the depth is cut.
+ * An element is one chain, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -32,13 +30,6 @@ enum {
     TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
 };
 
-/* Which parts are multiplied. The product of two low parts is left out. Where the weight has one
- * plane the last two remain, and where x has one part, too, the last. */
-static const struct term {
-    size_t plane, part; /* of the weight, of x: 0 high, 1 low */
-} terms[] = {{1, 0}, {0, 1}, {0, 0}};
-enum { N_TERM = sizeof terms / sizeof *terms };
-
 static size_t depth_of(const struct attn_linear *linear, enum attn_compute compute)
 {
     return attn_panel_depth(linear->weight.n_row, compute);
@@ -46,7 +37,7 @@ static size_t depth_of(const struct attn_linear *linear, enum attn_compute compu
 
 size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute compute)
 {
-    return compute == ATTN_COMPUTE_F32 ? 0 : attn_panel_n_part(compute) * depth_of(linear, compute);
+    return compute == ATTN_COMPUTE_F32 ? 0 : depth_of(linear, compute);
 }
 
 /* --- Packing all of a weight ----------------------------------------------------------------- */
@@ -54,8 +45,7 @@ size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute c
 /* Panels lie one after the other, so that one begins at its first column times this. */
 static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
 {
-    return depth_of(linear, compute) * attn_panel_element(compute) *
-           attn_panel_n_plane(linear->weight.dtype, compute);
+    return depth_of(linear, compute) * attn_panel_element(compute);
 }
 
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
@@ -123,7 +113,6 @@ struct split_map {
     size_t n_piece;      /* of the depth */
     size_t piece_step;   /* rows that a piece is a multiple of, but for the last one */
     size_t size;         /* bytes of an element of them */
-    size_t n_term;       /* products that are added up */
     size_t n_task;
 };
 
@@ -136,7 +125,7 @@ struct split_maps {
 
 /* A panel [n_in, width] with stride lda, n_col of its columns real. */
 struct strip {
-    const char *a;     /* float32, or planes in bfloat16; NULL: pieces are packed one by one */
+    const char *a;     /* float32 or bfloat16; NULL: pieces are packed one by one */
     const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
     const float *bias; /* NULL: none */
     float *packed;     /* where that is done */
@@ -199,7 +188,7 @@ static bool packs_pieces(const struct split_map *map)
                                         attn_dtype_block(map->linear->weight.dtype) > 1);
 }
 
-/* A piece of the depth of one term, which goes over all rows before the next one does. */
+/* A piece of the depth, which goes over all rows before the next one does. */
 struct pass {
     const char *a; /* of the strip */
     const char *x; /* of row 0 */
@@ -207,30 +196,22 @@ struct pass {
     bool is_continued;
 };
 
-/* What the pass with index I multiplies. */
-static const struct term *find_term(const struct split_map *map, size_t i)
-{
-    return &terms[N_TERM - map->n_term + i / map->n_piece];
-}
-
-static struct pass find_pass(const struct split_map *map, const struct strip *strip, size_t i)
+static struct pass find_pass(const struct split_map *map, const struct strip *strip, size_t piece)
 {
     const struct attn_linear_args *args = map->args;
     const bool is_f32 = args->compute == ATTN_COMPUTE_F32;
     const char *x = is_f32 ? (const char *)args->x : (const char *)args->rounded;
-    const struct term *term = find_term(map, i);
-    const size_t piece = i % map->n_piece, n_step = map->depth / map->piece_step;
+    const size_t n_step = map->depth / map->piece_step;
     const size_t first = n_step * piece / map->n_piece * map->piece_step;
     const bool is_end = piece + 1 == map->n_piece;
     const size_t last = is_end ? map->depth : n_step * (piece + 1) / map->n_piece * map->piece_step;
-    const size_t row = term->plane * map->depth + first; /* of the panel with all its planes */
 
-    return (struct pass){.a = strip->a ? strip->a + row * strip->lda * map->size : NULL,
+    return (struct pass){.a = strip->a ? strip->a + first * strip->lda * map->size : NULL,
                          .first = first,
-                         .x = x + (term->part * args->n_row * map->depth + first) * map->size,
+                         .x = x + first * map->size,
                          .k = last - first,
                          .ldx = is_f32 ? args->ldx : map->depth,
-                         .is_continued = i > 0 || args->is_continued};
+                         .is_continued = piece > 0 || args->is_continued};
 }
 
 /* Rows ROW .. ROW+n_row-1 by a strip. */
@@ -333,15 +314,15 @@ static void multiply_row(const struct split_map *map, const struct strip *strip)
 static void multiply_strip(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
-    const size_t n_row = map->args->n_row, n_pass = map->n_term * map->n_piece;
+    const size_t n_row = map->args->n_row;
 
     if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL && !map->args->is_transposed) {
         multiply_row(map, strip);
         return;
     }
-    for (size_t i = 0; i < n_pass; i++) {
+    for (size_t i = 0; i < map->n_piece; i++) {
         struct pass pass = find_pass(map, strip, i);
-        const bool is_last = i + 1 == n_pass;
+        const bool is_last = i + 1 == map->n_piece;
 
         if (!pass.a)
             pack_piece(map, strip, &pass);
@@ -382,9 +363,7 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
     if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
     a = find_panel(map, next / map->n_chunk, &lda);
-    if (!a || lda != strip->lda)
-        return NULL;
-    return a + find_term(map, 0)->plane * map->depth * lda * map->size;
+    return a && lda == strip->lda ? a : NULL;
 }
 
 /* y = elements first .. first+n-1 of BIAS */
@@ -449,23 +428,21 @@ static void run_task(void *context, size_t task, int worker)
         attn_gemm_release(args->engine); /* a worker without another task may sleep */
 }
 
-/* x, which all maps read, in bfloat16: all rows in one part after the other. */
+/* x, which all maps read, in bfloat16. */
 static void round_rows(void *context, size_t task, int worker)
 {
     const struct split_maps *maps = context;
     const struct attn_linear_args *args = maps->maps[0].args;
     const size_t n_in = args->linear->weight.n_row, ld = maps->maps[0].depth;
-    const size_t n_part = attn_panel_n_part(args->compute), n_number = args->n_row * ld;
     const size_t first = task * ROUNDED;
 
     (void)worker;
     for (size_t i = first; i < first + ROUNDED && i < args->n_row; i++) {
         uint16_t *row = args->rounded + i * ld;
 
-        attn_panel_round(args->engine->kernels, args->compute, args->x + i * args->ldx, n_in, row,
-                         n_number);
-        for (size_t part = 0; ld > n_in && part < n_part; part++)
-            row[part * n_number + n_in] = 0;
+        args->engine->kernels->round_bf16(args->x + i * args->ldx, n_in, row);
+        if (ld > n_in)
+            row[n_in] = 0;
     }
 }
 
@@ -483,8 +460,6 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
                               .panels = attn_panels_split(args->last_col - args->first_col),
                               .depth = attn_panel_depth(n_in, args->compute),
                               .size = attn_panel_element(args->compute),
-                              .n_term = attn_panel_n_plane(linear->weight.dtype, args->compute) +
-                                        attn_panel_n_part(args->compute) - 1,
                               .n_chunk = 1};
     assert(args->first_col <= args->last_col && args->last_col <= n_out);
     assert(!args->is_transposed || args->compute == ATTN_COMPUTE_F32);

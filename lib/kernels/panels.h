@@ -24,9 +24,8 @@ size_t attn_panel_width(const struct attn_panels *panels,
                         size_t panel); /* columns computed, 17..64 */
 size_t attn_panel_find(const struct attn_panels *panels, size_t column); /* the panel with it */
 
-/* Columns first .. first+m-1 of MATRIX as a panel for COMPUTE: float32 [n_row, width], or planes in
- * bfloat16 [n_plane][n_row rounded up to even / 2][width][2], the high parts before the low ones.
- * Columns that do not exist become 0. */
+/* Columns first .. first+m-1 of MATRIX as a panel for COMPUTE: float32 [n_row, width], or
+ * bfloat16 [n_row rounded up to even / 2][width][2]. Columns that do not exist become 0. */
 void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                      enum attn_compute compute, size_t first, size_t m, void *panel);
 
@@ -44,14 +43,5 @@ void attn_panel_pack_transposed(const struct attn_matrix *matrix,
  * bfloat16 an even number, as of a row of x. */
 size_t attn_panel_element(enum attn_compute compute);
 size_t attn_panel_depth(size_t n_row, enum attn_compute compute);
-
-/* Parts that a number is the sum of for COMPUTE, and planes that a panel of a weight of DTYPE has
- * for them: low parts of what is stored in bfloat16 would be 0. */
-size_t attn_panel_n_part(enum attn_compute compute);
-size_t attn_panel_n_plane(enum attn_dtype dtype, enum attn_compute compute);
-
-/* X [n] as its parts for COMPUTE in bfloat16, the high ones at Y, the low ones LD after them. */
-void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute compute, const float *x,
-                      size_t n, uint16_t *y, size_t ld);
 
 #endif

@@ -12,7 +12,7 @@
 /* clang-format off */
 /* X(name): the member of struct attn_kernels that attn_vector_NAME is, which has its type. */
 #define ATTN_VECTOR_MAP(X)                                                                         \
-    X(gemm) X(gemm_ahead) X(gemm_bf16) X(round_bf16) X(pair_bf16) X(split_bf16) X(pack_panel)      \
+    X(gemm) X(gemm_ahead) X(gemm_bf16) X(round_bf16) X(pair_bf16) X(pack_panel)      \
     X(multiply_blocks) X(convert) X(pack_keys) X(add) X(scale) X(stream) X(drain) X(activate)      \
     X(gate) X(soft_cap) X(finish) X(elu_plus_one) X(relu_plus_tiny) X(exp) X(layer_norm)           \
     X(rms_norm) X(turn) X(rotate) X(softmax) X(softmax_block) X(add_outer) X(multiply_row) X(sum)  \

@@ -41,22 +41,6 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
     }
 }
 
-/* Infinity as the high part would make products NaN: with a low part of 0, or one of other sign. */
-void ATTN_FOR_ISA(attn_vector_split_bf16)(const float *x, size_t n, float *high, float *low)
-{
-    const vi upper = v_splat_int(-0x10000);
-
-    for (size_t i = 0; i < n; i += LANES) {
-        const vf whole = v_load_some(x + i, n - i);
-        const vf rounded = (vf)(round_bits(whole) & upper), cut = (vf)((vi)whole & upper);
-        const vi bits = (vi)v_select(v_not_finite(rounded), cut, rounded);
-        const vf part = (vf)(bits & ~v_not_finite(whole));
-
-        v_store_some(high + i, part, n - i);
-        v_store_some(low + i, whole - part, n - i);
-    }
-}
-
 enum { ROWS = 4 }; /* whose sums are made side by side */
 
 /* ROWS rows of c; of N_COL columns those that one register holds. */

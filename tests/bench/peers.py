@@ -78,8 +78,6 @@ PEERS = (
     Peer("numpy.savetxt and save", "numpy_files.py", has_patterns=False, is_model=False),
 )
 
-OWN_FLOAT32 = Peer("attn-cli, float32", "")  # of the same round, beside bf16x3
-
 
 class Worker:
     """A peer's process. It sleeps but while it is asked."""
@@ -171,12 +169,11 @@ def make_family(tool, folder, name):
 
 
 def computes_of(args):
-    """How attn-cli bench can compute, in the names of the peers; bf16x3 if asked for."""
+    """How attn-cli bench can compute, in the names of the peers."""
     text = subprocess.run([args.tool, "bench", "--help"], check=True, capture_output=True,
                           text=True).stdout
     return {"float32": []} | (
-        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text else {}) | (
-        {"bf16x3": ["--compute", "bf16x3"]} if args.bf16x3 else {})
+        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text else {})
 
 
 def machine_line(args):
@@ -217,10 +214,7 @@ def is_wanted(args, part, name, compute):
 
 
 def is_beside(peer, compute, computes):
-    """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other.
-    Nobody has bf16x3."""
-    if compute == "bf16x3":
-        return False
+    """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other."""
     return len(computes) == 1 or (peer.compute == "float32") == (compute == "float32")
 
 
@@ -236,10 +230,6 @@ def measure(args, model, folder, workers):
                     continue
                 key = (part, name, compute)
                 ours.setdefault(key, []).append((seconds, share))
-                if compute == "bf16x3":
-                    exact = ours[part, name, "float32"][-1][0]
-                    theirs.setdefault(key, {}).setdefault(OWN_FLOAT32, []).append(
-                        (exact, exact / seconds))
                 for worker in workers:
                     if not is_beside(worker.peer, compute, computes):
                         continue
@@ -287,8 +277,6 @@ def read_args():
                         help=",".join(PARTS))
     parser.add_argument("--lengths", type=lambda text: [int(word) for word in words(text)],
                         default=[6, 32, 128, 512, 1024], help="of the prefills, such as 6,128")
-    parser.add_argument("--bf16x3", action="store_true",
-                        help="--compute bf16x3 as well, beside our float32")
     parser.add_argument("--only", type=words, default=[""],
                         help="peers whose name begins like this, such as PyTorch,llama")
     args = parser.parse_args()

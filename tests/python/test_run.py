@@ -90,10 +90,9 @@ class Tensors(TestCase):
 
     def test_products_are_made_in_other_numbers(self):
         exact = np.asarray(model().run(TEXT, sites="pattern").pattern)
-        for compute, least, most in ("bf16", 1e-4, 0.1), ("bf16x3", 1e-8, 1e-4):
-            other = np.asarray(attn.open(compute=compute).run(TEXT, sites="pattern").pattern)
-            self.assertTrue(least < np.abs(other - exact).max() < most, compute)
-        self.assert_raises(ValueError, ("'bf8'", "bf16x3"), lambda: attn.open(compute="bf8"))
+        other = np.asarray(attn.open(compute="bf16").run(TEXT, sites="pattern").pattern)
+        self.assertTrue(1e-4 < np.abs(other - exact).max() < 0.1)
+        self.assert_raises(ValueError, ("'bf16x3'", "f32"), lambda: attn.open(compute="bf16x3"))
 
     def test_arrays_are_lent(self):
         r = model().run(TEXT, sites="pattern")

@@ -137,7 +137,7 @@ for kind in linear linear:relu linear:exp:raw lowrank:3; do
     same attend "${q[@]}" --attention $kind "${mask[@]}" --sites '*' "${tensors[@]}"
 done
 for option in '--masking renormalize' '--masking zero' '--similarity cosine' '--algorithm blockwise' \
-    '--dropout 0.4' '--compute bf16' '--compute bf16x3' '--scale off' '--knockout 3>1@1.*' \
+    '--dropout 0.4' '--compute bf16' '--scale off' '--knockout 3>1@1.*' \
     '--ablate-pattern 1.1' '--ablate-mean 2.2'; do
     read -ra options <<<"$option"
     same run "${options[@]}" --sites '*' "${tensors[@]}" -p "$text"

@@ -52,7 +52,6 @@ START_TEST(blocks_are_packed_in_bfloat16_while_they_fit)
 {
     check(ATTN_COMPUTE_BF16, DEPTH * WIDTH * 2, true, true);
     check(ATTN_COMPUTE_BF16, DEPTH * WIDTH * 2 - 1, false, true);
-    check(ATTN_COMPUTE_BF16X3, DEPTH * WIDTH * 4, true, true);
 }
 END_TEST
 

@@ -243,7 +243,6 @@ START_TEST(in_bfloat16_too)
     if (attn_one_in(2) == 1)
         check_models(ATTN_COMPUTE_BF16, 1, 2);
     check_models(ATTN_COMPUTE_BF16, 2, 1);
-    check_models(ATTN_COMPUTE_BF16X3, 2, 1);
 }
 END_TEST
 

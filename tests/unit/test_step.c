@@ -131,7 +131,6 @@ START_TEST(watching_a_site_changes_no_logit)
         for (int n_thread = 1; n_thread <= 3; n_thread += 2) {
             check_watching(directories[i], ATTN_COMPUTE_F32, n_thread);
             check_watching(directories[i], ATTN_COMPUTE_BF16, n_thread);
-            check_watching(directories[i], ATTN_COMPUTE_BF16X3, n_thread);
         }
 }
 END_TEST

@@ -11,7 +11,7 @@ from .places import catalog
 from .request import choice, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
-_COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16, "bf16x3": c.ATTN_COMPUTE_BF16X3}
+_COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
 _OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors"}
 
 
