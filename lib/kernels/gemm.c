@@ -131,6 +131,12 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
         snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
 }
 
+/* libxsmm prefetches all of the next panel in one call: that of the last part. */
+static bool prefetches_by_jit(const struct attn_gemm_shape *s)
+{
+    return s->is_ahead && s->part + 1 >= s->n_part;
+}
+
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
@@ -142,10 +148,13 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
      * 247. To 8 rows both wait for memory alone.
      */
     enum { AHEAD_BY_JIT_TO = 8 };
-    const bool pays_jit = !s->is_ahead || s->is_bf16 || s->n <= AHEAD_BY_JIT_TO ||
+    const bool pays_jit = !s->is_ahead || s->is_bf16 ||
+                          (s->n <= AHEAD_BY_JIT_TO && s->n_part <= 1) ||
                           engine->kernels->isa < ATTN_ISA_AVX512;
     struct attn_gemm_kernel kernel = {.shape = *s, .kernels = engine->kernels};
+    struct attn_gemm_shape by_jit = *s;
 
+    by_jit.is_ahead = prefetches_by_jit(s);
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
     assert(!kernel.is_batch || !s->is_ahead);
@@ -153,7 +162,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     if (s->is_bf16 && engine->tiles)
         kernel.tiles = engine->tiles;
     else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit)
-        kernel.jit = attn_xsmm_find(s);
+        kernel.jit = attn_xsmm_find(&by_jit);
     return kernel;
 }
 
@@ -192,8 +201,10 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
     assert(!kernel->is_batch && kernel->shape.is_ahead);
     if (kernel->tiles)
         kernel->tiles->multiply(&kernel->shape, a, b, c, next);
-    else if (kernel->jit)
+    else if (kernel->jit && prefetches_by_jit(&kernel->shape))
         ((attn_xsmm_product_ahead *)kernel->jit)(a, b, c, next, b, c);
+    else if (kernel->jit)
+        ((attn_xsmm_product *)kernel->jit)(a, b, c);
     else if (kernel->shape.is_bf16)
         kernel->kernels->gemm_bf16(&kernel->shape, a, b, c);
     else

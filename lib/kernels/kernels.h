@@ -113,7 +113,8 @@ struct attn_gemm_shape {
                               blocks lie one after the other */
     bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
     bool is_bf16;
-    bool is_ahead; /* speed only: calls get what the next one multiplies by, to prefetch it */
+    bool is_ahead;       /* speed only: calls get the next panel, to prefetch it */
+    size_t part, n_part; /* speed only: a call prefetches this part of it; n_part 0: all of it */
 };
 
 /* y = y + bias, then activated; then sum += y. */

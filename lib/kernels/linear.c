@@ -28,6 +28,7 @@ enum {
     PACKED_DEPTH = 512, /* rows of a piece of blocks, or of a transposed weight, that is packed
                            alone: whole blocks */
     TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
+    PREFETCHING = 4, /* tiles of float32 that share prefetching: the last ones before it is used */
 };
 
 static size_t depth_of(const struct attn_linear *linear, enum attn_compute compute)
@@ -217,7 +218,8 @@ static struct pass find_pass(const struct split_map *map, const struct strip *st
 /* Rows ROW .. ROW+n_row-1 by a strip. */
 struct tile {
     size_t row, n_row;
-    const char *next; /* prefetched meanwhile; NULL: nothing */
+    const char *next;    /* prefetched meanwhile; NULL: nothing */
+    size_t part, n_part; /* which part of it */
 };
 
 static void multiply(const struct split_map *map, const struct strip *strip,
@@ -233,7 +235,9 @@ static void multiply(const struct split_map *map, const struct strip *strip,
                                           .ldc = is_padded ? strip->width : args->ldy,
                                           .is_continued = pass->is_continued,
                                           .is_bf16 = args->compute != ATTN_COMPUTE_F32,
-                                          .is_ahead = tile->next};
+                                          .is_ahead = tile->next,
+                                          .part = tile->part,
+                                          .n_part = tile->n_part};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
     const char *x = pass->x + tile->row * pass->ldx * map->size;
     float *y = is_padded ? strip->padded : args->y + tile->row * args->ldy + strip->column;
@@ -315,6 +319,8 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
                            size_t end)
 {
     const size_t n_row = map->args->n_row;
+    const size_t most = map->args->compute == ATTN_COMPUTE_F32 ? PREFETCHING : 1;
+    const size_t n_part = end - begin < most ? end - begin : most;
 
     if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL && !map->args->is_transposed) {
         multiply_row(map, strip);
@@ -330,8 +336,11 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
             struct tile tile = {.row = t * map->tile};
 
             tile.n_row = n_row - tile.row < map->tile ? n_row - tile.row : map->tile;
-            if (t + 1 == end && strip->is_ahead)
+            if (t + n_part >= end && strip->is_ahead) {
                 tile.next = is_last ? strip->next : find_pass(map, strip, i + 1).a;
+                tile.part = t + n_part - end;
+                tile.n_part = n_part;
+            }
             if (i == 0 && map->args->is_continued)
                 begin_padded(map, strip, &tile);
             multiply(map, strip, &pass, &tile);

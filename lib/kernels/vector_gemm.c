@@ -13,11 +13,11 @@
 
 /* Blocks of at most so many rows by registers of columns have sums that fit the register file. */
 #if defined __AVX512F__
-enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true };
+enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true, UNROLLED = 4 };
 #elif defined __ARM_NEON
-enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false }; /* a line of the cache wide */
+enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false, UNROLLED = 1 }; /* a line of the cache wide */
 #else
-enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false };
+enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false, UNROLLED = 1 };
 #endif
 enum { ALL_REGISTERS = 64 / LANES };
 
@@ -40,14 +40,15 @@ struct prefetch {
     const float *line;       /* the next one */
     size_t column, n_column; /* which of its row's lines that is; lines of a row */
     size_t step;             /* floats from the last line of a row to the first of the next */
-    size_t n_each, n_more;   /* in each step of k, and one more in each of the first */
+    size_t n_each, n_more;   /* in UNROLLED steps of k, and one more in each of the first */
 };
 
-/* Prefetches those of step K. */
-static inline void prefetch_some(struct prefetch *prefetch, size_t k)
+/* Prefetches the lines of the steps of k with index GROUP, into the second cache: the first one
+ * waits for fewer lines at a time. */
+static inline void prefetch_some(struct prefetch *prefetch, size_t group)
 {
-    for (size_t n = prefetch->n_each + (k < prefetch->n_more); n > 0; n--) {
-        __builtin_prefetch(prefetch->line);
+    for (size_t n = prefetch->n_each + (group < prefetch->n_more); n > 0; n--) {
+        __builtin_prefetch(prefetch->line, 0, 2);
         prefetch->line += ++prefetch->column < prefetch->n_column ? LINE : prefetch->step;
         if (prefetch->column == prefetch->n_column)
             prefetch->column = 0;
@@ -67,16 +68,44 @@ static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
         memcpy(c + wanted, (const float *)&sum + n_before, (LANES - n_before) * sizeof *c);
 }
 
+/* Adds the products of N steps of k, a constant: ROWS rows of x at B, LDB floats apart, by rows of
+ * weights at A, LDA floats apart, of which registers begin at AT. Every address is a base and an
+ * index times 1, 2 or 4, as processors add them: no register holds an address of a row of x. */
+static inline __attribute__((always_inline)) void
+add_products(size_t n, const float *a, size_t lda, const float *b, size_t ldb, size_t rows,
+             size_t registers, const size_t *at, vf sum[ROWS][ALL_REGISTERS])
+{
+    const float *b3 = b + 3 * ldb;
+
+#pragma GCC unroll 16
+    for (size_t k = 0; k < n; k++) {
+        vf weight[ALL_REGISTERS];
+
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            weight[v] = v_load(a + k * lda + at[v]);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < rows; i++) {
+            const vf x = v_splat(i < 3 ? b[i * ldb + k] : b3[(i - 3) * ldb + k]);
+
+#pragma GCC unroll 16
+            for (size_t v = 0; v < registers; v++)
+                sum[i][v] = v_fma(x, weight[v], sum[i][v]);
+        }
+    }
+}
+
 /*
- * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. Both numbers are
- * constants where this is called, so that all sums stay in registers.
+ * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. These numbers are
+ * constants where this is called, so that all sums stay in registers; so is IS_FULL, whether the
+ * panel has 64 columns and nothing between its rows.
  */
-static inline __attribute__((always_inline)) void multiply_block(const struct product *p,
-                                                                 size_t row, size_t first,
-                                                                 size_t rows, size_t registers,
-                                                                 struct prefetch prefetch)
+static inline __attribute__((always_inline)) void
+multiply_block(const struct product *p, size_t row, size_t first, size_t rows, size_t registers,
+               bool is_full, struct prefetch prefetch)
 {
     const struct attn_gemm_shape *s = p->shape;
+    const size_t lda = is_full ? ATTN_PANEL : s->lda;
     const float *a = p->a, *b = p->b + row * s->ldb;
     float *c = p->c + row * s->ldc;
     vf sum[ROWS][ALL_REGISTERS] = {{{0}}};
@@ -84,31 +113,26 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
 
 #pragma GCC unroll 16
     for (size_t v = 0; v < registers; v++)
-        at[v] = first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
+        at[v] = is_full || first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
     if (s->is_continued)
 #pragma GCC unroll 16
         for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 16
             for (size_t v = 0; v < registers; v++)
                 sum[i][v] = v_load(c + i * s->ldc + at[v]);
-    for (size_t block = 0; block < p->count; block++, a += s->step_a, b += s->step_b)
-        for (size_t k = 0; k < s->k; k++) {
-            vf weight[ALL_REGISTERS];
+    for (size_t block = 0; block < p->count; block++, a += s->step_a, b += s->step_b) {
+        const float *weights = a, *x = b;
 
+        for (size_t group = 0; group < s->k / UNROLLED; group++) {
             if (PREFETCHES)
-                prefetch_some(&prefetch, k);
-#pragma GCC unroll 16
-            for (size_t v = 0; v < registers; v++)
-                weight[v] = v_load(a + k * s->lda + at[v]);
-#pragma GCC unroll 16
-            for (size_t i = 0; i < rows; i++) {
-                vf x = v_splat(b[i * s->ldb + k]);
-
-#pragma GCC unroll 16
-                for (size_t v = 0; v < registers; v++)
-                    sum[i][v] = v_fma(x, weight[v], sum[i][v]);
-            }
+                prefetch_some(&prefetch, group);
+            add_products(UNROLLED, weights, lda, x, s->ldb, rows, registers, at, sum);
+            weights += UNROLLED * lda;
+            x += UNROLLED;
         }
+        for (size_t k = s->k / UNROLLED * UNROLLED; k < s->k; k++, weights += lda, x++)
+            add_products(1, weights, lda, x, s->ldb, rows, registers, at, sum);
+    }
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 16
@@ -117,27 +141,30 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
 }
 
 #if defined __AVX512F__
-/* What block I of N prefetches: as much as any other. */
+/* The lines that block I of N prefetches: as many as any other block of any part. */
 static struct prefetch share_prefetch(const struct product *p, size_t i, size_t n)
 {
     const struct attn_gemm_shape *s = p->shape;
     const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
-    const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
+    const size_t n_share = s->n_part > 0 ? s->n_part * n : n, share = s->part * n + i;
+    const size_t first = n_line * share / n_share;
+    const size_t n_mine = n_line * (share + 1) / n_share - first, n_group = s->k / UNROLLED;
 
-    if (!p->next)
+    if (!p->next || n_group == 0)
         return (struct prefetch){0};
     return (struct prefetch){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
                              .column = first % n_column,
                              .n_column = n_column,
                              .step = s->lda - (n_column - 1) * LINE,
-                             .n_each = n_mine / s->k,
-                             .n_more = n_mine % s->k};
+                             .n_each = n_mine / n_group,
+                             .n_more = n_mine % n_group};
 }
 
 /* All columns at once, in blocks of nearly the same number of rows. */
 static void multiply(const struct product *p)
 {
     const size_t n = p->shape->n, n_block = (n + ROWS - 1) / ROWS;
+    const bool is_full = p->shape->m == ATTN_PANEL && p->shape->lda == ATTN_PANEL;
 
     for (size_t row = 0, end, i = 0; i < n_block; i++, row = end) {
         const struct prefetch prefetch = share_prefetch(p, i, n_block);
@@ -146,7 +173,10 @@ static void multiply(const struct product *p)
         switch (end - row) {
 #define ROWS_CASE(rows)                                                                            \
     case rows:                                                                                     \
-        multiply_block(p, row, 0, rows, REGISTERS, prefetch);                                      \
+        if (is_full)                                                                               \
+            multiply_block(p, row, 0, rows, REGISTERS, true, prefetch);                            \
+        else                                                                                       \
+            multiply_block(p, row, 0, rows, REGISTERS, false, prefetch);                           \
         break;
             ROWS_CASE(1)
             ROWS_CASE(2)
@@ -171,9 +201,9 @@ static void multiply(const struct product *p)
 
     for (; s->n - i >= ROWS; i += ROWS)
         for (size_t j = 0; j < s->m; j += (size_t)REGISTERS * LANES)
-            multiply_block(p, i, j, ROWS, REGISTERS, none);
+            multiply_block(p, i, j, ROWS, REGISTERS, false, none);
     for (; i < s->n; i++)
-        multiply_block(p, i, 0, 1, ALL_REGISTERS, none);
+        multiply_block(p, i, 0, 1, ALL_REGISTERS, false, none);
 }
 #endif
 

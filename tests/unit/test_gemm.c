@@ -97,7 +97,9 @@ static void compare_with_portable(const struct attn_gemm_engine *engine)
                                                     .ldb = some_depths[k] + (in_place ? 3 : 0),
                                                     .ldc = in_place ? 70 : m,
                                                     .is_continued = way >= 2,
-                                                    .is_ahead = way == 1 || way == 2};
+                                                    .is_ahead = way == 1 || way == 2,
+                                                    .part = n % 3,
+                                                    .n_part = way == 2 ? 3 : 0};
 
                     run_engine(&loop, &shape, 1);
                     memcpy(expected, c, sizeof c);
@@ -180,11 +182,13 @@ START_TEST(portable_loops_are_the_definition)
                 struct attn_gemm_shape shape = {.m = m,
                                                 .n = n,
                                                 .k = k,
-                                                .lda = m + 2,
+                                                .lda = n % 4 < 2 ? m : m + 2,
                                                 .ldb = k + 1,
                                                 .ldc = m,
                                                 .is_continued = n % 2 == 0,
-                                                .is_ahead = n % 3 == 0};
+                                                .is_ahead = n % 3 == 0,
+                                                .part = n % 2,
+                                                .n_part = n % 5 == 0 ? 2 : 0};
 
                 prepare(&shape, expected);
                 multiply_by_definition(&shape, 1, expected);
@@ -213,6 +217,9 @@ START_TEST(our_loop_multiplies_where_it_calls_for_the_next_panel)
               (jit.kernels->isa == ATTN_ISA_AVX512));
     shape.n = 8;
     ck_assert(attn_gemm_kernel_find(&jit, &shape).jit != NULL);
+    shape.n_part = 2; /* libxsmm cannot prefetch a part */
+    ck_assert((attn_gemm_kernel_find(&jit, &shape).jit == NULL) ==
+              (jit.kernels->isa == ATTN_ISA_AVX512));
 }
 END_TEST
 
