@@ -361,6 +361,18 @@ static const struct split_map *find_map(const struct split_maps *maps, size_t *t
     return NULL;
 }
 
+/* The panel of task INDEX of a map. Workers take tasks in turn, and each gets panels that lie side
+ * by side. */
+static size_t panel_of_task(const struct split_maps *maps, const struct split_map *map,
+                            size_t index)
+{
+    const size_t n = map->panels.n_panel, n_thread = maps->n_thread;
+
+    if (map->n_chunk > 1 || n % n_thread != 0)
+        return index / map->n_chunk;
+    return index % n_thread * (n / n_thread) + index / n_thread;
+}
+
 /* What the worker that does TASK of all tasks is likely to multiply by next: a panel that lies as
  * the strip's does. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
@@ -371,7 +383,7 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
 
     if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
-    a = find_panel(map, next / map->n_chunk, &lda);
+    a = find_panel(map, panel_of_task(maps, map, next), &lda);
     return a && lda == strip->lda ? a : NULL;
 }
 
@@ -400,7 +412,7 @@ static void run_task(void *context, size_t task, int worker)
     const struct attn_linear_args *args = map->args;
     const struct attn_matrix *w = &map->linear->weight;
     const struct attn_vector *b = &map->linear->bias;
-    const size_t panel = index / map->n_chunk, chunk = index % map->n_chunk;
+    const size_t panel = panel_of_task(maps, map, index), chunk = index % map->n_chunk;
     const size_t n_scratch = args->is_transposed ? attn_linear_scratch_transposed(map->linear)
                                                  : attn_linear_scratch(map->linear);
     float *packed = args->scratch[worker];
