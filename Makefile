@@ -99,9 +99,10 @@ OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/int
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
+EMBEDDED := lib/encode/colormap_tables.S lib/page/page_files.S lib/text/stages/normal_form_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
-    $(BUILD)/lib/page/page_files.o \
+    $(EMBEDDED:%.S=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
@@ -197,9 +198,11 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
-# what its policy says of script and style.
+# They hold files (.incbin), which -MMD does not see: the built-in models, colours, characters, and the
+# page of --html with the policies of its scripts and styles.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
+$(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
+$(BUILD)/lib/text/stages/normal_form_tables.o: $(wildcard lib/text/stages/normal_forms/*.bin)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

@@ -6,41 +6,39 @@
 #include "base/given.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "encode/colormap_tables.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The colours of a map on one ground. */
+/* The colours of a map on one ground, and the embedded table of them (colormap_tables.S). */
 struct ramp {
-    const uint32_t *colors;  /* [ATTN_N_COLOR] 0xRRGGBB */
-    const uint8_t *terminal; /* [ATTN_N_COLOR] */
+    uint32_t colors[ATTN_N_COLOR];  /* 0xRRGGBB */
+    uint8_t terminal[ATTN_N_COLOR]; /* the colour of a terminal with 256, 16 to 255 */
 };
+extern const struct ramp attn_colormap_ramps[];
+enum { BLUES, VIRIDIS, CIVIDIS, MAGMA, GREYS, DIVERGING, DIVERGING_DARK };
 
 struct attn_colormap {
     const char *name, *help;
     bool is_diverging;
-    struct ramp light, dark;
+    const struct ramp *light, *dark;
 };
 
 #define MAP(name, is_diverging, light, dark, help)                                                 \
     {                                                                                              \
-        name, help, is_diverging, {light##_colors, light##_terminal},                              \
-        {                                                                                          \
-            dark##_colors, dark##_terminal                                                         \
-        }                                                                                          \
+        name, help, is_diverging, attn_colormap_ramps + (light), attn_colormap_ramps + (dark)      \
     }
 
 static const struct attn_colormap maps[] = {
-    MAP("blues", false, blues, blues, "paper to dark blue; the default of files"),
-    MAP("viridis", false, viridis, viridis,
+    MAP("blues", false, BLUES, BLUES, "paper to dark blue; the default of files"),
+    MAP("viridis", false, VIRIDIS, VIRIDIS,
         "dark violet to yellow; the default of terminals and dark pages"),
-    MAP("cividis", false, cividis, cividis,
+    MAP("cividis", false, CIVIDIS, CIVIDIS,
         "dark blue to yellow, the same for eyes with any colour deficiency"),
-    MAP("magma", false, magma, magma, "black over red to pale yellow"),
-    MAP("greys", false, greys, greys, "paper to black"),
-    MAP("diverging", true, diverging, diverging_dark,
+    MAP("magma", false, MAGMA, MAGMA, "black over red to pale yellow"),
+    MAP("greys", false, GREYS, GREYS, "paper to black"),
+    MAP("diverging", true, DIVERGING, DIVERGING_DARK,
         "blue below 0, orange above; the default of numbers that may be negative"),
 };
 
@@ -81,7 +79,7 @@ bool attn_colormap_is_diverging(const struct attn_colormap *map)
 
 static const struct ramp *ramp_of(const struct attn_colormap *map, enum attn_theme theme)
 {
-    return theme == ATTN_THEME_DARK ? &map->dark : &map->light;
+    return theme == ATTN_THEME_DARK ? map->dark : map->light;
 }
 
 static struct attn_rgb rgb_of(uint32_t color)

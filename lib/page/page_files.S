@@ -1,28 +1,7 @@
 /*
- * page_files.S - the files of the page, byte for byte. Paths are those of the repository, from whose
- * root everything is compiled; policies are made in the build folder.
+ * page_files.S - the files of the page, byte for byte; policies are made in the build folder.
  */
-
-#ifdef __ELF__
-#define READ_ONLY .section .rodata
-#else /* WebAssembly */
-#define READ_ONLY .section .rodata.page, "", @
-#endif
-
-    .macro embed symbol, file
-    READ_ONLY
-    .globl  \symbol
-    .hidden \symbol
-    .type   \symbol, @object
-\symbol:
-    .incbin "\file"
-    .size   \symbol, . - \symbol
-    .globl  \symbol\()_end
-    .hidden \symbol\()_end
-\symbol\()_end:
-    .byte 0
-    .size   \symbol\()_end, 1
-    .endm
+#include "base/embed.inc"
 
     embed attn_page_html, "lib/page/viewer.html"
     embed attn_page_css, "lib/page/viewer.css"
@@ -41,7 +20,3 @@
     embed attn_page_picture_css, "lib/page/picture.css"
     embed attn_page_picture_js, "lib/page/picture.js"
     embed attn_page_more_policy, "lib/page/more.policy"
-
-#ifdef __ELF__
-    .section .note.GNU-stack, "", @progbits
-#endif

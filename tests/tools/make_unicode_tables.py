@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Prints lib/text/stages/nfc_table.c, with --nfkd nfkd_table.c, with --lowercase the table of
-lowercase.c, with --classes that of character_class.c, with --widths those of lib/base/utf8.c.
-
-From Python's Unicode data. Normal form C needs four tables: the classes of combining marks, the
-pairs that are composed, what is decomposed for good, and the characters at which a text may not be
-normal. Hangul is arithmetic (normal_form.c). Forms of compatibility need one more.
+"""Writes the tables of lib/text/stages/normal_forms, which normal_form_tables.h describes; with
+--lowercase prints the table of lowercase.c, with --classes that of character_class.c, with --widths
+those of lib/base/utf8.c. From Python's Unicode data.
 
 --classes asks the library tokenizers about every character: its tables are of Unicode 8 and 9,
 which Python does not have.
 """
+import os
+import struct
 import sys
 import unicodedata
 
@@ -45,42 +44,35 @@ def print_rows(head, rows):
     print("};")
 
 
-def print_nfc():
-    pairs, rest = [], []
+def write_table(name, form, rows):
+    folder = "lib/text/stages/normal_forms"
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/{name}.bin", "wb") as file:
+        for row in rows:
+            file.write(struct.pack("<" + form, *row))
+
+
+def write_normal_forms():
+    """Hangul is arithmetic (normal_form.c)."""
+    whole = [(c, *decomposition(c), 0)[:3] for c in ALL if decomposition(c) and c not in HANGUL]
+    composed = [i for i, (c, *_) in enumerate(whole)
+                if unicodedata.normalize("NFC", chr(c)) == chr(c)]
+    composed.sort(key=lambda i: whole[i][1:])
+    seconds = {whole[i][2] for i in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+    plain, parts = [], []
     for c in ALL:
-        parts = decomposition(c)
-        if not parts or c in HANGUL:
-            continue
-        if unicodedata.normalize("NFC", chr(c)) == chr(c):
-            pairs.append((parts[0], parts[1], c))
-        else:
-            rest.append((c, parts[0], parts[1] if len(parts) > 1 else 0))
-    pairs.sort()
-    order = sorted(range(len(pairs)), key=lambda i: pairs[i][2])
-    seconds = {b for _, b, _ in pairs} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
-    print("/*")
-    print(" * nfc_table.c - see nfc_table.h. Written by tests/tools/make_unicode_tables.py from Unicode")
-    print(f" * {unicodedata.unidata_version}.")
-    print(" */")
-    print("/* clang-format off */")
-    print('#include "text/stages/nfc_table.h"')
-    print()
-    print_rows("const struct attn_nfc_range attn_nfc_classes[]",
-               ranges(lambda c: unicodedata.combining(chr(c))))
-    print("const size_t attn_nfc_n_class = sizeof attn_nfc_classes / sizeof *attn_nfc_classes;")
-    print()
-    print_rows("const struct attn_nfc_pair attn_nfc_pairs[]", pairs)
-    print("const size_t attn_nfc_n_pair = sizeof attn_nfc_pairs / sizeof *attn_nfc_pairs;")
-    print()
-    print_rows("const uint16_t attn_nfc_by_whole[]", [str(i) for i in order])
-    print()
-    print_rows("const struct attn_nfc_split attn_nfc_splits[]", rest)
-    print("const size_t attn_nfc_n_split = sizeof attn_nfc_splits / sizeof *attn_nfc_splits;")
-    print()
-    print_rows("const struct attn_nfc_range attn_nfc_doubtful[]",
-               ranges(lambda c: int(unicodedata.combining(chr(c)) != 0 or c in seconds or
-                                    unicodedata.normalize("NFC", chr(c)) != chr(c))))
-    print("const size_t attn_nfc_n_doubtful = sizeof attn_nfc_doubtful / sizeof *attn_nfc_doubtful;")
+        text = unicodedata.normalize("NFKD", chr(c))
+        if text != unicodedata.normalize("NFD", chr(c)):
+            plain.append((c, len(parts), len(text)))
+            parts += [(ord(p),) for p in text]
+    write_table("classes", "III", ranges(lambda c: unicodedata.combining(chr(c))))
+    write_table("decompositions", "III", whole)
+    write_table("compositions", "H", [(i,) for i in composed])
+    write_table("doubtful", "III",
+                ranges(lambda c: int(unicodedata.combining(chr(c)) != 0 or c in seconds or
+                                     unicodedata.normalize("NFC", chr(c)) != chr(c))))
+    write_table("plain", "IHH", plain)
+    write_table("plain_parts", "I", parts)
 
 
 def print_lowercase():
@@ -99,26 +91,6 @@ def print_lowercase():
     print_rows("static const struct lower_range ranges[]",
                [f"{{{first:#x}, {last:#x}, {step or 1}, {delta}}}"
                 for first, last, step, delta in rows])
-
-
-def print_nfkd():
-    rows, parts = [], []
-    for c in ALL:
-        plain = unicodedata.normalize("NFKD", chr(c))
-        if plain != unicodedata.normalize("NFD", chr(c)):
-            rows.append((c, len(parts), len(plain)))
-            parts += [ord(p) for p in plain]
-    print("/*")
-    print(" * nfkd_table.c - see nfkd_table.h. Written by tests/tools/make_unicode_tables.py from Unicode")
-    print(f" * {unicodedata.unidata_version}.")
-    print(" */")
-    print("/* clang-format off */")
-    print('#include "text/stages/nfkd_table.h"')
-    print()
-    print_rows("const struct attn_nfkd_row attn_nfkd_rows[]", rows)
-    print("const size_t attn_nfkd_n_row = sizeof attn_nfkd_rows / sizeof *attn_nfkd_rows;")
-    print()
-    print_rows("const uint32_t attn_nfkd_parts[]", [f"{p:#x}" for p in parts])
 
 
 def print_classes():
@@ -191,6 +163,5 @@ def print_widths():
                       bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False))
 
 
-print_table = {"--lowercase": print_lowercase, "--nfkd": print_nfkd, "--classes": print_classes,
-               "--widths": print_widths}
-print_table.get(sys.argv[-1], print_nfc)()
+tables = {"--lowercase": print_lowercase, "--classes": print_classes, "--widths": print_widths}
+tables.get(sys.argv[-1], write_normal_forms)()

@@ -9,8 +9,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "text/stages/nfc_table.h"
-#include "text/stages/nfkd_table.h"
+#include "text/stages/normal_form_tables.h"
 #include "text/stages/rewrite.h"
 
 #include <stdlib.h>
@@ -28,27 +27,29 @@ enum {
     N_S = N_L * N_V * N_T
 };
 
-/* The value of CODE_POINT in TABLE, or 0. */
-static uint32_t look_up(const struct attn_nfc_range *table, size_t n, uint32_t code_point)
+/* The elements of a table. */
+#define N_OF(table) ((size_t)(table##_end - (table)))
+
+/* The value of CODE_POINT in the ranges from LOW to HIGH, or 0. */
+static uint32_t look_up(const struct attn_nf_range *low, const struct attn_nf_range *high,
+                        uint32_t code_point)
 {
-    size_t low = 0, high = n;
-
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const struct attn_nf_range *middle = low + (high - low) / 2;
 
-        if (code_point < table[middle].first)
+        if (code_point < middle->first)
             high = middle;
-        else if (code_point > table[middle].last)
+        else if (code_point > middle->last)
             low = middle + 1;
         else
-            return table[middle].value;
+            return middle->value;
     }
     return 0;
 }
 
 static bool is_doubtful(uint32_t code_point)
 {
-    return code_point >= 0x300 && look_up(attn_nfc_doubtful, attn_nfc_n_doubtful, code_point) != 0;
+    return code_point >= 0x300 && look_up(attn_nf_doubtful, attn_nf_doubtful_end, code_point) != 0;
 }
 
 static bool is_composed(enum attn_normal_form form)
@@ -97,49 +98,36 @@ struct run {
     bool has_failed;
 };
 
-static int compare_whole(const void *key, const void *index)
+/* For rows that begin with the whole. */
+static int compare_whole(const void *key, const void *row)
 {
-    const uint32_t *whole = key, other = attn_nfc_pairs[*(const uint16_t *)index].whole;
-
-    return (*whole > other) - (*whole < other);
-}
-
-static int compare_split(const void *key, const void *split)
-{
-    const uint32_t *whole = key, other = ((const struct attn_nfc_split *)split)->whole;
+    const uint32_t *whole = key, other = *(const uint32_t *)row;
 
     return (*whole > other) - (*whole < other);
 }
 
 /* By left, then by right. */
-static int compare_parts(const void *key, const void *pair)
+static int compare_parts(const void *key, const void *index)
 {
-    const struct attn_nfc_pair *a = key, *b = pair;
+    const struct attn_nf_decomposition *a = key;
+    const struct attn_nf_decomposition *b = &attn_nf_decompositions[*(const uint16_t *)index];
 
     return a->left != b->left ? (a->left > b->left) - (a->left < b->left)
                               : (a->right > b->right) - (a->right < b->right);
 }
 
-static int compare_plain(const void *key, const void *plain)
+/* The characters that replace CODE_POINT in the forms of compatibility, or NULL. */
+static const struct attn_nf_plain *find_plain(uint32_t code_point)
 {
-    const uint32_t *whole = key, other = ((const struct attn_nfkd_row *)plain)->whole;
-
-    return (*whole > other) - (*whole < other);
-}
-
-/* What stands for CODE_POINT in the forms of compatibility, or NULL. */
-static const struct attn_nfkd_row *find_plain(uint32_t code_point)
-{
-    return bsearch(&code_point, attn_nfkd_rows, attn_nfkd_n_row, sizeof *attn_nfkd_rows,
-                   compare_plain);
+    return bsearch(&code_point, attn_nf_plain, N_OF(attn_nf_plain), sizeof *attn_nf_plain,
+                   compare_whole);
 }
 
 /* Stores in PARTS what CODE_POINT is made of, at last, and returns how many these are: at most
  * four. */
 static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
 {
-    const uint16_t *pair;
-    const struct attn_nfc_split *split;
+    const struct attn_nf_decomposition *found;
     size_t n;
 
     if (code_point >= S_BASE && code_point < S_BASE + N_S) {
@@ -150,43 +138,45 @@ static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
         parts[2] = T_BASE + s % N_T;
         return s % N_T > 0 ? 3 : 2;
     }
-    pair = bsearch(&code_point, attn_nfc_by_whole, attn_nfc_n_pair, sizeof *pair, compare_whole);
-    split = bsearch(&code_point, attn_nfc_splits, attn_nfc_n_split, sizeof *split, compare_split);
-    if (!pair && !split) {
+    found = bsearch(&code_point, attn_nf_decompositions, N_OF(attn_nf_decompositions),
+                    sizeof *found, compare_whole);
+    if (!found) {
         parts[0] = code_point;
         return 1;
     }
     /* Only the left part is made of others again. */
-    n = decompose_canonically(pair ? attn_nfc_pairs[*pair].left : split->left, parts);
-    if (pair || split->right)
-        parts[n++] = pair ? attn_nfc_pairs[*pair].right : split->right;
+    n = decompose_canonically(found->left, parts);
+    if (found->right)
+        parts[n++] = found->right;
     return n;
 }
 
 static size_t decompose(enum attn_normal_form form, uint32_t code_point,
                         uint32_t parts[ATTN_NFKD_MAX])
 {
-    const struct attn_nfkd_row *plain = is_compatible(form) ? find_plain(code_point) : NULL;
+    const struct attn_nf_plain *plain = is_compatible(form) ? find_plain(code_point) : NULL;
 
     if (!plain)
         return decompose_canonically(code_point, parts);
     for (size_t i = 0; i < plain->n; i++)
-        parts[i] = attn_nfkd_parts[plain->begin + i];
+        parts[i] = attn_nf_plain_parts[plain->begin + i];
     return plain->n;
 }
 
 /* What A and B are composed to, or 0. */
 static uint32_t compose(uint32_t a, uint32_t b)
 {
-    const struct attn_nfc_pair key = {.left = a, .right = b}, *pair;
+    const struct attn_nf_decomposition key = {.left = a, .right = b};
+    const uint16_t *found;
 
     if (a >= L_BASE && a < L_BASE + N_L && b >= V_BASE && b < V_BASE + N_V)
         return S_BASE + ((a - L_BASE) * N_V + (b - V_BASE)) * N_T;
     if (a >= S_BASE && a < S_BASE + N_S && (a - S_BASE) % N_T == 0 && b > T_BASE &&
         b < T_BASE + N_T)
         return a + (b - T_BASE);
-    pair = bsearch(&key, attn_nfc_pairs, attn_nfc_n_pair, sizeof key, compare_parts);
-    return pair ? pair->whole : 0;
+    found = bsearch(&key, attn_nf_compositions, N_OF(attn_nf_compositions), sizeof *found,
+                    compare_parts);
+    return found ? attn_nf_decompositions[*found].whole : 0;
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -280,7 +270,7 @@ static size_t find_end(enum attn_normal_form form, const char *text, size_t size
             break;
         for (size_t i = 0; i < n; i++)
             run->list[run->n++] = (struct character){
-                parts[i], look_up(attn_nfc_classes, attn_nfc_n_class, parts[i]), i > 0};
+                parts[i], look_up(attn_nf_classes, attn_nf_classes_end, parts[i]), i > 0};
         at += length;
     }
     return at;
