@@ -4,7 +4,7 @@
 #include "analysis/difference_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "experiment/frame.h"
+#include "experiment/rows.h"
 #include "trace/selection_internal.h"
 
 enum attn_status attn_comparison_create(const struct attn_selection *selection,

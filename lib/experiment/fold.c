@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "encode/float_text.h"
-#include "experiment/frame.h"
+#include "experiment/rows.h"
 #include "tables/table_order.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "encode/float_text.h"
-#include "experiment/frame.h"
+#include "experiment/rows.h"
 #include "records/each_internal.h"
 #include "records/items_internal.h"
 #include "run/host_internal.h"
