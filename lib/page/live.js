@@ -207,16 +207,17 @@ function plainRun(what) {
   return plain.found;
 }
 
-// Shows what is asked for now, unless something else is asked for before it is there.
-async function follow() {
+// Shows what is asked for now, and the VIEW of it, if given: what an address holds, whose positions are
+// those of the new text. Nothing is shown if something else is asked for before it is there.
+async function follow(view) {
   const number = ++nFollowed, changes = structuredClone(asked), key = keyOf(changes);
   stopTimer();
   writeControls();
-  if (!engine) return say(NO_MODEL);
-  engine.forgetShown();
-  if (!plain?.isDone || plain.key !== key) plain = null;
-  say('computing \u2026');
   try {
+    if (!engine) throw new Error(NO_MODEL);
+    engine.forgetShown();
+    if (!plain?.isDone || plain.key !== key) plain = null;
+    say('computing \u2026');
     const before = isChanged(changes) ? await plainRun(changes) : null;
     const after = before?.code ? before : before ? await runPage(changes) : await plainRun(changes);
     if (number !== nFollowed) return;
@@ -237,6 +238,7 @@ async function follow() {
     tellOf(problem);
   } finally {
     nShown = Math.max(nShown, number);
+    if (view !== undefined && number === nFollowed) viewer.look(view);
   }
   return undefined;
 }
@@ -251,9 +253,9 @@ function followSoon() {
   timer = setTimeout(follow, 150);
 }
 
-function change(changes) {
+function change(changes, view) {
   Object.assign(asked, changes);
-  return follow();
+  return follow(view);
 }
 
 // --- Controls -----------------------------------------------------------------------------------
@@ -844,9 +846,8 @@ function tell(number) {
   $('live-paragraph').textContent = told.paragraph ?? '';
   $('live-back').disabled = number === 0;
   $('live-on').disabled = number === story.steps.length - 1;
-  if (told.view) viewer.look(told.view);
   const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
-  change({ text: told.text ?? asked.text, pair, ...changesOf(name => [told[name] ?? []].flat()) });
+  change({ text: told.text ?? asked.text, pair, ...changesOf(name => [told[name] ?? []].flat()) }, told.view);
 }
 
 function makeStory() {
@@ -910,8 +911,8 @@ function listen() {
       if (event.key === 'Escape') event.target.blur();
     });
   addEventListener('hashchange', () => {
-    const found = readHash(), view = location.hash;
-    if (!isSame(found, asked)) change(found).then(() => viewer.look(view));
+    const found = readHash();
+    if (!isSame(found, asked)) change(found, location.hash);
   });
   listenToDrags();
 }
@@ -939,7 +940,7 @@ viewer.isReady.then(async () => {
   showTexts(viewer.run);
   if (isPicture) showSeen($('picture-data')?.textContent);
   if (story) makeStory();
-  if (!isSame(asked, first)) follow().then(() => viewer.look(view)); // a difference can be looked at now
+  if (!isSame(asked, first)) follow(view); // a difference can be looked at now
   else if (story) tell(0);
   else writeControls();
   if (isPicture) viewer.set({}); // it has less room now
