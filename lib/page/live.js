@@ -207,6 +207,25 @@ function plainRun(what) {
   return plain.found;
 }
 
+let typedOver = null; // ids of the text that was shown when typing began; null: nothing is typed
+
+// The last position that a knockout names by its number; -1 if it names words.
+const lastNumber = knockout => Math.max(-1, ...knockout.split('@')[0].split(/[>,]/).map(item => {
+  const [, from, to] = /^(\d+)(?:-(\d+))?(?:\+\d+)?$/.exec(item.trim()) ?? [];
+  return Number(to ?? from ?? -1);
+}));
+
+// Removes the knockouts by number from CHANGES, and from what is asked for, if typing has put other
+// tokens there: the text has the ids IDS now. Returns what to say of it.
+function dropMoved(changes, ids) {
+  const isMoved = knockout => !isSame(...[typedOver, ids].map(list => list.slice(0, lastNumber(knockout) + 1)));
+  const moved = typedOver ? changes.knockouts.filter(isMoved) : [];
+  if (moved.length === 0) return '';
+  asked.knockouts = changes.knockouts = changes.knockouts.filter(knockout => !moved.includes(knockout));
+  writeControls();
+  return `, without knockout ${moved.join(', ')}: other tokens stand there now`;
+}
+
 // Shows what is asked for now, and the VIEW of it, if given: what an address holds, whose positions are
 // those of the new text. Nothing is shown if something else is asked for before it is there.
 async function follow(view) {
@@ -218,7 +237,10 @@ async function follow(view) {
     engine.forgetShown();
     if (!plain?.isDone || plain.key !== key) plain = null;
     say('computing \u2026');
-    const before = isChanged(changes) ? await plainRun(changes) : null;
+    let before = isChanged(changes) ? await plainRun(changes) : null;
+    if (number !== nFollowed) return undefined;
+    const note = before?.code === 0 ? dropMoved(changes, before.page.run.ids) : '';
+    if (!isChanged(changes)) before = null;
     const after = before?.code ? before : before ? await runPage(changes) : await plainRun(changes);
     if (number !== nFollowed) return;
     if (after.code !== 0) return say(messageOf(after.err), true);
@@ -227,13 +249,14 @@ async function follow(view) {
     await viewer.show(structuredClone(after.page.run), textOf(after), before && structuredClone(before.page.run),
       before && textOf(before));
     if (number !== nFollowed) return;
+    typedOver = null;
     if (key !== shownKey) dropAnswer();
     shownKey = key;
     showTexts(after.page.run);
     if (isPicture) showSeen(after.page.blocks['picture-data']);
     showExpected(after.page.run, before?.page.run, changes);
     suggestTargets();
-    say(`${sizeOf(after.page.run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? ''}`);
+    say(`${sizeOf(after.page.run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? note}`);
   } catch (problem) {
     tellOf(problem);
   } finally {
@@ -254,6 +277,7 @@ function followSoon() {
 }
 
 function change(changes, view) {
+  if (changes.text !== undefined) typedOver = null;
   Object.assign(asked, changes);
   return follow(view);
 }
@@ -438,6 +462,7 @@ function textBox(name, attributes) {
   const box = el('textarea', { id: 'live-' + name, rows: 1, spellcheck: 'false', autocomplete: 'off', ...attributes });
   box.value = asked[name] ?? '';
   box.addEventListener('input', () => {
+    typedOver ??= viewer.run.ids;
     asked[name] = box.value;
     fitTexts();
     followSoon();

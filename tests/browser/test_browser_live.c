@@ -372,6 +372,41 @@ START_TEST(cells_are_knocked_out)
 }
 END_TEST
 
+/* Puts TEXT into the box of the sentence at once. */
+static void paste(const char *text)
+{
+    char expression[512];
+
+    snprintf(expression, sizeof expression,
+             "(box => { box.value = '%s'; box.dispatchEvent(new Event('input')); })(" ID(
+                 "live-text") ")",
+             text);
+    free(attn_browser_text(browser, expression));
+    attn_browser_wait(browser, "attnLive.isDone()");
+}
+
+/* A knockout by number stays while the tokens that it names do; one by words always stays. */
+START_TEST(knockouts_are_of_tokens_that_stay)
+{
+    static const char words[] = "knockout=keys%3EThe%402.1";
+
+    enter();
+    open_page("v=matrix&h=2.5&q=4&text=The%20keys%20to%20the%20cabinet&knockout=4%3E1&"
+              "knockout=1-2%3E0%402.*&knockout=keys%3EThe%402.1");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    paste("The keys to the cabinet are");
+    assert_text(ID("live-changes") ".children.length", "3");
+    paste("The keys to a cabinet are");
+    assert_text(STATUS ".endsWith(', without knockout 4>1: other tokens stand there now')", "true");
+    assert_text("location.hash.includes('knockout=4')", "false");
+    assert_text("location.hash.includes('knockout=1-2')", "true");
+    paste("Our keys and The dogs");
+    assert_text(ID("live-changes") ".textContent", "knockout keys>The@2.1 \xc3\x97");
+    assert_text("location.hash.split('&').pop()", words);
+    leave();
+}
+END_TEST
+
 START_TEST(an_address_restores_all_of_it)
 {
     enter();
@@ -1058,7 +1093,7 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            attention_and_questions_have_the_bits_of_the_binary,
            families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
            no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
-           cells_are_knocked_out, an_address_restores_all_of_it,
+           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
            a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
            a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
            pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
