@@ -817,8 +817,11 @@ function suggestTargets() {
 
 async function askQuestion() {
   const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
-  const what = structuredClone(asked), { attention, mask } = what, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
-  const options = [...optionsOf({ ...noChanges(), attention, mask }), ...needsTarget ? [['target', target]] : [],
+  const what = structuredClone(asked);
+  if (isChanged({ ...what, attention: '', mask: '' }))
+    return say(`'${command}' takes neither heads that are off nor keys that are knocked out: restore them first`, true);
+  const [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  const options = [...optionsOf(what), ...needsTarget ? [['target', target]] : [],
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ['html', 'page.html']];
   say('computing \u2026');
@@ -826,8 +829,7 @@ async function askQuestion() {
   if (code !== 0) return say(messageOf(err), true);
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
-  $('live-asked').textContent = commandOf(command, options, what) +
-    (Object.keys(what.off).length + what.knockouts.length > 0 ? ' (no head off, no key knocked out)' : '');
+  $('live-asked').textContent = commandOf(command, options, what);
   return attnExperiment.show($('live-experiment'), page.experiment);
 }
 

@@ -964,6 +964,33 @@ START_TEST(questions_are_answered_in_the_page)
 }
 END_TEST
 
+/* None of these commands has an option for heads that are off or for knockouts. */
+START_TEST(questions_with_changes_are_refused)
+{
+    static const char *const changes[] = {"ablate=2.5", "ablate-mean=2.5", "knockout=4%3E1"};
+
+    enter();
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char hash[128];
+
+        snprintf(hash, sizeof hash, "v=matrix&text=The%%20keys%%20to%%20the%%20cabinet&%s",
+                 changes[i]);
+        open_page(hash);
+        attn_browser_wait(browser, "attnLive.isDone()");
+        attn_browser_click_on(browser, "#live-questions summary");
+        attn_browser_click_on(browser, "#live-ask");
+        assert_text(STATUS, "'ablate' takes neither heads that are off nor keys that are knocked "
+                            "out: restore them first");
+        assert_text(ID("live-experiment") ".childElementCount", "0");
+        attn_browser_click_on(browser, "#live-restore");
+        attn_browser_wait(browser, "attnLive.isDone()");
+        attn_browser_click_on(browser, "#live-ask");
+        attn_browser_wait(browser, ID("live-experiment") ".childElementCount > 0");
+    }
+    leave();
+}
+END_TEST
+
 START_TEST(temperature_and_arithmetic_and_command)
 {
     enter();
@@ -1102,6 +1129,7 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
            maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
            labels_are_typed, pictures_fit_a_telephone_and_are_named,
-           questions_are_answered_in_the_page, temperature_and_arithmetic_and_command,
-           nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, everything_has_a_name, shipped_page_answers, is_seen)
+           questions_are_answered_in_the_page, questions_with_changes_are_refused,
+           temperature_and_arithmetic_and_command, nothing_is_fetched,
+           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
+           everything_has_a_name, shipped_page_answers, is_seen)
