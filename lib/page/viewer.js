@@ -5,21 +5,16 @@
 (() => {
 const $ = id => document.getElementById(id);
 
-// An element with attributes and children; strings become text.
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
+// A node with attributes and children; strings become text.
+function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
   node.append(...children);
   return node;
 }
 
 const svgNames = 'http://www.w3.org/2000/svg';
-function svgEl(tag, attributes, ...children) {
-  const node = document.createElementNS(svgNames, tag);
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
+const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
@@ -708,7 +703,6 @@ const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 
 function arrangeThumbs(size) {
   const place = $('thumbs');
-  const track = size + 'px';
   if (state.o && state.m) {
     const longest = Math.max(...heads.map(head => textWidth(head.group + '.' + head.head)));
     place.style.gridTemplateColumns = 'repeat(auto-fill, ' + Math.max(size, longest) + 'px)';
@@ -729,7 +723,7 @@ function arrangeThumbs(size) {
       const h = byName.get(group + '.' + c);
       return h === undefined ? el('span', { role: 'gridcell' }) : thumbNodes[h];
     })));
-  place.style.gridTemplateColumns = 'auto repeat(' + columns.length + ', ' + track + ')';
+  place.style.gridTemplateColumns = `auto repeat(${columns.length}, ${isPrinting ? `minmax(0, ${size}px)` : size + 'px'})`;
   place.replaceChildren(top, ...rows);
 }
 
@@ -738,7 +732,7 @@ function drawThumbs() {
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
   const { s, e, min, first, r, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), s, e, min, first, r, m, o, over?.key()].join();
+  const drawn = [size, which, rampName(), isDark(), isPrinting, s, e, min, first, r, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);

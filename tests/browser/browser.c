@@ -325,9 +325,9 @@ void attn_browser_save_into(struct attn_browser *browser, const char *folder)
          folder);
 }
 
-void attn_browser_screenshot(struct attn_browser *browser, const char *path)
+/* Writes the data of the answer RESULT, which is freed, to the file PATH. */
+static void save_data(cJSON *result, const char *path)
 {
-    cJSON *result = call(browser, "Page.captureScreenshot", object_of("format", "png"));
     char command[4200];
     FILE *pipe;
 
@@ -337,6 +337,20 @@ void attn_browser_screenshot(struct attn_browser *browser, const char *path)
     fputs(text_at(result, "data"), pipe);
     ck_assert_int_eq(pclose(pipe), 0);
     cJSON_Delete(result);
+}
+
+void attn_browser_screenshot(struct attn_browser *browser, const char *path)
+{
+    save_data(call(browser, "Page.captureScreenshot", object_of("format", "png")), path);
+}
+
+void attn_browser_print(struct attn_browser *browser, const char *path)
+{
+    cJSON *paper = cJSON_CreateObject();
+
+    cJSON_AddNumberToObject(paper, "paperWidth", 8.27); /* inches */
+    cJSON_AddNumberToObject(paper, "paperHeight", 11.69);
+    save_data(call(browser, "Page.printToPDF", paper), path);
 }
 
 /* --- The page -------------------------------------------------------------------------------- */

@@ -72,6 +72,9 @@ void attn_browser_save_into(struct attn_browser *browser, const char *folder);
 /* What is seen, as a PNG file. */
 void attn_browser_screenshot(struct attn_browser *browser, const char *path);
 
+/* What is printed on A4, as a PDF file. */
+void attn_browser_print(struct attn_browser *browser, const char *path);
+
 /* Fails unless the page threw nothing, wrote nothing to the console, broke no policy, and asked for
  * nothing but its own file. */
 void attn_browser_assert_quiet(struct attn_browser *browser);

@@ -1237,6 +1237,33 @@ START_TEST(can_be_touched_and_printed)
 }
 END_TEST
 
+/* On the screen the heads are wider than A4. The PDF has the numbers of all columns; 50 and 100 are
+ * weights. */
+START_TEST(all_heads_are_printed)
+{
+    static const char numbers[] =
+        "pdftotext p.pdf - | grep -x -E '[0-9]+' | sort -n | uniq | tr '\\n' ' '";
+    char line[256] = "";
+    FILE *pipe;
+
+    if (system("command -v pdftotext >/dev/null") != 0)
+        attn_skip_test("there is no pdftotext (Debian package poppler-utils)");
+    enter();
+    run_with((const char *[]){"init", "big", "--set", "n_layer=2", "--set", "n_head=12", "--set",
+                              "d_model=24", "--set", "n_ctx=8", "--set", "n_vocab=3", NULL},
+             NULL, 0);
+    run_without_json((const char *[]){"run", "-m", "big", "--ids", "1,2", NULL});
+    attn_browser_resize(browser, 1440, 900);
+    attn_browser_load(browser, "p.html", "v=grid");
+    attn_browser_print(browser, "p.pdf");
+    pipe = popen(numbers, "r");
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, pipe));
+    pclose(pipe);
+    ck_assert_str_eq(line, "0 1 2 3 4 5 6 7 8 9 10 11 50 100 ");
+    leave();
+}
+END_TEST
+
 /* The last number above the columns is inside, whatever the width. */
 START_TEST(no_label_is_cut)
 {
@@ -1423,7 +1450,8 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
            the_second_text_begins_a_line, cross_attention_is_named,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
-           can_be_touched_and_printed, no_label_is_cut, text_is_the_title, room_is_used,
-           names_of_sorted_heads_have_room, every_position_says_what_is_expected_there,
-           gradients_are_read_out, gradients_have_a_switch_a_legend_and_a_measure,
-           gradients_of_a_long_text, gradients_between_words, is_seen)
+           can_be_touched_and_printed, all_heads_are_printed, no_label_is_cut, text_is_the_title,
+           room_is_used, names_of_sorted_heads_have_room,
+           every_position_says_what_is_expected_there, gradients_are_read_out,
+           gradients_have_a_switch_a_legend_and_a_measure, gradients_of_a_long_text,
+           gradients_between_words, is_seen)
