@@ -508,9 +508,6 @@ function makeControls() {
     el('p', { id: 'live-tokens', 'aria-label': 'Tokens', ...isPicture ? { hidden: '' } : {} }),
     el('p', { id: 'live-status', role: 'status' }),
     el('div', { class: 'live-row', id: 'live-tools' },
-      button('live-off', 'Switch head off', () => toggleHead(headHere()), { 'aria-pressed': 'false' }),
-      el('select', { id: 'live-how', 'aria-label': 'What a head gives that is off' },
-        ...[['zero', 'to zero'], ['mean', 'to its mean']].map(option)),
       button('live-knock', 'Knock out cell', () => knockOutCell(),
         { title: 'This query does not look at this key. Or drag over cells of the matrix' }),
       el('select', { id: 'live-where', 'aria-label': 'Where a knockout counts' },
@@ -530,6 +527,10 @@ function makeControls() {
       el('label', isPicture ? { hidden: '' } : {}, 'Temperature ', temperature)));
 
   $('app').prepend(place);
+  $('name').after(el('span', { id: 'live-head', class: 'group' },
+    button('live-off', '', () => toggleHead(headHere())),
+    el('select', { id: 'live-how', 'aria-label': 'What a head gives that is off' },
+      ...[['zero', 'to zero'], ['mean', 'to its mean']].map(option))));
   temperature.addEventListener('input', drawExpected);
   attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
   $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
@@ -695,20 +696,21 @@ function drawBox(from, to) {
 }
 
 function onDrawn() {
-  const name = headHere(), isOff = Boolean(asked.off[name]);
-  $('live-off').textContent = isOff ? 'Switch head on' : 'Switch head off';
-  $('live-off').setAttribute('aria-pressed', String(isOff));
+  const name = headHere();
+  $('live-off').textContent = `Switch head ${name} ${asked.off[name] ? 'on' : 'off'}`;
   viewer.run.heads.forEach((head, h) => {
-    const node = $('thumb-' + h), how = asked.off[head.group + '.' + head.head];
-    node?.classList.toggle('off', Boolean(how));
-    if (node && !node.querySelector('.switch')) {
-      const toggle = el('button', { class: 'switch', tabindex: '-1', 'aria-hidden': 'true', title: 'Switch this head off, or on' }, 'off');
+    const node = $('thumb-' + h), name = head.group + '.' + head.head, isOff = Boolean(asked.off[name]);
+    if (!node) return;
+    node.classList.toggle('off', isOff);
+    if (!node.querySelector('.switch')) {
+      const toggle = el('button', { class: 'switch', tabindex: '-1', 'aria-hidden': 'true' });
       toggle.addEventListener('click', event => {
         event.stopPropagation();
-        toggleHead(head.group + '.' + head.head);
+        toggleHead(name);
       });
       node.append(toggle);
     }
+    node.querySelector('.switch').textContent = isOff ? 'switch on' : 'switch off';
   });
   drawExpected();
 }

@@ -314,6 +314,11 @@ void attn_browser_set_media(struct attn_browser *browser, const char *media, con
          "{'media':'%s','features':[{'name':'prefers-color-scheme','value':'%s'}]}", media, scheme);
 }
 
+void attn_browser_set_touch(struct attn_browser *browser)
+{
+    tell(browser, "Emulation.setTouchEmulationEnabled", "{'enabled':true}");
+}
+
 void attn_browser_set_script(struct attn_browser *browser, bool is_on)
 {
     tell(browser, "Emulation.setScriptExecutionDisabled", "{'value':%s}", is_on ? "false" : "true");

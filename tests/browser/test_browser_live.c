@@ -38,6 +38,7 @@ static void enter_on_telephone(void)
 {
     enter();
     attn_browser_resize(browser, 390, 800);
+    attn_browser_set_touch(browser);
     attn_browser_set_media(browser, "", "dark");
 }
 
@@ -80,7 +81,8 @@ static void assert_text(const char *expression, const char *expected)
 static void assert_fits_fingers(void)
 {
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
-    assert_text("[...document.querySelectorAll('#live-controls button')].every(b => "
+    assert_text("[...document.querySelectorAll('#live-controls button, #live-head > *, "
+                ".switch')].every(b => "
                 "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
                 "true");
 }
@@ -1056,6 +1058,30 @@ START_TEST(fits_a_telephone_and_is_dark)
 }
 END_TEST
 
+/* A button says what it does, and of which head: that below the heads, and a small one on each for a
+ * mouse. */
+START_TEST(buttons_name_the_head_that_they_switch)
+{
+    static const char above[] = ID("thumbs") ".getBoundingClientRect().bottom <= " ID(
+        "live-off") ".getBoundingClientRect().top";
+
+    enter_on_telephone();
+    open_page("v=grid&h=2.5");
+    assert_text(above, "true");
+    attn_browser_point_at(browser, "#thumb-20");
+    assert_text("[...document.querySelectorAll('.switch')].every(s => !s.offsetParent)", "true");
+    assert_text(ID("live-off") ".textContent", "Switch head 2.5 off");
+    attn_browser_click_on(browser, "#live-off");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(ID("live-off") ".textContent", "Switch head 2.5 on");
+    assert_text("document.querySelector('#thumb-21 .switch').textContent", "switch on");
+    assert_text("document.querySelector('#thumb-20 .switch').textContent", "switch off");
+    attn_browser_key(browser, "ArrowLeft", 0);
+    assert_text(ID("live-off") ".textContent", "Switch head 2.4 off");
+    leave();
+}
+END_TEST
+
 START_TEST(everything_has_a_name)
 {
     enter();
@@ -1132,4 +1158,5 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            questions_are_answered_in_the_page, questions_with_changes_are_refused,
            temperature_and_arithmetic_and_command, nothing_is_fetched,
            a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-           everything_has_a_name, shipped_page_answers, is_seen)
+           buttons_name_the_head_that_they_switch, everything_has_a_name, shipped_page_answers,
+           is_seen)
