@@ -73,6 +73,38 @@ class Arguments(TestCase):
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
 
+    def test_no_sites_are_no_tensors(self):
+        m = model()
+        r = m.run(KEYS, sites=[], top=1)
+        self.assertEqual((dict(r.cache), r.tokens[1], len(r.predictions.top)), ({}, " keys", 1))
+        self.assertIn("<svg", r.svg())
+        self.assertEqual(dict(attn.attend(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), sites=[]).cache), {})
+        self.assert_raises(TypeError, "sites is empty", m.run, KEYS, sites=[], on_event=print)
+        self.assert_raises(ValueError, "sites is empty", m.batch, "no.jsonl", "none.jsonl", sites=[])
+        self.assert_raises(ValueError, "sites is empty", r.svg, sites=[])
+
+    def test_ids_are_the_text(self):
+        for name in ("ids", "embeddings"):
+            self.assert_raises(TypeError, (f"'{name}'", "in place of the text"), model().run, **{name: [1, 2]})
+
+    def test_queries_of_edits_are_words(self):
+        m, rows = model(), np.random.default_rng(5).normal(size=(2, 128))
+        one = m.run(KEYS, edits=attn.add("resid_pre", rows[0], layer=1, queries="keys"))
+        self.assert_same(one.logits, m.run(KEYS, edits=attn.add("resid_pre", rows[0], layer=1, queries=1)).logits)
+        self.assertTrue((one.logits[1] != m.run(KEYS).logits[1]).any())
+        two = m.run(KEYS, edits=attn.replace("resid_pre", rows, layer=1, queries="keys,-1")).logits
+        parts = [attn.replace("resid_pre", rows[i], layer=1, queries=at) for i, at in enumerate((1, 4))]
+        self.assert_same(two, m.run(KEYS, edits=parts).logits)
+        both = m.run(KEYS, edits=attn.add("resid_pre", rows[0], layer=1, queries="keys,cabinet")).logits
+        parts = [attn.add("resid_pre", rows[0], layer=1, queries=at) for at in (1, 4)]
+        self.assert_same(both, m.run(KEYS, edits=parts).logits)
+        off = attn.zero("z", head="2.5", queries="cabinet")
+        self.assert_same(m.run(KEYS, edits=off).logits, m.run(KEYS, edits=attn.zero("z", head="2.5", queries=4)).logits)
+        self.assertNotEqual(one.svg(sites="z"), m.run(KEYS).svg(sites="z"))
+        self.assert_raises(ValueError, ("2 rows", "'keys'"), m.run, KEYS, edits=attn.add("resid_pre", rows, queries="keys"))
+        self.assert_raises(attn.InvalidError, "'dog' does not occur", m.run, KEYS, edits=attn.zero("z", queries="dog"))
+        self.assert_raises(TypeError, ("'keys'", "Model.run"), lambda: list(m.map([KEYS], edits=attn.zero("z", queries="keys"))))
+
     def test_what_goes_with_one_text_is_given_with_it(self):
         m = model()
         for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):

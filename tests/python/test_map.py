@@ -38,6 +38,19 @@ class Map(TestCase):
         for r in results:
             self.assert_same(r.pattern[3], results[0].pattern[3])
 
+    def test_other_keys_are_labels(self):
+        items = [{"text": TEXT, "id": 7, "kind": "a", "label": {"n": 1}}, TEXT, {"text": "", "kind": "empty"}]
+        results = list(model().map(items, sites="z", on_error="keep"))
+        self.assertEqual([r.labels for r in results], [{"kind": "a", "label": {"n": 1}}, {}, {"kind": "empty"}])
+        self.assertEqual(pickle.loads(pickle.dumps(results[0])).labels, results[0].labels)
+        for name in ("target", "foil", "at", "next", "metric"):
+            self.assert_raises(TypeError, (f"'{name}'", "items"), list, model().map([{"text": TEXT, name: " are"}], sites="z"))
+
+    def test_no_tensors_are_asked_for(self):
+        (r,) = model().map([TEXT], sites=[], top=2)
+        self.assertEqual((dict(r.cache), len(r.predictions.top)), ({}, 2))
+        self.assertEqual(r.predictions.top["id"].tolist(), model().run(TEXT, top=2).predictions.top["id"].tolist())
+
     @needs_cli
     def test_measures_are_those_of_heads(self):
         rows = json.loads(cli("heads", "-m", "fable", "--json", "-", TEXT))["rows"]

@@ -209,7 +209,7 @@ class Changes(TestCase):
         self.assert_raises(ValueError, ("zz", "pattern"), attn.zero, "zz")
         self.assert_raises(ValueError, "layer", attn.zero, "z", head="3.6", layer=3)
         self.assert_raises(ValueError, "head", attn.zero, "z", head="three")
-        self.assert_raises(TypeError, "queries", attn.zero, "z", queries="it")
+        self.assert_raises(TypeError, "columns", attn.zero, "z", columns="it")
         self.assert_raises(ValueError, "queries", attn.zero, "z", queries=(3, 3))
         self.assert_raises(ValueError, "shape", attn.add, "z", np.zeros((2, 3)), queries=(0, 5), columns=(0, 3))
         self.assert_raises(TypeError, "float", attn.add, "z", ["a"])

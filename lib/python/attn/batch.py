@@ -13,7 +13,7 @@ from . import binding as c
 from .errors import Error, said
 from .host import tower_of
 from .library import call, interruptible, lib, path_bytes, terminated, warn_of
-from .request import PARTS, Edit, Request, choice, refuse_parts, whole
+from .request import PARTS, Edit, Request, choice, refuse_empty, refuse_parts, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -102,6 +102,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     if tower != "text":
         given["tower"] = tower
     refuse_parts(options, ("image", "source", *PARTS), "a record")
+    refuse_empty(options.get("sites"))
     request = Request(None, **options)
     host = tower_of(model._use_for_many(), tower)
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),

@@ -23,6 +23,7 @@ TOGETHER = 32  # at most so many results are handed over at once: each hand-over
 
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()
+_READ = {"text", "ids", "image", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
 _found = reader(c.attn_many_result, "record", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
                 "is_followed")
 _record = reader(c.attn_record, "number", "failure")
@@ -91,6 +92,8 @@ class _Many:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
             failure = c.ATTN_RECORD_FAILURE_BAD_VALUE
+            if isinstance(item, dict):
+                _refuse_questions(item)
             fill_pair(record.input, record.source, keep, **parts)
         except (TypeError, ValueError, OverflowError) as problem:
             if self.raises:
@@ -141,6 +144,7 @@ class _Many:
         result = Result()
         if isinstance(item, dict):
             result.id = item.get("id")
+            result.labels = {key: value for key, value in item.items() if key not in _READ}
         if failure:
             result.error = error_of(c.attn_record.from_address(record).err)
             result.error.stage = result.error.stage or "input"
@@ -194,6 +198,14 @@ class _Many:
             self.host.cancel.value = 0
 
 
+def _refuse_questions(item: dict) -> None:
+    """ITEM may be one of a study, which asks something of the next token."""
+    for name in ("target", "target_id", "foil", "foil_id", "at", "metric", "next"):
+        if name in item:
+            raise TypeError(f"a text has '{name}', which map does not ask: give it to run, or the dicts as items to score, "
+                            "ablate, lens or another question")
+
+
 def _failure_of(text) -> int:
     """Why a record fails whose text is TEXT, if it cannot be one."""
     if isinstance(text, (str, bytes, bytearray)):
@@ -210,7 +222,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
     refuse_parts(options, ("image", "source", *PARTS), "a dict")
     request = Request(None, sites=sites, **options)
     how = c.ATTN_MANY_OPTIONS_DEFAULT()
-    how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None
+    how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None and request.keeps_tensors
     if measures is not None:
         bits = c_uint64()
         names = measures if isinstance(measures, str) else ",".join(measures)

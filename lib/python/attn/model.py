@@ -15,7 +15,7 @@ from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT
-from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, whole
+from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, refuse_empty, whole
 from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 
@@ -168,7 +168,7 @@ class Model:
         image       instead of a text, for models of pictures: a path (PNG, JPEG, .npy); a picture, uint8 [H, W, 3],
                     which preprocessor_config.json prepares; or its values, floats [C, H, W]
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
-                    logits, where the model has them
+                    logits, where the model has them; []: no tensors, for predictions alone
         layers, heads, queries
                     which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it", and places
                     in a picture, (row, column), "[CLS]"
@@ -201,6 +201,9 @@ class Model:
         In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
         attn.CanceledError.
         """
+        for name in ("ids", "embeddings"):
+            if name in options:
+                raise TypeError(f"unexpected keyword argument '{name}': give them in place of the text, as the first argument")
         if text is None and image is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
         if image is not None:
@@ -213,7 +216,7 @@ class Model:
         if sites is None and not on_event:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, answer=asked, grad=grad, **options)
+                          next=next, answer=asked, grad=grad, host=host, **options)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
         warn_of(result.notes)
         result._again = self._draw, given
@@ -241,7 +244,8 @@ class Model:
         """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
 
         texts       an iterable of what `run` takes, or of dicts: {"text": ..., "pair": ...}, with `ids`, `image`,
-                    `source`, `types` and `key_mask` likewise; read as it is needed, some hundreds ahead
+                    `source`, `types` and `key_mask` likewise; other keys come back as result.labels, `id` as
+                    result.id; read as it is needed, some hundreds ahead
         tower       of a model with two, as CLIP is, the one that they are for: "text" or "image"
         measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
@@ -307,6 +311,8 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     """Serves REQUEST: keeps the tensors, or calls ON_EVENT with them."""
     run, found = c_void_p(), c.attn_result()
     result = Result()
+    if on_event and not request.keeps_tensors:
+        raise TypeError("on_event gets tensors as they are computed, and sites is empty")
     call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
     listener = None
     try:
@@ -316,11 +322,13 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
         if on_event:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)
+        elif not request.keeps_tensors:
+            trace = None
         else:
             capture, owner = _capture(labels.selection)
             trace = lib.attn_capture_trace(capture)
         call("attn_run_perform", run, trace, byref(found))
-        if not on_event:
+        if not on_event and trace:
             result._heads = places_of(labels.selection)
             result._tensors = tensors_of(capture, labels.selection, result._heads, owner)
         result.predictions = predictions_of(found)
@@ -417,11 +425,12 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         if name in options:
             given[name] = options.pop(name)
     if sites is not None:
+        refuse_empty(sites)
         given["sites"] = sites
     precision = whole(options.pop("precision", -1), "precision", -1, 17)
     live = _Live(host, given, format, options)
     is_synced = bool(options.pop("sync", False))
-    request = kind(**given)
+    request = kind(host=host, **given)
     _name_answer(request, given)
     picture = picture_options(options, request.keep)
     picture.live = live.struct

@@ -1,9 +1,11 @@
 """What is asked of a model, as the C struct attn_request: texts, arrays, selections, attention, edits."""
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import re
-from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, cast
+from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, c_void_p, cast
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
@@ -27,6 +29,16 @@ def spec(value: Spec, what: str) -> bytes | None:
     if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
         return b",".join(spec(item, what) or b"" for item in value)
     raise TypeError(f"{what} is {type(value).__name__}, expected text, a number, or a list of these")
+
+
+def is_empty(sites: Spec) -> bool:
+    """Whether SITES is an empty list: no tensors are wanted."""
+    return sites is not None and not isinstance(sites, (str, int)) and len(sites) == 0
+
+
+def refuse_empty(sites: Spec) -> None:
+    if is_empty(sites):
+        raise ValueError("sites is empty, expected the tensors that are written")
 
 
 def choice(value, names: dict, what: str) -> int:
@@ -222,7 +234,8 @@ class Edit:
         self.op, self.site, self.factor = op, site, float(factor)
         self.places = _places(layer, head)
         self.data = None if data is None else _floats(data, "data", (0, 1, 2), "[queries, columns]")
-        self.rows, self.columns = _range(queries, "queries"), _range(columns, "columns")
+        self.words = queries if isinstance(queries, str) else None  # positions that a text names
+        self.rows, self.columns = _range(None if self.words else queries, "queries"), _range(columns, "columns")
         if self.data is not None:
             self._fit()
 
@@ -241,16 +254,26 @@ class Edit:
             raise ValueError(f"data has the shape {list(data.shape)}, expected {list(shape)}, as the queries and "
                              "columns say") from None
 
-    def structs(self) -> list[c.attn_edit]:
+    def structs(self, find) -> list[c.attn_edit]:
+        """FIND gives the positions that a text names."""
         made = []
-        for layer, head in self.places:
+        parts = [(self.rows, self.data)] if self.words is None else self._parts(find(self.words))
+        for (layer, head), (rows, data) in itertools.product(self.places, parts):
             edit = c.ATTN_EDIT_DEFAULT()
             edit.site, edit.op, edit.factor, edit.layer, edit.head = SITES[self.site], self.op, self.factor, layer, head
-            (edit.row0, edit.row1), (edit.col0, edit.col1) = self.rows, self.columns
-            if self.data is not None:
-                edit.data, edit.ld = cast(self.data.ctypes.data, POINTER(c_float)), self.data.shape[1]
+            (edit.row0, edit.row1), (edit.col0, edit.col1) = rows, self.columns
+            if data is not None:
+                edit.data, edit.ld = cast(data.ctypes.data, POINTER(c_float)), data.shape[1]
             made.append(edit)
         return made
+
+    def _parts(self, positions: list[int]):
+        """Each position as rows, with its row of the data: one for all, or one each."""
+        n = len(positions) if self.data is None or len(self.data) == 1 else len(self.data)
+        if n != len(positions):
+            raise ValueError(f"data has {n} rows, expected 1, or one for each position of {self.words!r}: {len(positions)}")
+        return [((at, at + 1), None if self.data is None else self.data[i % len(self.data)][None])
+                for i, at in enumerate(positions)]
 
 
 def _range(value, what):
@@ -309,7 +332,8 @@ def zero(site: str, *, layer=None, head=None, queries=None, columns=None) -> Edi
     """Sets a part of a site to 0: attn.zero("z", head="3.6") switches a head off.
 
     head is "LAYER.HEAD", (layer, head), or with `layer` a number; None: all. queries and columns (keys of a
-    matrix, components of a vector) are a number, a slice or (begin, end); None: all.
+    matrix, components of a vector) are a number, a slice or (begin, end); None: all. queries may be words, too, as
+    those of Model.run: "keys", "-1".
     """
     return Edit(c.ATTN_EDIT_ZERO, site, layer, head, queries, columns)
 
@@ -439,7 +463,7 @@ class Request:
     def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(), labels=(),
                  answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
-                 **attention):
+                 host=None, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
             raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
@@ -456,13 +480,13 @@ class Request:
         reading, chosen, edited = request.reading, request.selection, request.edits
         reading.special = choice(special, SPECIALS, "special")
         reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
-        chosen.sites, chosen.layers = spec(sites, "sites"), spec(layers, "layers")
+        self.keeps_tensors = not is_empty(sites)
+        chosen.sites, chosen.layers = spec(sites, "sites") if self.keeps_tensors else None, spec(layers, "layers")
         chosen.heads, chosen.queries = spec(heads, "heads"), spec(queries, "queries")
         edited.ablate, edited.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate")
         edited.ablate_mean = spec(ablate_mean, "ablate")
         if attention:
             request.attention.change = attention_change(self.keep, **attention)
-        self._set_edits(edits)
         request.predict.top = whole(top, "top")
         knockouts = Interventions(c.attn_knockout, "attn_knockout", knockout, "knockouts")
         patches = Interventions(c.attn_patch, "attn_patch", patch, "patches")
@@ -479,16 +503,32 @@ class Request:
             self.keep.append(asked)
             chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
         chosen.has_gradients = bool(grad)
+        self._set_edits(edits, host)
         self.notes: list[str] = []
         request.on_note = noting(self.notes)
 
-    def _set_edits(self, edits):
+    def _find(self, host, words: str) -> list[int]:
+        """The positions that WORDS name in the text."""
+        if host is None:
+            raise TypeError(f"edits names the queries {words!r}, which only Model.run finds in its text: expected numbers")
+        chosen, run = self.struct.selection, c_void_p()
+        queries, chosen.queries = chosen.queries, terminated(words, "queries")
+        try:
+            call("attn_run_prepare", host.pointer, byref(self.struct), byref(run))
+            selection = lib.attn_run_labels(run).contents.selection
+            n = lib.attn_selection_dims(selection).contents.n_position
+            return [at for at in range(n) if lib.attn_selection_has_query(selection, at)]
+        finally:
+            chosen.queries = queries
+            lib.attn_run_free(run)
+
+    def _set_edits(self, edits, host):
         edits = [edits] if isinstance(edits, Edit) else list(edits)
         for edit in edits:
             if not isinstance(edit, Edit):
                 raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "
                                 "mask make")
-        structs = [struct for edit in edits for struct in edit.structs()]
+        structs = [struct for edit in edits for struct in edit.structs(functools.partial(self._find, host))]
         if structs:
             array = (c.attn_edit * len(structs))(*structs)
             self.keep += [array, edits]

@@ -294,9 +294,9 @@ class Result:
     predictions     Predictions(top, next, metric)
     notes           what `attn-cli run` would note: how many rows an edit changed, say
     cache           the tensors under TransformerLens's names
-    id, error, measures
-                    of Model.map: the id that the text came with; the attn.Error that it ended with, or None; numbers
-                    of every head
+    id, labels, error, measures
+                    of Model.map: the id that the text came with; the other keys of its dict, {} without; the attn.Error
+                    that it ended with, or None; numbers of every head
     attentions      a tuple of [1, H, T, S], one a layer, like transformers' output_attentions=True
 
     Arrays lie in the library's memory. They stay valid by themselves: also when the result is gone and the model
@@ -322,6 +322,7 @@ class Result:
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
         self.notes: list[str] = []
+        self.labels: dict[str, Any] = {}
 
     def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
         """Copies what the N positions of a run are called: struct attn_labels at ADDRESS. TEXTS keeps the texts of ids
