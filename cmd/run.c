@@ -263,7 +263,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(live_check(&args->live, served, err));
     args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));
-    ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
     ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, request, err));
     request->reading.example = EXAMPLE;
@@ -282,6 +281,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_fill(served, NULL, err));
     if (!is_predicting(args) && has_page(args))
         predict_for_page(served);
+    ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;
 }

@@ -98,6 +98,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     struct attn_live_args made = {.given = model->name,
                                   .most = (size_t)limit << 20,
                                   .story = args->story,
+                                  .request = &served->request,
                                   .image = prompt->image};
     struct model_source source;
     enum attn_status status;
@@ -111,7 +112,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     made.reading = live->reading;
     made.source = &source.source;
     made.module = module;
-    status = attn_live_open(&made, attn_host_model(served->host), &live->files, err);
+    status = attn_live_open(&made, served->host, &live->files, err);
     attn_text_free(module);
     ATTN_TRY(at_stage(ATTN_STAGE_INPUT, status, err));
     served->picture.live = attn_live_of(live->files);

@@ -26,8 +26,8 @@ struct live {
     struct attn_option *reading;
 };
 
-/* Opens what the page of SERVED holds, whose model is open and which reads PROMPT, and says so to
- * its pictures; LIVE stays empty where no page is live. */
+/* Opens what the page of SERVED holds, whose request is filled and which reads PROMPT, and puts it
+ * into the options of its pictures; LIVE stays empty if no page is live. */
 enum attn_status live_open(const struct live_args *args, const struct model_args *model,
                            const struct prompt_args *prompt, struct served *served,
                            struct live *live, struct attn_error *err);

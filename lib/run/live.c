@@ -11,6 +11,7 @@
 #include "formats/gguf.h"
 #include "formats/image_file.h"
 #include "formats/json.h"
+#include "run/live_story.h"
 #include "run/model_parts.h"
 
 #include <string.h>
@@ -95,78 +96,17 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
 
 /* --- The story ------------------------------------------------------------------------------- */
 
-/* Whether VALUE, of KEY in STEP number NUMBER, is a list of texts. */
-static enum attn_status check_list(const struct attn_json *json, const struct attn_node *value,
-                                   const char *key, size_t number, struct attn_error *err)
-{
-    bool is_list = attn_node_is_array(value);
-
-    for (const struct attn_node *item = attn_node_first(value); item; item = attn_node_next(item))
-        is_list &= attn_node_string(item) != NULL;
-    return is_list
-               ? ATTN_OK
-               : attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts",
-                                key, number, attn_quote_string(attn_json_name(json)).text);
-}
-
-/* A step has texts, and lists of them for options that may be given several times. */
-static enum attn_status check_step(const struct attn_json *json, const struct attn_node *step,
-                                   size_t number, struct attn_error *err)
-{
-    static const struct {
-        const char *key;
-        bool is_list;
-    } members[] = {{"title", false},      {"paragraph", false}, {"text", false}, {"pair", false},
-                   {"view", false},       {"attention", false}, {"mask", false}, {"ablate", true},
-                   {"ablate-mean", true}, {"knockout", true}};
-    enum { N_MEMBER = sizeof members / sizeof *members };
-
-    if (!attn_node_is_object(step))
-        return attn_error_set(err, ATTN_FORMAT, "step %zu of '%s' is no object", number,
-                              attn_quote_string(attn_json_name(json)).text);
-    for (const struct attn_node *value = attn_node_first(step); value;
-         value = attn_node_next(value)) {
-        const char *key = attn_node_key(value), *text;
-        size_t i = 0;
-
-        while (i < N_MEMBER && strcmp(members[i].key, key) != 0)
-            i++;
-        if (i == N_MEMBER)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "step %zu of '%s' has '%s', expected title, paragraph, text, "
-                                  "pair, view, attention, mask, ablate, ablate-mean or knockout",
-                                  number, attn_quote_string(attn_json_name(json)).text,
-                                  attn_quote_string(key).text);
-        ATTN_TRY(members[i].is_list ? check_list(json, value, key, number, err)
-                                    : attn_json_get_string(json, step, key, &text, err));
-    }
-    return ATTN_OK;
-}
-
-static enum attn_status check_steps(const struct attn_json *json, struct attn_error *err)
-{
-    const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
-    const char *title;
-    size_t n = 0;
-
-    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
-    if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
-                              attn_quote_string(attn_json_name(json)).text);
-    for (const struct attn_node *step = attn_node_first(steps); step; step = attn_node_next(step))
-        ATTN_TRY(check_step(json, step, n++, err));
-    return ATTN_OK;
-}
-
-static enum attn_status open_story(struct attn_live_files *to, const char *path,
-                                   struct attn_error *err)
+static enum attn_status open_story(struct attn_live_files *to, const struct attn_live_args *args,
+                                   struct attn_host *host, struct attn_error *err)
 {
     struct attn_json *json;
     enum attn_status status;
 
-    ATTN_TRY(attn_file_open(path, ATTN_READ, &to->story, err));
+    if (!attn_is_given(args->request, "request", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_file_open(args->story, ATTN_READ, &to->story, err));
     ATTN_TRY(attn_json_parse(&to->story, &json, err));
-    status = check_steps(json, err);
+    status = attn_live_story_check(json, host, args->request, err);
     attn_json_free(json);
     to->live.story = (const char *)to->story.data;
     to->live.n_story = to->story.size;
@@ -196,7 +136,7 @@ static enum attn_status open_picture(struct attn_live_files *to, const struct at
 /* --- All of it ------------------------------------------------------------------------------- */
 
 static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
-                                 const struct attn_model *model, struct attn_error *err)
+                                 struct attn_host *host, struct attn_error *err)
 {
     ATTN_TRY(attn_file_open_regular(args->module, ATTN_MAP, &to->module, err));
     to->live.module = to->module.data;
@@ -205,24 +145,24 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     to->live.reading = args->reading;
     to->live.n_reading = args->n_reading;
     if (args->story)
-        ATTN_TRY(open_story(to, args->story, err));
+        ATTN_TRY(open_story(to, args, host, err));
     if (args->image)
         ATTN_TRY(open_picture(to, args, err));
-    return open_model(to, args, model, err);
+    return open_model(to, args, attn_host_model(host), err);
 }
 
-enum attn_status attn_live_open(const struct attn_live_args *args, const struct attn_model *model,
+enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                 struct attn_live_files **files, struct attn_error *err)
 {
     struct attn_live_files *made;
     enum attn_status status;
 
     if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
-        !attn_is_given(args->module, "module", err) || !attn_is_given(model, "model", err) ||
+        !attn_is_given(args->module, "module", err) || !attn_is_given(host, "host", err) ||
         !attn_is_given(files, "files", err))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
-    status = made ? open_all(made, args, model, err) : ATTN_NO_MEMORY;
+    status = made ? open_all(made, args, host, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         *files = made;
     else

@@ -3,7 +3,7 @@
  *
  *     struct attn_live_args args = {.source = &source, .module = "attn.wasm", .most = 64 << 20};
  *     struct attn_live_files *files;
- *     attn_live_open(&args, model, &files, &err);
+ *     attn_live_open(&args, host, &files, &err);
  *     picture.live = attn_live_of(files);
  *     ... write the page ...
  *     attn_live_close(files);
@@ -11,8 +11,9 @@
 #ifndef ATTN_RUN_LIVE_H
 #define ATTN_RUN_LIVE_H
 
-#include "model/model.h"
 #include "page/live.h"
+#include "run/host.h"
+#include "run/request.h"
 
 struct attn_live_args {
     const struct attn_source *source; /* that the model was opened from */
@@ -21,17 +22,19 @@ struct attn_live_args {
     size_t most;       /* bytes of the model that the page takes; of a larger one it takes none,
                           and asks for its files */
     const char *story; /* path of a story; NULL: none */
-    const char *image; /* path of the picture that is run; NULL: a text is */
-    const struct attn_option *reading; /* [n_reading] as the page has them (page/live.h) */
+    const struct attn_request *request; /* of the page, for a story, whose steps change its text,
+                                           its edits and its attention */
+    const char *image;                  /* path of the picture that is run; NULL: a text is */
+    const struct attn_option *reading;  /* [n_reading] as the page has them (page/live.h) */
     size_t n_reading;
 };
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the
+/* ATTN_IO or ATTN_FORMAT of a file, and of a story with a step that HOST, which has the model, cannot
+ * run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the
  * source, and what is given, are borrowed until it is closed; the caller owns *files. */
-ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args,
-                                         const struct attn_model *model,
+ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                          struct attn_live_files **files, struct attn_error *err);
 
 ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *files);

@@ -869,6 +869,7 @@ static const struct {
     {"    module", offsetof(struct attn_live_args, module)},
     {"    most", offsetof(struct attn_live_args, most)},
     {"    story", offsetof(struct attn_live_args, story)},
+    {"    request", offsetof(struct attn_live_args, request)},
     {"    image", offsetof(struct attn_live_args, image)},
     {"    reading", offsetof(struct attn_live_args, reading)},
     {"    n_reading", offsetof(struct attn_live_args, n_reading)},

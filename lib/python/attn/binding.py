@@ -1808,6 +1808,7 @@ attn_live_args._fields_ = [
     ("module", c_char_p),
     ("most", c_size_t),
     ("story", c_char_p),
+    ("request", POINTER(attn_request)),
     ("image", c_char_p),
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),

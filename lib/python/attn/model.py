@@ -358,7 +358,7 @@ class _Live:
 
     _OTHERS = ("queries", "edits", "source", "types", "key_mask", "patch", "grad")
 
-    def __init__(self, host: Host, given: dict, format: str, options: dict):
+    def __init__(self, host: Host, given: dict, format: str, options: dict, request: Request):
         self.files, self.struct = c_void_p(), None
         story, limit = options.pop("story", None), whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
         if not options.pop("live", False):
@@ -383,8 +383,9 @@ class _Live:
             args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, module=module, most=limit << 20,
                                     story=None if story is None else path_bytes(story, "story"),
                                     image=None if image is None else path_bytes(image, "image"),
+                                    request=POINTER(c.attn_request)(request.struct),
                                     reading=self.reading, n_reading=len(self.reading))
-            call("attn_live_open", byref(args), lib.attn_host_model(host.pointer), byref(self.files))
+            call("attn_live_open", byref(args), host.pointer, byref(self.files))
         finally:
             lib.attn_text_free(module)
         self.struct = lib.attn_live_of(self.files)
@@ -428,10 +429,10 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         refuse_empty(sites)
         given["sites"] = sites
     precision = whole(options.pop("precision", -1), "precision", -1, 17)
-    live = _Live(host, given, format, options)
     is_synced = bool(options.pop("sync", False))
     request = kind(host=host, **given)
     _name_answer(request, given)
+    live = _Live(host, given, format, options, request)
     picture = picture_options(options, request.keep)
     picture.live = live.struct
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture)
