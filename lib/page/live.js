@@ -22,15 +22,13 @@ const kept = live.options.filter(option => !isOf(CHANGED)(option));
 const read = live.reading.filter(option => !isOf(['image', 'label'])(option)); // how a text is read
 const given = name => valuesIn(live.options, name);
 
-// The heads that a text means, "0.3,1.*,L2H1", by their names; undefined for another text.
-function headsOf(text) {
-  const names = viewer.run.heads.map(head => head.group + '.' + head.head);
-  const found = text.split(',').map(part => {
-    const match = /^L?(\d+)[.H](\d+|\*)$/.exec(part.trim());
-    return match && names.filter(name => match[2] === '*' ? name.startsWith(match[1] + '.')
-      : name === match[1] + '.' + match[2]);
-  });
-  return found.includes(null) ? undefined : found.flat();
+// The heads that ITEM of a list means, "0.3", "1.*" or "L2H1", by their names. Any other item is its own
+// name, and the tool reads it.
+function headsOf(item) {
+  const match = /^L?(\d+)[.H](\d+|\*)$/.exec(item);
+  const found = viewer.run.heads.map(head => head.group + '.' + head.head).filter(name => match &&
+    (match[2] === '*' ? name.startsWith(match[1] + '.') : name === match[1] + '.' + match[2]));
+  return found.length > 0 ? found : [item];
 }
 
 // What is changed of a text: heads that are off, 'zero' or 'mean' by their names, knockouts, and
@@ -44,7 +42,7 @@ function changesOf(valuesOf) {
   const changes = { ...noChanges(), knockouts: valuesOf('knockout'), attention: valuesOf('attention')[0] ?? '',
     mask: valuesOf('mask')[0] ?? '' };
   for (const [option, how] of [['ablate', 'zero'], ['ablate-mean', 'mean']])
-    for (const name of valuesOf(option).flatMap(text => headsOf(text) ?? [])) changes.off[name] = how;
+    for (const name of valuesOf(option).flatMap(text => text.split(',')).flatMap(item => headsOf(item.trim()))) changes.off[name] = how;
   return changes;
 }
 

@@ -31,9 +31,9 @@ struct attn_live_args {
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file, and of a story with a step that HOST, which has the model, cannot
- * run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the
- * source, and what is given, are borrowed until it is closed; the caller owns *files. */
+/* ATTN_IO or ATTN_FORMAT of a file, and of a story with a step that HOST, which has the model,
+ * cannot run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the source, and what is
+ * given, are borrowed until it is closed; the caller owns *files. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                          struct attn_live_files **files, struct attn_error *err);
 

@@ -427,6 +427,22 @@ START_TEST(an_address_restores_all_of_it)
 }
 END_TEST
 
+/* The page marks the heads that it knows, and leaves other items of a list to the tool. */
+START_TEST(heads_are_named_as_the_tool_names_them)
+{
+    enter();
+    open_page("v=grid&text=The%20keys&ablate=2.*,L1H3,*.0");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("document.querySelectorAll('.thumb.off').length", "9");
+    assert_text(ID("about") ".textContent",
+                "fable: 32 heads, 2 tokens (ablate 2.0,2.1,2.2,2.3,2.4,2.5,2.6,2.7,1.3,*.0)");
+    assert_expected((const char *[]){"run", "-m", "fable", "--ablate", "2.*,1.3,*.0", "--top", "1",
+                                     "The keys", NULL},
+                    " that");
+    leave();
+}
+END_TEST
+
 START_TEST(a_mistake_is_told_in_the_words_of_the_tool)
 {
     enter();
@@ -1147,9 +1163,9 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
            no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
            cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
-           a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told,
-           a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
-           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
+           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
+           shipped_stories_are_told, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            questions_are_of_both_texts, two_boxes_fit_a_telephone,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
