@@ -21,7 +21,7 @@ struct story {
     size_t number;               /* of the step, from 1 */
 };
 
-/* Says that VALUE of KEY in the step cannot be, WHY. */
+/* Refuses VALUE of KEY in the step, for the reason WHY. */
 static enum attn_status refuse(const struct story *story, const char *key, const char *value,
                                const char *why, struct attn_error *err)
 {
@@ -30,7 +30,7 @@ static enum attn_status refuse(const struct story *story, const char *key, const
                           attn_quote_string(value).text, why);
 }
 
-/* The same for the failure WHY, whose message may begin with the field of a request. */
+/* The same for the failure WHY. If its message begins with a field of the request, that is cut. */
 static enum attn_status refuse_as(const struct story *story, const char *key, const char *value,
                                   const struct attn_error *why, struct attn_error *err)
 {
@@ -63,7 +63,8 @@ static enum attn_status prepare(const struct story *story, const struct attn_req
     return ATTN_OK;
 }
 
-/* Heads that are off and knockouts; a mean is that of heads that could be off. */
+/* Checks an item of a list: heads that are off, of which a mean is not computed here, or a
+ * knockout. */
 static enum attn_status check_edit(const struct story *story, const char *key, const char *value,
                                    struct attn_error *err)
 {
@@ -148,8 +149,8 @@ static bool is_position(const struct attn_selection *selection, const char *item
     return attn_parse_int(item, size, 0, n - 1, &position);
 }
 
-/* A part of a view: words with '|' between them; or what is NULL there, a list of items that `is`
- * accepts, or anything. */
+/* The parts of a view. A value is one of WORDS, or each item of its list is one that IS accepts; if
+ * both are NULL, it is not checked. */
 static const struct part {
     const char *name, *words;
     bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
@@ -190,7 +191,7 @@ static bool has_word(const char *words, const char *value, size_t size)
     }
 }
 
-/* Whether the value [size bytes] of PART is one. */
+/* Whether PART may have VALUE [size bytes]. */
 static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
                  size_t size)
 {
