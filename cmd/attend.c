@@ -273,9 +273,9 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     served->request.outputs.n = 0; /* of tensors */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
-    status = tables_sort(&tables, 0, &table, err);
+    status = tables_sort(&tables, &table, err);
     if (status == ATTN_OK)
-        status = tables_write(&tables, table, NULL, NULL, served->call->out, err);
+        status = tables_write(&tables, table, NULL, served->call->out, err);
     attn_table_free(table);
     return status;
 }

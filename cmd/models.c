@@ -125,10 +125,10 @@ static enum attn_status print_models(const struct model_catalog *catalog,
         at_stage(ATTN_STAGE_NONE, attn_catalog_list(&catalog->catalog, &table, err), err);
 
     if (status == ATTN_OK)
-        status = tables_sort(args, 0, &table, err);
+        status = tables_sort(args, &table, err);
     if (status == ATTN_OK)
         status = outputs_are_wanted(&args->output)
-                     ? tables_write(args, table, NULL, NULL, out, err)
+                     ? tables_write(args, table, NULL, out, err)
                      : at_stage(ATTN_STAGE_OUTPUT, print_text_table(table, out, err), err);
     attn_table_free(table);
     return status;

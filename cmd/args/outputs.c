@@ -341,7 +341,7 @@ enum attn_status tables_check(const struct tables_args *args, struct attn_error 
     return ATTN_OK;
 }
 
-enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group,
+enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group, bool is_joint,
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err)
 {
@@ -353,15 +353,16 @@ enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group
     order.sort = args->sort;
     order.n_most = (size_t)args->n_most;
     order.n_group = n_group;
+    order.is_joint = is_joint;
     return attn_table_sort(table, &order, sorted, err);
 }
 
-enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
-                             struct attn_table **table, struct attn_error *err)
+enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,
+                             struct attn_error *err)
 {
     struct attn_table *sorted;
 
-    ATTN_TRY(tables_sort_copy(args, n_group, *table, &sorted, err));
+    ATTN_TRY(tables_sort_copy(args, 0, false, *table, &sorted, err));
     if (!sorted)
         return ATTN_OK;
     attn_table_free(*table);
@@ -423,11 +424,9 @@ static enum attn_status write_page(const struct attn_table *table,
     return status;
 }
 
-static enum attn_status write_pictures(const struct tables_args *args,
-                                       const struct attn_table *table,
-                                       const struct attn_table_grid *grid,
-                                       const struct tables_run *run, struct attn_sink *out,
-                                       struct attn_error *err)
+enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
+                             const struct attn_table_grid *grid, const struct tables_run *run,
+                             struct attn_sink *out, struct attn_error *err)
 {
     const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
     struct attn_table_grid drawn = *grid;
@@ -451,17 +450,13 @@ static enum attn_status write_pictures(const struct tables_args *args,
 enum { KEPT_SIZE = 128 }; /* of the name of a column */
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, const struct tables_run *run,
-                              struct attn_sink *out, struct attn_error *err)
+                              const char *kept, struct attn_sink *out, struct attn_error *err)
 {
-    struct attn_table_fit fit = {.width = terminal_room(args->picture.width),
-                                 .elsewhere = "--csv -",
-                                 .kept = grid ? grid->values : NULL};
+    struct attn_table_fit fit = {
+        .width = terminal_room(args->picture.width), .elsewhere = "--csv -", .kept = kept};
     char sorted[KEPT_SIZE];
     const int precision = (int)args->output.precision;
 
-    if (tables_have_pictures(args) && grid)
-        ATTN_TRY(write_pictures(args, table, grid, run, out, err));
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (!walk.output.format->is_picture)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,

@@ -97,13 +97,13 @@ enum attn_status outputs_check_picture(const struct output_args *output,
  * file. */
 enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
 
-/* Puts the rows of *TABLE, whose first N_GROUP columns name a group, into the order of ARGS, and
- * leaves out those that they do not want. */
-enum attn_status tables_sort(const struct tables_args *args, size_t n_group,
-                             struct attn_table **table, struct attn_error *err);
+/* Puts the rows of *TABLE into the order of ARGS, and leaves out those that they do not want. */
+enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,
+                             struct attn_error *err);
 
-/* The same as a table of its own, *SORTED; NULL: the table stays as it is. */
-enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group,
+/* The same as a table of its own, *SORTED, whose first N_GROUP columns name a group; IS_JOINT: all
+ * groups keep the same rows (tables/table_order.h). NULL: the table stays as it is. */
+enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group, bool is_joint,
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err);
 
@@ -113,11 +113,15 @@ struct tables_run {
     const struct attn_request *request; /* one text, as it was run */
 };
 
-/* Writes TABLE to the outputs of ARGS, or as text to OUT where there are none; OUT is standard
- * output. GRID is what pictures draw unless --column says otherwise; it may be NULL where there are
- * none. RUN may be NULL. */
+/* Draws TABLE into the pictures of ARGS; OUT is standard output. GRID is what they draw unless
+ * --column says otherwise. RUN may be NULL. */
+enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
+                             const struct attn_table_grid *grid, const struct tables_run *run,
+                             struct attn_sink *out, struct attn_error *err);
+
+/* Writes TABLE to the other outputs of ARGS, or as text to OUT, standard output, where there is no
+ * output. Text that is too wide keeps the column KEPT, which may be NULL. */
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, const struct tables_run *run,
-                              struct attn_sink *out, struct attn_error *err);
+                              const char *kept, struct attn_sink *out, struct attn_error *err);
 
 #endif

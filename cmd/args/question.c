@@ -249,12 +249,15 @@ static void join_pair(const struct attn_input *input, struct attn_buffer *joined
     *n = joined->size;
 }
 
-/* Writes the table; a figure of texts that have a pair names it, too. */
-static enum attn_status write_table(const struct question *question, struct attn_table_grid *grid,
-                                    struct attn_error *err)
+/* Draws the table. Groups are shown side by side, so a picture has the same rows of all; a figure of
+ * texts that have a pair names it, too. */
+static enum attn_status draw_table(const struct question *question, struct attn_table_grid *grid,
+                                   struct attn_error *err)
 {
+    const struct tables_args *tables = &question->args->tables;
     const struct attn_input *input = &question->request.input;
     struct attn_buffer texts = {0}, others = {0};
+    struct attn_table *joint = NULL;
     struct tables_run run;
     enum attn_status status;
 
@@ -265,12 +268,26 @@ static enum attn_status write_table(const struct question *question, struct attn
     status = attn_buffer_check(&texts, err);
     if (status == ATTN_OK)
         status = attn_buffer_check(&others, err);
+    if (status == ATTN_OK && question->unsorted && grid->n_label > 0)
+        status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
     if (status == ATTN_OK)
-        status = tables_write(&question->args->tables, question->table, grid->rows ? grid : NULL,
-                              run_of(question, &run), question->call->out, err);
+        status = tables_draw(tables, joint ? joint : question->table, grid, run_of(question, &run),
+                             question->call->out, err);
+    attn_table_free(joint);
     attn_buffer_release(&texts);
     attn_buffer_release(&others);
     return status;
+}
+
+static enum attn_status write_table(const struct question *question, struct attn_table_grid *grid,
+                                    struct attn_error *err)
+{
+    const struct tables_args *tables = &question->args->tables;
+
+    if (tables_have_pictures(tables) && grid->rows)
+        ATTN_TRY(draw_table(question, grid, err));
+    return tables_write(tables, question->table, grid->rows ? grid->values : NULL,
+                        question->call->out, err);
 }
 
 /* Puts the rows of the table into the order that is asked for. */
@@ -278,8 +295,8 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
 {
     struct attn_table *sorted;
 
-    ATTN_TRY(tables_sort_copy(&question->args->tables, question->items.sum.n_label, question->table,
-                              &sorted, err));
+    ATTN_TRY(tables_sort_copy(&question->args->tables, question->items.sum.n_label, false,
+                              question->table, &sorted, err));
     if (!sorted)
         return ATTN_OK;
     attn_table_free(question->unsorted);

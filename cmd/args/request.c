@@ -249,7 +249,7 @@ static enum attn_status write_heads(const struct attn_compared_run *comparison,
                  attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
                                           comparison->labels, comparison->tokenizer, &heads, err),
                  err));
-    status = tables_sort(&request->tables, 0, &heads, err);
+    status = tables_sort(&request->tables, &heads, err);
     if (status == ATTN_OK)
         status = outputs_write_tables(&request->output, &heads, 1, out, err);
     attn_table_free(heads);

@@ -16,8 +16,8 @@
 /* A row and what it is sorted by. */
 struct key {
     struct attn_cell cell; /* missing for NaN; of magnitudes the magnitude */
-    size_t row;
-    int sign; /* 1: the smallest first; -1: the largest; 0: rows keep their order */
+    size_t row;            /* of its group, from 0 */
+    int sign;              /* 1: the smallest first; -1: the largest; 0: rows keep their order */
 };
 
 struct ordering {
@@ -169,13 +169,20 @@ static int compare_values(const struct attn_cell *a, const struct attn_cell *b)
                                       : (a->integer > b->integer) - (a->integer < b->integer);
 }
 
+/* By value alone; those without a value come last. */
+static int compare_keys(const struct key *x, const struct key *y)
+{
+    const bool x_is_missing = x->cell.type == ATTN_VALUE_MISSING;
+    const bool y_is_missing = y->cell.type == ATTN_VALUE_MISSING;
+
+    return x_is_missing || y_is_missing ? x_is_missing - y_is_missing
+                                        : x->sign * compare_values(&x->cell, &y->cell);
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct key *x = a, *y = b;
-    const bool x_is_missing = x->cell.type == ATTN_VALUE_MISSING;
-    const bool y_is_missing = y->cell.type == ATTN_VALUE_MISSING;
-    const int order = x_is_missing || y_is_missing ? x_is_missing - y_is_missing
-                                                   : x->sign * compare_values(&x->cell, &y->cell);
+    const int order = compare_keys(x, y);
 
     return order != 0 ? order : x->row < y->row ? -1 : 1;
 }
@@ -190,23 +197,66 @@ static enum attn_status append_row(const struct ordering *ordering, size_t row,
     return attn_table_append(ordering->sorted, ordering->cells, n, err);
 }
 
-/* Appends the rows FIRST to END, a group. */
+/* Sorts the keys of the rows FIRST to END, a group; of joint groups each row has the first of its
+ * keys in any group. */
+static void sort_keys(const struct ordering *ordering, size_t first, size_t end)
+{
+    const size_t n_row = ordering->order.is_joint ? attn_table_n_row(ordering->table) : end;
+    size_t n = 0;
+
+    for (size_t row = first; row < end; row++) {
+        struct key key;
+
+        if (is_fixed(ordering, row))
+            continue;
+        key = key_of(ordering, row);
+        for (size_t other = row + end - first; other < n_row; other += end - first) {
+            const struct key found = key_of(ordering, other);
+
+            if (compare_keys(&found, &key) < 0)
+                key = found;
+        }
+        key.row = row - first;
+        ordering->keys[n++] = key;
+    }
+    if (ordering->sign != 0 && n > 0)
+        qsort(ordering->keys, n, sizeof *ordering->keys, by_key);
+}
+
+/* Appends the rows FIRST to END, a group, in the order of the keys. */
 static enum attn_status append_group(const struct ordering *ordering, size_t first, size_t end,
                                      struct attn_error *err)
 {
     const size_t n_most = ordering->order.n_most;
-    size_t n = 0, at = 0;
+    size_t at = 0;
 
-    for (size_t row = first; row < end; row++)
-        if (!is_fixed(ordering, row))
-            ordering->keys[n++] = key_of(ordering, row);
-    if (ordering->sign != 0 && n > 0)
-        qsort(ordering->keys, n, sizeof *ordering->keys, by_key);
     for (size_t row = first; row < end; row++)
         if (is_fixed(ordering, row))
             ATTN_TRY(append_row(ordering, row, err));
         else if (n_most == 0 || at < n_most)
-            ATTN_TRY(append_row(ordering, ordering->keys[at++].row, err));
+            ATTN_TRY(append_row(ordering, first + ordering->keys[at++].row, err));
+    return ATTN_OK;
+}
+
+/* Appends all groups. */
+static enum attn_status append_groups(const struct ordering *ordering, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(ordering->table);
+    const bool is_joint = ordering->order.is_joint;
+    size_t n_first = 0;
+
+    for (size_t row = 0, end; row < n_row; row = end) {
+        end = ordering->order.n_group > 0 ? group_end(ordering, row) : n_row;
+        n_first = row == 0 ? end : n_first;
+        if (is_joint && end - row != n_first) {
+            attn_error_set(err, ATTN_INVALID, "the groups have %zu and %zu rows, expected as many",
+                           n_first, end - row);
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        }
+        if (row == 0 || !is_joint)
+            sort_keys(ordering, row, end);
+        ATTN_TRY(append_group(ordering, row, end, err));
+    }
     return ATTN_OK;
 }
 
@@ -246,11 +296,7 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     ATTN_TRY(attn_table_create(attn_table_name(table), attn_table_column(table, 0), n_column,
                                &ordering->sorted, err));
     ATTN_TRY(copy_about(table, ordering->sorted, err));
-    for (size_t row = 0, end; row < n_row; row = end) {
-        end = ordering->order.n_group > 0 ? group_end(ordering, row) : n_row;
-        ATTN_TRY(append_group(ordering, row, end, err));
-    }
-    return ATTN_OK;
+    return append_groups(ordering, err);
 }
 
 enum attn_status attn_table_sort(const struct attn_table *table,

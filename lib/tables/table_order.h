@@ -26,13 +26,16 @@ struct attn_table_order {
     size_t n_most;    /* rows that are kept, of each group; 0: all */
     size_t n_group;   /* leading columns that name a group: rows one after the other with equal
                          values of these are one, and are sorted among themselves; 0: all are one */
+    bool is_joint;    /* all groups have the same rows, which are sorted once, each by its first value
+                         in any group: each group keeps the same `n_most` rows, in the same order */
 };
 
 #define ATTN_TABLE_ORDER_DEFAULT                                                                   \
     ((struct attn_table_order){.size = sizeof(struct attn_table_order)})
 
 /* A new table of the rows of TABLE that ORDER keeps, in its order. The caller owns *sorted.
- * ATTN_INVALID, with the stage of options, where there is no such column, or it holds lists. */
+ * ATTN_INVALID, with the stage of options, where there is no such column, it holds lists, or
+ * `is_joint` and groups have different numbers of rows. */
 ATTN_API enum attn_status attn_table_sort(const struct attn_table *table,
                                           const struct attn_table_order *order,
                                           struct attn_table **sorted, struct attn_error *err);

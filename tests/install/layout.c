@@ -753,6 +753,7 @@ static const struct {
     {"    sort", offsetof(struct attn_table_order, sort)},
     {"    n_most", offsetof(struct attn_table_order, n_most)},
     {"    n_group", offsetof(struct attn_table_order, n_group)},
+    {"    is_joint", offsetof(struct attn_table_order, is_joint)},
     {"attn_rgb", sizeof(struct attn_rgb)},
     {"    r", offsetof(struct attn_rgb, r)},
     {"    g", offsetof(struct attn_rgb, g)},

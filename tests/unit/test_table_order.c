@@ -126,6 +126,48 @@ START_TEST(a_group_is_sorted_for_itself)
 }
 END_TEST
 
+START_TEST(joint_groups_keep_the_same_rows)
+{
+    static const double changes[] = {0, -1, 2, 4, 0, 3, 9, -9, 0, 1, 5, (double)NAN};
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *table, *sorted;
+    char ids[16] = "";
+
+    order.sort = "change", order.n_most = 2, order.n_group = 1, order.is_joint = true;
+    ck_assert(attn_table_create("ablate", columns, N_COLUMN, &table, NULL) == ATTN_OK);
+    for (int i = 0; i < 12; i++) /* of each group a base and three heads */
+        append(table,
+               i < 4   ? "a"
+               : i < 8 ? "b"
+                       : "c",
+               i % 4 == 0 ? "base" : "head", i % 4, changes[i], 0);
+    ck_assert(attn_table_sort(table, &order, &sorted, NULL) == ATTN_OK);
+    for (size_t row = 0; row < attn_table_n_row(sorted); row++)
+        ids[row] = (char)('0' + attn_table_cell(sorted, row, 2).integer);
+    ck_assert_str_eq(ids, "023023023"); /* 2 has 9 in b, 3 has -9; 1 has at most 3 */
+    attn_table_free(sorted);
+    order.sort = "change:up", order.n_most = 1;
+    ck_assert(attn_table_sort(table, &order, &sorted, NULL) == ATTN_OK);
+    ck_assert_int_eq(attn_table_cell(sorted, 1, 2).integer, 3); /* -9 */
+    attn_table_free(sorted);
+    attn_table_free(table);
+}
+END_TEST
+
+START_TEST(joint_groups_have_as_many_rows)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *table = create(), *sorted = NULL;
+    struct attn_error err = {0};
+
+    order.n_group = 1, order.is_joint = true;
+    ck_assert_int_eq(attn_table_sort(table, &order, &sorted, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the groups have 6 and 3 rows, expected as many");
+    ck_assert_ptr_null(sorted);
+    attn_table_free(table);
+}
+END_TEST
+
 static void expect_refusal(const char *sort, const char *message)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
@@ -179,5 +221,6 @@ END_TEST
 
 ATTN_SUITE("table_order", signed_numbers_go_by_their_magnitude,
            equal_and_empty_values_keep_their_order, a_name_is_taken_whole_first,
-           fixed_rows_are_not_counted, a_group_is_sorted_for_itself, what_has_no_order_is_refused,
-           every_allocation_may_fail)
+           fixed_rows_are_not_counted, a_group_is_sorted_for_itself,
+           joint_groups_keep_the_same_rows, joint_groups_have_as_many_rows,
+           what_has_no_order_is_refused, every_allocation_may_fail)

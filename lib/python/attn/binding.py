@@ -1683,6 +1683,7 @@ attn_table_order._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
     ("n_group", c_size_t),
+    ("is_joint", c_bool),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
