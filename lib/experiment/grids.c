@@ -227,7 +227,16 @@ void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
                                      .asked = "in the largest cells"};
 }
 
-/* Many texts have no tokens in common. Items have a bar for each group. */
+static bool has_column(const struct attn_table *table, const char *name)
+{
+    for (size_t i = 0; table && i < attn_table_n_column(table); i++)
+        if (strcmp(attn_table_column(table, i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Many texts have no tokens in common. Items have a bar for each group: how often the model is
+ * right, or without targets the surprisal. */
 void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
                      char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
@@ -237,7 +246,7 @@ void attn_score_grid(const struct attn_score_args *args, const struct attn_table
         grid->rows = grid->columns = table && args->study->sum && args->study->sum->n_label > 0
                                          ? attn_table_column(table, 0)->name
                                          : "n";
-        grid->values = "right";
+        grid->values = table && !has_column(table, "right") ? "bits" : "right";
         grid->figure = ATTN_FIGURE_BARS;
     } else if (args->n_text == 0) {
         *grid = (struct attn_table_grid){.rows = "position",
