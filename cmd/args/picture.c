@@ -37,7 +37,8 @@ static const struct option picture_rows[] = {
                 "diverging for numbers that may be negative"),
     OPTION_TEXT("color-scale", "SPEC", struct picture_args, color_scale,
                 "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
-                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others"),
+                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
+                "gradients in one figure share one scale"),
     OPTION_CHOICE("values", "auto|always|never", struct picture_args, values,
                   "print numbers in the cells of a figure; auto (default): when a cell has room "
                   "for two digits"),

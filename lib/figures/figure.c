@@ -722,6 +722,30 @@ static void add_notes(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
+/* Gradients of one answer are compared: all matrices have one scale, to the largest of them, unless
+ * another span was asked for. */
+static void join_scales(struct attn_figure_pen *pen)
+{
+    double largest = 0;
+
+    if (pen->content->grid || pen->content->n < 2 ||
+        pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
+        !attn_site_is_of_metric(attn_figure_matrix(pen, 0)->site))
+        return;
+    for (size_t i = 0; i < pen->content->n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+        if (matrix->least <= matrix->most)
+            largest = fmax(largest, fmax(fabs((double)matrix->least), fabs((double)matrix->most)));
+    }
+    pen->is_fitted = true;
+    if (largest == 0) /* nothing has come yet */
+        return;
+    pen->scale.span = ATTN_SPAN_FIXED;
+    pen->scale.low = pen->scale.is_signed ? -largest : 0;
+    pen->scale.high = largest;
+}
+
 static void open_pen(struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
@@ -734,6 +758,8 @@ static void open_pen(struct attn_figure_pen *pen)
                                            pen->options->is_difference);
     if (attn_figure_is_map(pen))
         attn_figure_fit_scale(pen);
+    else
+        join_scales(pen);
     pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
     pen->faint = is_dark ? 0xa0a0a0 : 0x595959;
