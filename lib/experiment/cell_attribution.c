@@ -220,7 +220,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
         qsort(a->cells, a->n_cell, sizeof *a->cells, by_magnitude);
     for (size_t i = 0; i < a->n_cell; i++)
         ATTN_TRY(append(a, &a->cells[i], err));
-    return ATTN_OK;
+    return attn_table_set_about(
+        a->frame.rows.table,
+        (const struct attn_column[]){ATTN_COLUMN("method", TEXT), ATTN_COLUMN("metric", TEXT)},
+        (const struct attn_cell[]){attn_cell_string("attn_x_grad"),
+                                   attn_cell_string(attn_answer_metric_name(a->answer.metric))},
+        2, err);
 }
 
 static void release(void *state)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_BASELINE = 36 }; /* bytes of a baseline's text in a title */
+
 /* The column that is drawn: that of the sort, or what was asked for beside the measures, or the
  * first measure that was chosen. */
 static const char *survey_values(const struct attn_survey_args *args, char *words)
@@ -123,8 +125,7 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
     fill_patched(table, "by", args->site, words, grid);
     if ((args->corrupted.image || args->corrupted.pixels) && args->n_place == 0)
         grid->figure = ATTN_FIGURE_PATCHES; /* by position */
-    grid->quantity =
-        args->is_to_noise ? "share of the clean answer lost" : "share of the clean answer restored";
+    grid->quantity = args->is_to_noise ? "share of @ lost" : "share of @ restored";
     name_pair(args->study, args->n_place, grid);
 }
 
@@ -134,8 +135,8 @@ void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
 {
     *grid = (struct attn_table_grid){.rows = "layer", .values = "estimate"};
     fill_patched(table, "by patching", args->site, words, grid);
-    grid->quantity = args->is_to_noise ? "estimated share of the clean answer lost"
-                                       : "estimated share of the clean answer restored";
+    grid->quantity =
+        args->is_to_noise ? "estimated share of @ lost" : "estimated share of @ restored";
     name_pair(args->study, args->n_place, grid);
 }
 
@@ -192,12 +193,40 @@ void attn_attribute_grid(const struct attn_attribute_args *args, const struct at
     grid->asked = words;
 }
 
+/* The words for the baseline of integrated gradients. */
+static void name_baseline(const struct attn_token_attribution_args *args,
+                          char words[ATTN_GRID_WORDS_SIZE])
+{
+    const struct attn_input *given = &args->given;
+
+    if (args->baseline == ATTN_BASELINE_MEAN)
+        snprintf(words, ATTN_GRID_WORDS_SIZE, "mean embedding");
+    else if (args->baseline == ATTN_BASELINE_ZERO)
+        snprintf(words, ATTN_GRID_WORDS_SIZE, "zeros");
+    else if (given->text && given->n_text <= MOST_BASELINE)
+        snprintf(words, ATTN_GRID_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
+    else
+        snprintf(words, ATTN_GRID_WORDS_SIZE, "another text");
+}
+
 void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
                                 const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
                                 struct attn_table_grid *grid)
 {
+    static const char *const methods[ATTN_N_TOKEN_METHOD] = {
+        [ATTN_TOKEN_METHOD_SALIENCY] = "saliency",
+        [ATTN_TOKEN_METHOD_GRAD_X_INPUT] = "gradient x input",
+        [ATTN_TOKEN_METHOD_IG] = "integrated gradients, baseline: ",
+        [ATTN_TOKEN_METHOD_ATTNLRP] = "AttnLRP",
+        [ATTN_TOKEN_METHOD_RELEVANCE] = "attention x gradient, through all layers"};
+    char baseline[ATTN_GRID_WORDS_SIZE] = "";
+
     (void)table;
-    (void)words;
+    if (args->method == ATTN_TOKEN_METHOD_IG)
+        name_baseline(args, baseline);
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "of each %s (%s%.*s)",
+             args->merges_words ? "word" : "token", methods[args->method], MOST_BASELINE + 2,
+             baseline);
     *grid = (struct attn_table_grid){
         .rows = "position",
         .columns = "position",
@@ -205,8 +234,8 @@ void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
         .values = "attribution",
         .quantity = args->method == ATTN_TOKEN_METHOD_SALIENCY    ? "length of the gradient of @"
                     : args->method == ATTN_TOKEN_METHOD_RELEVANCE ? "relevance for @"
-                                                                  : "share of @",
-        .asked = args->merges_words ? "of each word" : "of each token",
+                                                                  : "part of @",
+        .asked = words,
         .figure = args->study ? ATTN_FIGURE_BARS /* items may differ in their tokens */
                               : ATTN_FIGURE_TOKENS};
 }

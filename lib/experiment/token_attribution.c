@@ -30,6 +30,12 @@ static const struct attn_column columns[N_COLUMN] = {
     [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* of methods without a sign */
 };
 
+static const char *const names[] = {
+#define METHOD_NAME(id, number, name, sum) [ATTN_TOKEN_METHOD_##id] = (name),
+    ATTN_TOKEN_METHOD_MAP(METHOD_NAME)
+#undef METHOD_NAME
+};
+
 static const bool has_sum[] = {
 #define METHOD_HAS_SUM(id, number, name, sum) [ATTN_TOKEN_METHOD_##id] = (sum),
     ATTN_TOKEN_METHOD_MAP(METHOD_HAS_SUM)
@@ -161,9 +167,14 @@ static enum attn_status find_baseline(struct attribution *a, struct attn_error *
 
 /* --- Methods ---------------------------------------------------------------------------------- */
 
+static size_t n_point_of(const struct attribution *a)
+{
+    return a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
+}
+
 static enum attn_status integrate(struct attribution *a, struct attn_error *err)
 {
-    const size_t n_point = a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
+    const size_t n_point = n_point_of(a);
     double at_text, at_baseline;
 
     ATTN_TRY(find_baseline(a, err));
@@ -273,8 +284,7 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
         attn_request_note(&a->frame.request,
                           "the attributions add up to %.4g, and the model says %.4g: more points "
                           "than %zu, or another baseline, bring them together",
-                          sum, a->model,
-                          a->args->n_point > 0 ? a->args->n_point : (size_t)DEFAULT_POINTS);
+                          sum, a->model, n_point_of(a));
     else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
         attn_request_note(&a->frame.request,
                           "the attributions add up to %.4g, and the model says %.4g: by this "
@@ -303,6 +313,29 @@ static enum attn_status append_all(struct attribution *a, struct attn_error *err
         ATTN_TRY(status);
     }
     return append_sums(a, err);
+}
+
+/* What JSON says beside the rows. */
+static enum attn_status say_about(struct attribution *a, struct attn_error *err)
+{
+    static const char *const baselines[] = {[ATTN_BASELINE_MEAN] = "mean",
+                                            [ATTN_BASELINE_ZERO] = "zero",
+                                            [ATTN_BASELINE_GIVEN] = "given"};
+    static const struct attn_column about_columns[] = {
+        ATTN_COLUMN("method", TEXT),
+        ATTN_COLUMN("metric", TEXT),
+        ATTN_COLUMN("baseline", TEXT), /* of ig, as the next */
+        ATTN_COLUMN("points", INTEGER),
+    };
+    const struct attn_cell cells[] = {
+        attn_cell_string(names[a->args->method]),
+        attn_cell_string(attn_answer_metric_name(a->answer.metric)),
+        attn_cell_string(baselines[a->args->baseline]),
+        attn_cell_integer((int64_t)n_point_of(a)),
+    };
+
+    return attn_table_set_about(a->frame.rows.table, about_columns, cells,
+                                a->args->method == ATTN_TOKEN_METHOD_IG ? 4 : 2, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -377,7 +410,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
         status = multiply(a, err);
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
     attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
-    return append_all(a, err);
+    ATTN_TRY(append_all(a, err));
+    return a->frame.item ? ATTN_OK : say_about(a, err);
 }
 
 /* Neither saliency, a length, nor relevance, of which what is below 0 is left out, has a sign. */

@@ -83,8 +83,10 @@ void attn_table_words_find(struct attn_table_words *words, const struct attn_col
     attn_buffer_append_char(&words->bytes, '\0');
     n = words->bytes.size;
     append_quantity(&words->bytes, quantity, grid->answer);
-    if (grid->asked)
-        attn_buffer_append_format(&words->bytes, " %s", grid->asked);
+    if (grid->asked) {
+        attn_buffer_append_char(&words->bytes, ' ');
+        attn_escape_append(&words->bytes, grid->asked, strlen(grid->asked));
+    }
     if (!attn_buffer_string(&words->bytes))
         return;
     words->quantity = words->bytes.data;
