@@ -143,6 +143,15 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
 
 /* --- What it is ---------------------------------------------------------------------------- */
 
+static void append_model(const char *model, struct attn_buffer *out)
+{
+    size_t size;
+    const char *name = model ? attn_path_last(model, &size) : NULL;
+
+    if (name)
+        attn_escape_append(out, name, size);
+}
+
 /* Appends the model and what the matrices have in common: "fable, layer 2, head 5"; of a table the
  * model alone. */
 static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
@@ -157,12 +166,7 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
     bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
-    if (model) {
-        size_t size;
-        const char *name = attn_path_last(model, &size);
-
-        attn_buffer_append(out, name, size);
-    }
+    append_model(model, out);
     if (grid)
         return;
     number = attn_writer_head_number(writer, first->site, first->head);
@@ -194,17 +198,48 @@ static const char *name_of(const struct attn_figure_pen *pen)
                               : attn_site_name(attn_figure_matrix(pen, 0)->site);
 }
 
-/* "fable, layer 2, head 5: pattern"; of a table what was asked, or "fable: change". */
+void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out)
+{
+    if (grid->title) {
+        attn_buffer_append_string(out, grid->title);
+        return;
+    }
+    append_model(grid->model, out);
+    attn_buffer_append_format(out, "%s%s", grid->model ? ": " : "", grid->name);
+}
+
+void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struct attn_buffer *out)
+{
+    if (grid->title) /* else the title names the model */
+        append_model(grid->model, out);
+    attn_buffer_append_string(out, grid->title && grid->model ? "; " : "");
+    if (grid->scale.span != ATTN_SPAN_UNIT && grid->scale.span != ATTN_SPAN_MATRIX) {
+        attn_color_scale_append(&grid->scale, out); /* the legend says the others */
+        attn_buffer_append_string(out, "; ");
+    }
+    if (grid->note)
+        attn_buffer_append_format(out, "%s; ", grid->note);
+}
+
+void attn_figure_grid_append_sentence(const struct attn_figure_grid *grid, int i,
+                                      struct attn_buffer *out)
+{
+    const struct attn_figure_text *text = &grid->texts[i];
+
+    if (text->name)
+        attn_buffer_append_format(out, "%s: ", text->name);
+    attn_escape_append(out, text->text, text->n);
+}
+
+/* "fable, layer 2, head 5: pattern". */
 static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
-
     if (pen->options->title) {
         attn_buffer_append_string(out, pen->options->title);
         return;
     }
-    if (grid && grid->title) {
-        attn_buffer_append_string(out, grid->title);
+    if (pen->content->grid) {
+        attn_figure_grid_append_title(pen->content->grid, out);
         return;
     }
     append_subject(pen, out);
@@ -242,24 +277,17 @@ static void find_subtitle(struct attn_figure_pen *pen)
     const struct attn_picture_options *options = pen->options;
     const struct attn_figure_grid *grid = pen->content->grid;
     const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->site;
-    const bool has_keys = !grid && attn_site_has_keys(site);
-    const bool has_view[] = {has_keys && options->hides_first,
+    const bool has_view[] = {!grid && attn_site_has_keys(site) && options->hides_first,
                              !grid && attn_view_divides(options, site), options->merges_words};
-    const bool is_said = grid && pen->scale.span == ATTN_SPAN_MATRIX;
 
-    if (grid && grid->title) {
-        append_subject(pen, &pen->subtitle);
-        attn_buffer_append_string(&pen->subtitle, pen->subtitle.size > 0 ? "; " : "");
-    }
-    if (!grid && attn_site_is_of_metric(site))
+    if (grid)
+        attn_figure_grid_append_subtitle(grid, &pen->subtitle);
+    else if (attn_site_is_of_metric(site))
         append_answer(&pen->content->writer->labels, &pen->subtitle);
-    if (pen->scale.span != ATTN_SPAN_UNIT && !is_said &&
-        !pen->is_fitted) { /* the legend says it of one matrix */
+    if (!grid && pen->scale.span != ATTN_SPAN_UNIT && !pen->is_fitted) {
         attn_color_scale_append(&pen->scale, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, "; ");
     }
-    if (grid && grid->note)
-        attn_buffer_append_format(&pen->subtitle, "%s; ", grid->note);
     for (size_t i = 0; i < sizeof has_view / sizeof *has_view; i++)
         if (has_view[i]) {
             attn_buffer_append_string(&pen->subtitle, view_texts[i]);
@@ -468,16 +496,15 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
     return n;
 }
 
-/* The numbers at which the ramp has ticks, ascending: round ones, and the ends of a share. */
-static size_t find_ticks(const struct attn_figure_pen *pen, struct attn_color_range range,
+size_t attn_figure_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                          double ticks[ATTN_MOST_TICKS])
 {
     const bool is_unit = range.high == 1 && (range.low == 0 || range.low == -1);
     size_t n;
 
-    if (pen->scale.curve == ATTN_CURVE_LINEAR && !is_relative(pen))
+    if (scale->curve == ATTN_CURVE_LINEAR)
         return attn_figure_round_ticks(range.low, range.high, ticks);
-    n = attn_color_ticks(&pen->scale, range, ticks);
+    n = attn_color_ticks(scale, range, ticks);
     for (size_t i = 0; !is_unit && i < n; i++)
         if (ticks[i] != 0)
             ticks[i] = copysign(round_down(fabs(ticks[i])), ticks[i]);
@@ -505,7 +532,8 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
             : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
     const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
     double ticks[ATTN_MOST_TICKS], last = HUGE_VAL;
-    const size_t n = find_ticks(pen, range, ticks);
+    const size_t n = is_relative(pen) ? attn_color_ticks(&pen->scale, range, ticks)
+                                      : attn_figure_ticks(&pen->scale, range, ticks);
     char text[ATTN_TICK_TEXT_SIZE];
 
     for (size_t i = 0; i < n; i++) {
@@ -600,7 +628,7 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
         attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
     const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
     double ticks[ATTN_MOST_TICKS], end = -HUGE_VAL;
-    const size_t n = is_relative(pen) ? 0 : find_ticks(pen, range, ticks);
+    const size_t n = is_relative(pen) ? 0 : attn_figure_ticks(&pen->scale, range, ticks);
     struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + ATTN_FIGURE_SMALL,
                                     .size = ATTN_FIGURE_SMALL,
                                     .color = pen->ink,
@@ -677,16 +705,6 @@ static void add_note(struct attn_figure_pen *pen, const char *name)
     pen->scratch.size = 0;
 }
 
-/* Text I of a table: "clean: The keys". */
-static void append_text(struct attn_figure_pen *pen, int i)
-{
-    const struct attn_figure_text *text = &pen->content->grid->texts[i];
-
-    if (text->name)
-        attn_buffer_append_format(&pen->scratch, "%s: ", text->name);
-    attn_escape_append(&pen->scratch, text->text, text->n);
-}
-
 static void add_notes(struct attn_figure_pen *pen)
 {
     append_title(pen, &pen->scratch);
@@ -694,10 +712,10 @@ static void add_notes(struct attn_figure_pen *pen)
     if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
         attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
     else if (pen->content->grid && pen->content->grid->texts[0].text)
-        append_text(pen, 0);
+        attn_figure_grid_append_sentence(pen->content->grid, 0, &pen->scratch);
     add_note(pen, "Text");
     if (pen->content->grid && pen->content->grid->texts[1].text)
-        append_text(pen, 1);
+        attn_figure_grid_append_sentence(pen->content->grid, 1, &pen->scratch);
     add_note(pen, "Other text");
     append_subject(pen, &pen->scratch);
     add_note(pen, "Subject");

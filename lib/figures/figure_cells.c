@@ -276,6 +276,15 @@ size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
     return n - 1;
 }
 
+const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i, size_t *n)
+{
+    const char *text = attn_token_text(grid->cells, i, n);
+
+    for (; *n > 1 && *text == ' '; --*n)
+        text++;
+    return text;
+}
+
 /* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
@@ -298,16 +307,11 @@ static const char *text_in(const struct attn_figure_pen *pen, struct attn_figure
                            size_t at, float value, char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
     const struct attn_figure_grid *grid = pen->content->grid;
-    const char *text;
 
-    if (!grid || !grid->cells) {
-        *n = write_value(pen, (double)value, attn_figure_is_percent(pen, view.matrix), number);
-        return number;
-    }
-    text = attn_token_text(grid->cells, at, n);
-    for (; *n > 1 && *text == ' '; --*n)
-        text++;
-    return text;
+    if (grid && grid->cells)
+        return attn_figure_grid_cell(grid, at, n);
+    *n = write_value(pen, (double)value, attn_figure_is_percent(pen, view.matrix), number);
+    return number;
 }
 
 size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view)

@@ -133,6 +133,22 @@ void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double 
 /* Round numbers from LOW to HIGH [n], ascending: steps of 1, 2, 2.5 or 5 times a power of ten. */
 size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
 
+/* The numbers at which a legend has ticks, ascending: round ones, and the ends of a share. */
+size_t attn_figure_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
+                         double ticks[ATTN_MOST_TICKS]);
+
+/* The words of a table, for a terminal, too; printable. The title: what was asked, or "fable:
+ * change". */
+void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out);
+
+/* The subtitle up to the texts: the model where the title does not name it, a scale that the legend
+ * does not say, the note; each ends in "; ". */
+void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struct attn_buffer *out);
+
+/* Text I, 0 or 1, which is not NULL: "clean: The keys". */
+void attn_figure_grid_append_sentence(const struct attn_figure_grid *grid, int i,
+                                      struct attn_buffer *out);
+
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
 /* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
@@ -198,6 +214,9 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
 /* A number of a table that is not in percent, as it stands in a cell; not terminated. */
 size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
                              char text[ATTN_FIXED_TEXT_SIZE]);
+
+/* The text of cell I of a table that has texts in its cells, without blanks before it. */
+const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i, size_t *n);
 
 /* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
  * Sets shapes->points and ->cell. */

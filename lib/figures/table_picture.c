@@ -1332,7 +1332,6 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
                              const struct attn_table_grid *grid, struct attn_error *err)
 {
     const struct attn_output *output = picture->output;
-    struct attn_table_grid drawn = *grid;
     const enum attn_figure kind = kind_of(picture->options.figure, grid, output);
     struct attn_figure_grid *figure = &picture->cells.figure;
     struct attn_figure_content content = {.kind = kind,
@@ -1347,9 +1346,7 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     ATTN_TRY(check_kind(kind, grid, picture, err));
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
-    if (output->format->tensors->draw_grid) /* a terminal has no room for more columns */
-        drawn.parts = NULL;
-    ATTN_TRY(read_figure(table, &drawn, kind, picture->options.color_scale, &picture->cells, err));
+    ATTN_TRY(read_figure(table, grid, kind, picture->options.color_scale, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {

@@ -2,7 +2,6 @@
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
-#include "base/path.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
 #include "trace/site_internal.h"
@@ -282,8 +281,20 @@ struct sheet {
     size_t position_width; /* columns left of the cells, flush right: positions; of a table all */
     size_t label_width;    /* and flush left: texts of rows; 0: none */
     size_t cell_width;
+    size_t first_apart, apart_width; /* of a table: the columns from here on, which stand apart */
     bool has_numbers;
 };
+
+static size_t width_of_column(const struct sheet *sheet, size_t c)
+{
+    return c < sheet->first_apart ? sheet->cell_width : sheet->apart_width;
+}
+
+/* Blanks before column C. */
+static size_t gap_before(const struct sheet *sheet, size_t c)
+{
+    return c > 0 && c == sheet->first_apart ? 3 : 1;
+}
 
 /* The sheet of a matrix of a run. */
 static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
@@ -302,6 +313,7 @@ static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_m
                           .colors = attn_heatmap_colors(map, matrix),
                           .position_width = count_digits(last),
                           .cell_width = cell_width(map, matrix),
+                          .first_apart = SIZE_MAX,
                           .has_numbers = true};
     const size_t n_corner = strlen(sheet.rows.title);
 
@@ -382,33 +394,63 @@ static const char *shade(const struct attn_heatmap *map, int step)
     return map->picture->is_plain ? plain[step] : shades[step];
 }
 
-/* A cell with its number on its colour; without numbers the colour alone, or a shade, twice. */
+/* Makes the label of a cell that has a text, as "The"; without colours with its number, "The(13)".
+ * Returns its columns. */
+static size_t make_cell_label(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
+                              size_t i, float value)
+{
+    const bool has_number = map->line.depth == ATTN_DEPTH_NONE;
+    char number[ATTN_FIXED_TEXT_SIZE];
+    size_t n, width;
+    const char *text = attn_figure_grid_cell(map->table, i, &n);
+    const int size =
+        has_number ? (int)write_cell(map, matrix, ATTN_CELL_VALUE, (double)value, number) : 0;
+
+    map->label.size = 0;
+    attn_text_append_cut(&map->label, text, n, MOST_LABEL,
+                         map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
+    if (has_number)
+        attn_buffer_append_format(&map->label, "(%.*s)", size, number);
+    width = attn_text_width(map->label.data, map->label.size);
+    if (attn_text_is_right_to_left(text, n))
+        attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
+    return width;
+}
+
+/* A cell with its number, or its text, on its colour; without numbers the colour alone, or a shade,
+ * twice. */
 static void put_cell(struct attn_heatmap *map, const struct sheet *sheet, size_t row, size_t column)
 {
     const struct attn_heatmap_colors *colors = &sheet->colors;
+    const size_t width = width_of_column(sheet, column);
     float value = 0;
     const enum attn_cell_kind kind = attn_level_cell(sheet->matrix, row, column, &value);
     const bool is_value = kind == ATTN_CELL_VALUE;
     char text[ATTN_FIXED_TEXT_SIZE] = "";
     size_t size = 0;
 
-    attn_color_line_blanks(&map->line, 1);
+    attn_color_line_blanks(&map->line, gap_before(sheet, column));
     if (is_value && !sheet->has_numbers && map->line.depth == ATTN_DEPTH_NONE) {
         const double place = attn_color_place(&colors->scale, colors->range, (double)value);
         const double strength = colors->scale.is_signed ? fabs(2 * place - 1) : place;
         const char *shown = shade(map, (int)lround((N_SHADE - 1) * strength));
 
-        attn_color_line_blanks(&map->line, sheet->cell_width - 2);
+        attn_color_line_blanks(&map->line, width - 2);
         attn_color_line_string(&map->line, shown);
         attn_color_line_string(&map->line, shown);
         return;
     }
-    if (sheet->has_numbers || !is_value)
-        size = write_cell(map, sheet->matrix, kind, (double)value, text);
     if (is_value)
         attn_color_line_paint(&map->line,
                               attn_heatmap_paint(colors, (double)value, map->line.depth));
-    put_text(map, text, size, sheet->cell_width);
+    if (is_value && sheet->has_numbers && map->table && map->table->cells) {
+        size = make_cell_label(map, sheet->matrix, row * sheet->matrix->n_column + column, value);
+        put_right(map, size, width);
+    } else {
+        if (sheet->has_numbers || !is_value)
+            size = write_cell(map, sheet->matrix, kind, (double)value, text);
+        put_text(map, text, size, width);
+    }
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
@@ -418,7 +460,8 @@ static enum attn_status draw_columns(struct attn_heatmap *map, struct sheet *she
 {
     put_corner(map, sheet);
     for (size_t c = first; c < last; c++)
-        put_right(map, make_label(map, &sheet->columns, c, false), sheet->cell_width + 1);
+        put_right(map, make_label(map, &sheet->columns, c, false),
+                  gap_before(sheet, c) + width_of_column(sheet, c));
     ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
     for (size_t r = 0; r < sheet->matrix->n_cell_row; r++) {
         sheet->colors.range = attn_level_range(sheet->matrix, &sheet->colors.scale, r);
@@ -669,7 +712,7 @@ static enum attn_status draw_ticks(struct attn_heatmap *map,
 {
     const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
     double ticks[ATTN_MOST_TICKS];
-    const size_t n = is_row ? 0 : attn_color_ticks(&colors->scale, colors->range, ticks);
+    const size_t n = is_row ? 0 : attn_figure_ticks(&colors->scale, colors->range, ticks);
     const size_t indent = strlen("colors: ");
     size_t used = indent;
 
@@ -711,44 +754,65 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 
 /* --- Tables ---------------------------------------------------------------------------------- */
 
-/* The line above a table: "fable: change". */
-static enum attn_status draw_table_name(struct attn_heatmap *map, struct attn_error *err)
+/* The lines above a table: title, subtitle and texts, as in figures. */
+static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error *err)
 {
     const struct attn_figure_grid *table = map->table;
     const char *title = map->picture->title;
-    size_t n;
+    const bool has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER &&
+                             (!table->cells || map->line.depth == ATTN_DEPTH_NONE);
 
-    if (title && *title == '\0')
-        return ATTN_OK;
-    if (title) {
+    if (title)
         attn_escape_append(&map->label, title, strlen(title));
-        return attn_heatmap_end_line(map, err);
-    }
-    if (table->model) {
-        const char *model = attn_path_last(table->model, &n);
+    else
+        attn_figure_grid_append_title(table, &map->label);
+    ATTN_TRY(attn_heatmap_end_text(map, 1, NULL, err));
+    attn_figure_grid_append_subtitle(table, &map->label);
+    if (table->is_share && has_numbers)
+        attn_buffer_append_string(&map->label, "in percent; ");
+    if (table->texts[0].text)
+        attn_figure_grid_append_sentence(table, 0, &map->label);
+    else if (map->label.size > 0)
+        map->label.size -= strlen("; ");
+    ATTN_TRY(attn_heatmap_end_text(map, 1, NULL, err));
+    if (table->texts[1].text)
+        attn_figure_grid_append_sentence(table, 1, &map->label);
+    return attn_heatmap_end_text(map, 1, NULL, err);
+}
 
-        attn_escape_append(&map->label, model, n);
-        attn_buffer_append_string(&map->label, ": ");
+/* The columns that the cells of column C of a table take, with its label. */
+static size_t measure_column(struct attn_heatmap *map, const struct sheet *sheet, size_t c)
+{
+    const struct attn_level_matrix *matrix = sheet->matrix;
+    size_t width = make_label(map, &sheet->columns, c, false);
+    char text[ATTN_FIXED_TEXT_SIZE];
+    float value = 0;
+
+    for (size_t r = 0; sheet->has_numbers && r < matrix->n_cell_row; r++) {
+        const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
+        const size_t n = map->table->cells && kind == ATTN_CELL_VALUE
+                             ? make_cell_label(map, matrix, r * matrix->n_column + c, value)
+                             : write_cell(map, matrix, kind, (double)value, text);
+
+        width = n > width ? n : width;
     }
-    attn_buffer_append_format(
-        &map->label, "%s%s", table->name,
-        table->is_share && map->picture->values != ATTN_CELL_TEXT_NEVER ? ", in percent" : "");
-    return attn_heatmap_end_line(map, err);
+    return width;
 }
 
 /* The sheet of the table, as wide as its labels and numbers. */
 static struct sheet sheet_of_table(struct attn_heatmap *map)
 {
     const struct attn_level_matrix *matrix = &map->table->matrix;
+    const size_t n_main = map->table->columns->n_main;
     struct sheet sheet = {.matrix = matrix,
                           .rows = *map->table->rows,
                           .columns = *map->table->columns,
                           .colors = attn_heatmap_colors(map, matrix),
                           .position_width = strlen(map->table->rows->title),
                           .cell_width = 2,
+                          .first_apart = n_main > 0 ? n_main : SIZE_MAX,
+                          .apart_width = 2,
                           .has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER};
-    char text[ATTN_FIXED_TEXT_SIZE];
-    float value = 0;
 
     for (size_t r = 0; r < matrix->n_cell_row; r++) {
         const size_t width = make_label(map, &sheet.rows, r, true);
@@ -756,15 +820,10 @@ static struct sheet sheet_of_table(struct attn_heatmap *map)
         sheet.position_width = width > sheet.position_width ? width : sheet.position_width;
     }
     for (size_t c = 0; c < matrix->n_cell_column; c++) {
-        size_t width = make_label(map, &sheet.columns, c, false);
+        const size_t width = measure_column(map, &sheet, c);
+        size_t *most = c < sheet.first_apart ? &sheet.cell_width : &sheet.apart_width;
 
-        for (size_t r = 0; sheet.has_numbers && r < matrix->n_cell_row; r++) {
-            const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
-            const size_t n = write_cell(map, matrix, kind, (double)value, text);
-
-            width = n > width ? n : width;
-        }
-        sheet.cell_width = width > sheet.cell_width ? width : sheet.cell_width;
+        *most = width > *most ? width : *most;
     }
     map->label.size = 0;
     return sheet;
@@ -777,19 +836,22 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
     const struct attn_figure_axis *columns = map->table->columns;
     const size_t n = matrix->n_cell_column;
     struct sheet sheet;
-    size_t n_fit = 0;
 
-    ATTN_TRY(draw_table_name(map, err));
+    ATTN_TRY(draw_heading(map, err));
     sheet = sheet_of_table(map);
-    if (map->width > sheet.position_width)
-        n_fit = (map->width - sheet.position_width) / (sheet.cell_width + 1);
-    n_fit = n_fit > 0 ? n_fit : 1;
     if (columns->texts && !columns->is_named)
         ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, NULL, err));
-    for (size_t c = 0; c < n; c += n_fit) {
+    for (size_t c = 0, end; c < n; c = end) {
+        size_t used = sheet.position_width;
+
+        for (end = c; end < n; end++) { /* as many as fit, but one at least */
+            used += gap_before(&sheet, end) + width_of_column(&sheet, end);
+            if (end > c && used > map->width)
+                break;
+        }
         if (c > 0)
             attn_sink_write(map->sink, "\n", 1);
-        ATTN_TRY(draw_columns(map, &sheet, c, c + n_fit < n ? c + n_fit : n, err));
+        ATTN_TRY(draw_columns(map, &sheet, c, end, err));
     }
     sheet.colors.range = attn_level_range(matrix, &sheet.colors.scale, 0);
     if (sheet.colors.scale.span == ATTN_SPAN_MATRIX) /* the ticks say it */

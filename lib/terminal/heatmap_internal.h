@@ -77,12 +77,14 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
 
-/* The numbers of a table, each on its colour, columns in as many blocks as the width needs:
+/* The numbers of a table, or the texts of its cells, each on its colour, columns in as many blocks
+ * as the width needs; words, ticks and columns that stand apart are those of its figure:
  *
- *     fable: change
+ *     change of logit(are) without each head
+ *     fable; The keys to the cabinet
  *     layer      0     1     2
  *         0   -0.1  -2.5   0.3
- *     colors:  -2.5  -1.2  0  1.2  2.5  linear
+ *     colors:  -2  -1  0  1  2  linear
  */
 enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
                                          const struct attn_picture_options *picture,
