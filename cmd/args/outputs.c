@@ -380,7 +380,7 @@ static enum attn_status prepare_patterns(const struct tables_run *run,
                                          struct attn_run **prepared, struct attn_error *err)
 {
     const struct attn_dims *dims;
-    struct attn_error unseen;
+    struct attn_error unseen = {0};
     double n_cell;
     const enum attn_status status = attn_run_prepare(run->host, request, prepared, &unseen);
 
@@ -433,12 +433,13 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
     struct attn_picture_options picture;
 
     ATTN_TRY(picture_find(&args->picture, &picture, err));
+    picture.on_note = run->on_note;
     if (args->column && strcmp(args->column, grid->values) != 0) {
         drawn.values = args->column;
         drawn.quantity = NULL; /* it was of another */
     }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
-        if (run && walk.output.format == attn_format_find("html"))
+        if (run->request && walk.output.format == attn_format_find("html"))
             ATTN_TRY(write_page(table, &drawn, &picture, run, &walk.output, err));
         else if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));

@@ -107,14 +107,15 @@ enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err);
 
-/* The run that a table is of, for pages that show its patterns, too. */
+/* The run that a table is of, for pages that show its patterns, too; and what gets notes. */
 struct tables_run {
     struct attn_host *host;
-    const struct attn_request *request; /* one text, as it was run */
+    const struct attn_request *request; /* one text, as it was run; NULL: no such run */
+    attn_note_fn on_note;               /* or NULL */
 };
 
 /* Draws TABLE into the pictures of ARGS; OUT is standard output. GRID is what they draw unless
- * --column says otherwise. RUN may be NULL. */
+ * --column says otherwise. */
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
                              const struct attn_table_grid *grid, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err);

@@ -227,13 +227,14 @@ enum attn_status question_begin_items(struct question *question, const struct it
     return ATTN_OK;
 }
 
-/* The run that the table is of, in RUN; NULL unless it is of one text. */
-static const struct tables_run *run_of(const struct question *question, struct tables_run *run)
+/* The run that the table is of; it has a request if that is one text. */
+static struct tables_run run_of(const struct question *question)
 {
     const struct attn_input *input = &question->request.input;
+    const bool is_one = question->host && (input->text || input->ids || input->image);
 
-    *run = (struct tables_run){question->host, &question->request};
-    return question->host && (input->text || input->ids || input->image) ? run : NULL;
+    return (struct tables_run){question->host, is_one ? &question->request : NULL,
+                               question->request.on_note};
 }
 
 /* Lets the pair of INPUT follow *TEXT [*n], if that is there, in JOINED. */
@@ -249,8 +250,8 @@ static void join_pair(const struct attn_input *input, struct attn_buffer *joined
     *n = joined->size;
 }
 
-/* Draws the table. Groups are shown side by side, so a picture has the same rows of all; a figure of
- * texts that have a pair names it, too. */
+/* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. A
+ * figure of texts that have a pair names it, too. */
 static enum attn_status draw_table(const struct question *question, struct attn_table_grid *grid,
                                    struct attn_error *err)
 {
@@ -258,7 +259,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     const struct attn_input *input = &question->request.input;
     struct attn_buffer texts = {0}, others = {0};
     struct attn_table *joint = NULL;
-    struct tables_run run;
+    const struct tables_run run = run_of(question);
     enum attn_status status;
 
     if (input->pair && grid->text == input->text) {
@@ -271,7 +272,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     if (status == ATTN_OK && question->unsorted && grid->n_label > 0)
         status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
     if (status == ATTN_OK)
-        status = tables_draw(tables, joint ? joint : question->table, grid, run_of(question, &run),
+        status = tables_draw(tables, joint ? joint : question->table, grid, &run,
                              question->call->out, err);
     attn_table_free(joint);
     attn_buffer_release(&texts);

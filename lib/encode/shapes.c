@@ -263,6 +263,8 @@ double attn_shapes_pixels(const struct attn_shapes *shapes)
 
     if (side == 0 || side >= MANY)
         return scale;
+    if (shapes->dpi > 0) /* what was asked for is the least */
+        return ceil(side * (1 - 1e-9)) / shapes->cell;
     return fmax(1, round(side)) / shapes->cell;
 }
 

@@ -112,8 +112,9 @@ struct attn_shapes {
     double width, height; /* units, whole numbers */
     double points;        /* points a unit; 0: ATTN_SHAPES_POINTS */
     double dpi;           /* pixels an inch of a PNG; 0: ATTN_SHAPES_DPI */
-    double cell; /* the side of the smallest cells, whose pixels should be whole; 0: it does not
+    double cell;  /* the side of the smallest cells, whose pixels should be whole; 0: it does not
                       matter */
+    double label; /* the size of the smallest labels, in units; 0: unknown */
     const char *font; /* a family that goes before the usual ones, borrowed; or NULL */
     uint32_t paper;   /* the colour of the ground */
     uint32_t palette[ATTN_SHAPES_COLORS];

@@ -31,7 +31,8 @@ enum {
     SUBTITLE_SIZE = 12,
     SUBTITLE_LINE = 16,
     SUBTITLE_COLUMNS = 44, /* likewise */
-    MOST_LINES = 6,
+    FITTED_LINES = 4,      /* of a title in a figure whose width is asked for; else 2 */
+    MOST_LINES = FITTED_LINES + 4,
     NAME_COLUMNS = 18, /* of a line of what the legend shows */
     NAME_LINE = 13,
     RAMP_WIDTH = 14,
@@ -318,7 +319,8 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
     n_column += pen->subtitle.size;
     n_column = n_column < SUBTITLE_COLUMNS ? n_column : SUBTITLE_COLUMNS;
     width = fmax(width, attn_figure_text_width(n_column, SUBTITLE_SIZE));
-    return ceil(width) + 2 * ATTN_FIGURE_PAD;
+    width = ceil(width) + 2 * ATTN_FIGURE_PAD;
+    return pen->room > 0 ? fmin(width, pen->room) : width;
 }
 
 /* Title and subtitle in lines. */
@@ -357,6 +359,7 @@ static void add_lines(struct heading *heading, const char *text, size_t size, si
 static struct heading break_heading(struct attn_figure_pen *pen)
 {
     enum { OF_TITLE = 2, OF_TEXT = 2 };
+    const size_t of_title = pen->room > 0 ? FITTED_LINES : OF_TITLE;
     const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
     const size_t n_wide = (size_t)(room / attn_figure_text_width(1, TITLE_SIZE));
     const size_t n_column = (size_t)(room / attn_figure_text_width(1, SUBTITLE_SIZE));
@@ -366,7 +369,7 @@ static struct heading break_heading(struct attn_figure_pen *pen)
     const char *text = attn_shapes_note(pen->shapes, "Title", &n);
 
     if (text)
-        add_lines(&heading, text, n, n_wide, OF_TITLE);
+        add_lines(&heading, text, n, n_wide, of_title);
     heading.n_title = heading.n;
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     text = run_text(pen, &n);
@@ -870,6 +873,28 @@ void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_
     shapes->font = options->font;
 }
 
+void attn_figure_note_size(const struct attn_shapes *shapes,
+                           const struct attn_picture_options *options, bool is_pixels,
+                           attn_note_fn on_note, void *user)
+{
+    const double size = shapes->points * (shapes->label > 0 ? shapes->label : ATTN_FIGURE_TEXT);
+    const double dpi = attn_shapes_pixels(shapes) / shapes->points * 72;
+    char message[160];
+
+    if (on_note && options->font_size > 0 && size < 0.95 * options->font_size) {
+        snprintf(message, sizeof message,
+                 "the labels of the figure have %.1f points, not %g: it has no room for more", size,
+                 options->font_size);
+        on_note(user, message);
+    }
+    if (on_note && is_pixels && options->dpi > 0 && fabs(dpi - options->dpi) > 0.5) {
+        snprintf(message, sizeof message,
+                 "the figure has %.0f pixels an inch, not %g, so that its cells have whole pixels",
+                 dpi, options->dpi);
+        on_note(user, message);
+    }
+}
+
 /* Draws the content of PEN. */
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
@@ -919,8 +944,10 @@ static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error 
 {
     ATTN_TRY(check_content(pen, err));
     ATTN_TRY(find_growth(pen, err));
+    pen->label = ATTN_FIGURE_TEXT;
     ATTN_TRY(draw_content(pen, err));
     pen->shapes->width = fmax(pen->shapes->width, pen->room);
+    pen->shapes->label = pen->label;
     attn_figure_set_size(pen->shapes, pen->options);
     return check_size(pen, err);
 }

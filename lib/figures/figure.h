@@ -69,6 +69,12 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
 /* Gives SHAPES, which have their width, the size and the font that OPTIONS ask for. */
 void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options);
 
+/* Notes where a figure that was drawn has smaller labels than OPTIONS ask for, or where IS_PIXELS
+ * another resolution. ON_NOTE may be NULL. */
+void attn_figure_note_size(const struct attn_shapes *shapes,
+                           const struct attn_picture_options *options, bool is_pixels,
+                           attn_note_fn on_note, void *user);
+
 /* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
 size_t attn_figure_most_cells(enum attn_figure kind);
 

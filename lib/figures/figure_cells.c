@@ -354,8 +354,8 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                          attn_figure_text_width(
                              attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
     text.size = fmin(text.size, place.side * 0.8);
-    if (is_auto && text.size < SMALLEST)
-        return;
+    if (is_auto && text.size < (pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST))
+        return; /* where a size of letters was asked for, no number is smaller than the legend */
     for (size_t r = 0; r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view, r);
 

@@ -39,6 +39,7 @@ struct attn_figure_pen {
     bool is_measuring;   /* only shapes->width and ->height are wanted */
     double room;         /* the width that is asked for, in units; 0: none */
     double growth;       /* of cells, as they have room */
+    double label;        /* size of the smallest labels of rows and columns */
     bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
     bool is_even;        /* all numbers are small: the scale ends above the largest */
     bool is_veiled;      /* cells let a picture through */

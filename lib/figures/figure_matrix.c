@@ -27,6 +27,7 @@ enum {
     APART = 12,       /* positions without labels, at least */
     BETWEEN = 11,     /* labels and positions */
     TITLE_ROOM = 18,  /* of an axis */
+    LABEL_SIDE = 15,  /* height of cells beside which labels have their size */
 };
 
 /* How one axis is written. */
@@ -139,9 +140,17 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         layout->place.side = OF_TEXTS; /* the room is for the texts */
     if (grid && grid->cells)
         layout->place.width = text_width(pen, layout);
+    if (grid && !grid->cells && pen->room > 0 && n <= FEW && layout->place.side < LABEL_SIDE) {
+        layout->place.width = layout->place.side; /* only the width is scarce */
+        layout->place.side = LABEL_SIDE;
+    }
     layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);
     layout->columns = plan_labels(attn_figure_columns(pen, layout->matrix),
                                   attn_figure_cell_width(layout->place), true);
+    if (layout->rows.has_labels)
+        pen->label = fmin(pen->label, layout->rows.size);
+    if (layout->columns.has_labels)
+        pen->label = fmin(pen->label, layout->columns.size);
     layout->width = column_at(layout, (double)layout->matrix->n_column);
     layout->height = (double)layout->matrix->n_row * layout->place.side;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);

@@ -26,8 +26,8 @@ enum {
     ENTRY = 18,
 };
 
-/* Okabe and Ito's colors without yellow, which is faint on paper, and four more. The first two differ
- * in grey print, too. */
+/* Okabe and Ito's colors without yellow, which is faint on paper, and four more. The first two
+ * differ in grey print, too. */
 static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xa6761d,
                                            0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
 

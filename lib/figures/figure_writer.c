@@ -20,6 +20,7 @@ struct figure_writer {
     struct attn_figure_content content; /* of all matrices */
     size_t n_unknown;                   /* texts with characters of which no font is installed */
     size_t n_not_finite;                /* cells */
+    bool has_noted_size;
 };
 
 /* --- What is drawn ------------------------------------------------------------------------- */
@@ -76,6 +77,10 @@ static enum attn_status draw_figure(struct figure_writer *w,
     size_t n_unknown = 0;
 
     ATTN_TRY(attn_figure_draw(content, shapes, err));
+    if (!w->has_noted_size)
+        attn_figure_note_size(shapes, content->picture, !content->is_in_points,
+                              w->base.options.on_note, w->base.options.user);
+    w->has_noted_size = true;
     ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
     w->n_unknown += n_unknown;
     for (size_t i = content->first; i < content->first + content->n; i++)

@@ -1355,7 +1355,10 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
             content.kind = ATTN_FIGURE_MATRIX; /* of some positions */
     }
     ATTN_TRY(attn_figure_measure(&content, err));
-    return attn_figure_draw(&content, &picture->shapes, err);
+    ATTN_TRY(attn_figure_draw(&content, &picture->shapes, err));
+    attn_figure_note_size(&picture->shapes, &picture->options, !content.is_in_points,
+                          picture->options.on_note, picture->options.user);
+    return ATTN_OK;
 }
 
 static enum attn_status write_picture(struct table_picture *picture, const struct attn_table *table,
@@ -1398,7 +1401,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                                 .n = 1,
                                                 .is_in_points = true};
     const bool is_plot = drawing.kind == ATTN_FIGURE_BARS || drawing.kind == ATTN_FIGURE_CURVE;
-    struct attn_error unseen; /* why there is no figure beside the table */
+    struct attn_error unseen = {0}; /* why there is no figure beside the table */
     enum attn_status status;
 
     whole.n_label = is_plot ? grid->n_label : 0; /* all groups have the same rows and columns */

@@ -12,6 +12,7 @@
 #ifndef ATTN_OUTPUT_PICTURE_H
 #define ATTN_OUTPUT_PICTURE_H
 
+#include "base/status.h"
 #include "encode/colormap.h"
 #include "trace/site.h"
 
@@ -86,6 +87,10 @@ struct attn_picture_options {
     const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
 
     const struct attn_live *live; /* makes a page live (page/live.h); NULL: it is not. Borrowed */
+
+    /* Called for pictures of tables whose size is not the one that was asked for; or NULL. */
+    attn_note_fn on_note;
+    void *user; /* for on_note */
 };
 
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \

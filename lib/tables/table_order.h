@@ -26,8 +26,9 @@ struct attn_table_order {
     size_t n_most;    /* rows that are kept, of each group; 0: all */
     size_t n_group;   /* leading columns that name a group: rows one after the other with equal
                          values of these are one, and are sorted among themselves; 0: all are one */
-    bool is_joint;    /* all groups have the same rows, which are sorted once, each by its first value
-                         in any group: each group keeps the same `n_most` rows, in the same order */
+    /* All groups have the same rows, which are sorted once, each by its first value in any group:
+     * each group keeps the same `n_most` rows, in the same order. */
+    bool is_joint;
 };
 
 #define ATTN_TABLE_ORDER_DEFAULT                                                                   \

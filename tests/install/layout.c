@@ -790,6 +790,8 @@ static const struct {
     {"    figure_width", offsetof(struct attn_picture_options, figure_width)},
     {"    font", offsetof(struct attn_picture_options, font)},
     {"    live", offsetof(struct attn_picture_options, live)},
+    {"    on_note", offsetof(struct attn_picture_options, on_note)},
+    {"    user", offsetof(struct attn_picture_options, user)},
     {"attn_format_option", sizeof(struct attn_format_option)},
     {"    name", offsetof(struct attn_format_option, name)},
     {"    argument", offsetof(struct attn_format_option, argument)},

@@ -1723,6 +1723,8 @@ attn_picture_options._fields_ = [
     ("figure_width", c_double),
     ("font", c_char_p),
     ("live", POINTER(attn_live)),
+    ("on_note", attn_note_fn),
+    ("user", c_void_p),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
