@@ -264,17 +264,34 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     return ATTN_OK;
 }
 
-/* VALUE is the one attached to the option, or NULL: then it is the next argument. */
+/* Whether ARGUMENT is a long option of COMMAND, "--limit" or "--limit=1". */
+static bool is_option(const struct command *command, const char *argument)
+{
+    struct option_walk walk = {.command = command};
+
+    return strncmp(argument, "--", 2) == 0 &&
+           find_name(&walk, argument + 2, strcspn(argument + 2, "="));
+}
+
+/* VALUE is the one attached to the option, or NULL: then it is the next argument. An option there
+ * is no value: the value was forgotten. */
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
 
     if (takes_value(option) && !value) {
-        if (call->n_read == call->argc)
-            return refuse(err, NULL, "option '%s' needs a value: %s %s", label, label,
+        const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
+        char hint[HINT_SIZE];
+
+        if (next && is_option(call->command, next))
+            snprintf(hint, sizeof hint, "'%.32s' is an option; as the value: '--%s=%.32s'", next,
+                     option->name, next);
+        if (!next || is_option(call->command, next))
+            return refuse(err, next ? hint : NULL, "option '%s' needs a value: %s %s", label, label,
                           option->argument);
-        value = call->argv[call->n_read++];
+        value = next;
+        call->n_read++;
     }
     ATTN_TRY(check_once(call, option, value, err));
     return store(call, walk, label, value, err);
