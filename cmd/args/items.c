@@ -13,8 +13,9 @@
 
 static const struct option items_rows[] = {
     OPTION_TEXT("items", "FILE", struct items_args, path,
-                "instead of one text, take the items of FILE: JSON Lines, or CSV or TSV with a "
-                "header; '-' is standard input. An item may have its own target, foil, at and "
+                "instead of one text, take the items of FILE: JSON Lines, or CSV with a header, "
+                "separated by commas, semicolons or tabs; '-' is standard input. An item may have "
+                "its own target, foil, at and "
                 "other positions; the options are for those that have none. Print means over "
                 "items, with their standard deviations and errors"),
     OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv", struct items_args, form,

@@ -231,6 +231,11 @@ enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct at
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
+void attn_batch_lines_set_separator(struct attn_batch_lines *lines, char separator)
+{
+    lines->options.separator = separator;
+}
+
 void attn_batch_line_release(struct attn_batch_line *line)
 {
     attn_buffer_release(&line->text);

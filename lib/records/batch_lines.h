@@ -56,6 +56,9 @@ void attn_batch_lines_free(struct attn_batch_lines *lines); /* NULL is allowed *
 enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct attn_batch_line *line,
                                        bool *is_over, struct attn_error *err);
 
+/* Says which separator the fields of all later lines of CSV have. */
+void attn_batch_lines_set_separator(struct attn_batch_lines *lines, char separator);
+
 /* Takes the bytes before END, or all there are. ATTN_CANCELED when it is stopped. */
 enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
                                        struct attn_error *err);

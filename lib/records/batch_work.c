@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "records/items_internal.h"
 #include "run/record_internal.h"
 
 #include <inttypes.h>
@@ -239,17 +240,20 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-/* Notes, once, that a line is no object: texts are read otherwise. */
+/* Notes, once, that a line is no object, and how such a file is read. The lines of a CSV are no
+ * texts. */
 static void note_text(struct attn_batch *batch, const struct attn_record *record)
 {
+    const char *name = attn_batch_lines_name(batch->lines);
     char message[160];
 
     batch->has_noted_text = true;
     if (!batch->options.on_note)
         return;
-    snprintf(message, sizeof message,
-             "record %zu is no object of JSON; `takes_texts` reads each line as a text",
-             record->number);
+    snprintf(message, sizeof message, "record %zu is no object of JSON; %s", record->number,
+             attn_items_separator_of(name)
+                 ? "CSV is read as `items`, by score for example, or once it is JSON Lines"
+                 : "`takes_texts` reads each line as a text");
     batch->options.on_note(batch->options.user, message);
 }
 

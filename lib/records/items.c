@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* The names of both texts of each pair. */
 static const char *const pair_names[ATTN_N_ITEM_PAIR][2] = {
@@ -713,9 +714,17 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
 
 /* --- The header ------------------------------------------------------------------------------- */
 
-/* What becomes of the fields of each column; whether one is an input. */
-static enum attn_status take_columns(struct attn_items *items, bool *has_input,
-                                     struct attn_error *err)
+/* Whether NAME is that of a column with inputs. */
+static bool is_input(const char *name)
+{
+    size_t pair, i;
+    bool are_ids;
+
+    return find_input(name, &pair, &i, &are_ids) || find_image(name, &i);
+}
+
+/* Decides how the fields of each column are read. */
+static enum attn_status take_columns(struct attn_items *items, struct attn_error *err)
 {
     items->has_labels = true;
     for (size_t c = 0; c < items->csv.n_column; c++) {
@@ -727,10 +736,8 @@ static enum attn_status take_columns(struct attn_items *items, bool *has_input,
         column->kind = known ? known->kind : ATTN_CSV_VALUE;
         if (find_input(column->name, &pair, &i, &are_ids)) {
             column->kind = are_ids ? ATTN_CSV_LIST : ATTN_CSV_TEXT;
-            *has_input = true;
         } else if (find_image(column->name, &i)) {
             column->kind = ATTN_CSV_TEXT;
-            *has_input = true;
             ATTN_TRY(add_label(items, column->name, err));
         } else if (is_place(column->name)) {
             column->kind = ATTN_CSV_TEXT;
@@ -741,20 +748,92 @@ static enum attn_status take_columns(struct attn_items *items, bool *has_input,
     return ATTN_OK;
 }
 
+/* Reads the names of the columns in TEXT, separated by SEPARATOR; *has_input: one has inputs. */
+static enum attn_status read_names(struct attn_items *items, const char *text, size_t size,
+                                   char separator, bool *has_input, struct attn_error *err)
+{
+    attn_csv_reader_release(&items->csv);
+    items->csv.separator = separator;
+    *has_input = false;
+    ATTN_TRY(attn_csv_reader_begin(&items->csv, text, size, err));
+    for (size_t c = 0; c < items->csv.n_column && !*has_input; c++)
+        *has_input = is_input(items->csv.columns[c].name);
+    return ATTN_OK;
+}
+
+/* Reads them with the usual separator, or else with the first that gives a column with inputs. */
+static enum attn_status find_names(struct attn_items *items, const char *text, size_t size,
+                                   bool *has_input, struct attn_error *err)
+{
+    static const char others[] = ",;\t";
+    const char usual = items->csv.separator;
+    struct attn_error unseen;
+
+    for (size_t i = 0; i <= strlen(others); i++) {
+        const char separator = i == 0 ? usual : others[i - 1];
+        const enum attn_status status =
+            read_names(items, text, size, separator, has_input, &unseen);
+
+        if (status == ATTN_NO_MEMORY)
+            return attn_error_copy(err, &unseen);
+        if (status == ATTN_OK && *has_input) {
+            attn_batch_lines_set_separator(items->lines, separator);
+            return ATTN_OK;
+        }
+    }
+    return read_names(items, text, size, usual, has_input, err);
+}
+
+/* The name that WORD [size], a name of the header, was probably to be; NULL: no other. */
+static const char *find_meant(const char *word, size_t size)
+{
+    static const char *const names[] = {"text", "ids", "image", "clean", "a", "good"};
+    static const char other[] = "sentence";
+
+    if (size == sizeof other - 1 && strncasecmp(word, other, size) == 0)
+        return names[0];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == size && strncasecmp(word, names[i], size) == 0)
+            return memcmp(word, names[i], size) == 0 ? NULL : names[i];
+    return NULL;
+}
+
+/* Refuses the header TEXT, which has no inputs, and says which column probably has them. */
+static enum attn_status refuse_names(const struct attn_items *items, const char *text, size_t size,
+                                     struct attn_error *err)
+{
+    const char *meant = NULL;
+    size_t n;
+
+    attn_error_set(err, ATTN_FORMAT,
+                   "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
+                   "'image', 'clean', 'a' or 'good'",
+                   attn_quote_string(attn_items_name(items)).text, attn_quote(text, size).text);
+    for (size_t at = 0; at < size && !meant; at += n + 1) {
+        for (n = 0; at + n < size && !strchr(",;\t\r\"", text[at + n]);)
+            n++;
+        meant = find_meant(text + at, n);
+        if (meant)
+            attn_error_hint(err, "rename the column '%s' to '%s'", attn_quote(text + at, n).text,
+                            meant);
+    }
+    return ATTN_FORMAT;
+}
+
 static enum attn_status read_header(struct attn_items *items, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(attn_items_name(items));
     struct attn_error why = {0};
     size_t line, size;
     const char *text;
-    bool is_over, has_input = false;
+    bool is_over, has_input;
 
     ATTN_TRY(read_line(items, &line, &is_over, err));
     if (is_over || items->line.is_too_long)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, expected a header of CSV", name.text,
                               is_over ? "no line" : "a first line that is too long");
     text = text_of_line(items, &size);
-    if (attn_csv_reader_begin(&items->csv, text, size, &why) != ATTN_OK) {
+    if (find_names(items, text, size, &has_input, &why) != ATTN_OK) {
         if (why.status == ATTN_NO_MEMORY)
             return attn_error_copy(err, &why);
         attn_error_set(err, ATTN_FORMAT, "the header of '%s': %s", name.text, why.message);
@@ -762,13 +841,7 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
             attn_error_hint(err, "%s", why.hint);
         return ATTN_FORMAT;
     }
-    ATTN_TRY(take_columns(items, &has_input, err));
-    if (has_input)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
-                          "'image', 'clean', 'a' or 'good'",
-                          name.text, attn_quote(text, size).text);
+    return has_input ? take_columns(items, err) : refuse_names(items, text, size, err);
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -807,17 +880,21 @@ double attn_items_share(const struct attn_items *items)
     return at >= size ? 1 : (double)(at - items->from) / (double)(size - items->from);
 }
 
-/* The separator of fields; 0 of JSON Lines. */
-static char find_separator(const struct attn_items_options *options)
+char attn_items_separator_of(const char *path)
 {
-    const char *path = options->path ? options->path : "";
     const size_t n = strlen(path);
 
-    if (options->form != ATTN_ITEMS_BY_NAME)
-        return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : 0;
     if (n >= 4 && strcmp(path + n - 4, ".csv") == 0)
         return ',';
     return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
+}
+
+/* The usual separator of fields; 0 of JSON Lines. */
+static char find_separator(const struct attn_items_options *options)
+{
+    if (options->form == ATTN_ITEMS_BY_NAME)
+        return attn_items_separator_of(options->path ? options->path : "");
+    return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : '\0';
 }
 
 /* size * i / n, of which the product may be too large. */

@@ -12,7 +12,8 @@
  *     }
  *     attn_items_free(items);
  *
- * JSON Lines, or CSV (RFC 4180) and TSV with a header. One record is one item. Keys:
+ * JSON Lines, or CSV (RFC 4180) with a header, which shows whether commas, semicolons or tabs
+ * separate fields. One record is one item. Keys:
  *
  *     id                        text or integer; default: its number from 0
  *     text or ids               the input; in CSV ids are "5 17 3"
@@ -116,8 +117,7 @@ struct attn_item {
 
 struct attn_items;
 
-/* Errors are at the stage of the input. ATTN_FORMAT for a header that is none or has a name
- * twice. */
+/* Errors are at the stage of the input. ATTN_FORMAT for a bad header. */
 ATTN_API enum attn_status attn_items_open(const struct attn_items_options *options,
                                           struct attn_items **items, struct attn_error *err);
 ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */

@@ -19,6 +19,9 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path);
 /* Which shard they are, of how many; n 0: they are all, or ITEMS is NULL. */
 void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n);
 
+/* The usual separator of fields in a file of that name: ',' for .csv, a tab for .tsv; else 0. */
+char attn_items_separator_of(const char *path);
+
 /* Whether a header says which labels they have, so that no item has another. */
 bool attn_items_have_header(const struct attn_items *items);
 
