@@ -333,6 +333,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
+    bool has_rows;            /* a heading without rows is only for programs */
 
     if (question->items.items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
         return at_stage(
@@ -371,7 +372,9 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
-    if (is_shown && (sorted == ATTN_OK || question->texts || question->items.items))
+    has_rows = !question->items.items || attn_table_n_row(question->table) > 0;
+    if (is_shown && (has_rows || outputs_are_wanted(&tables->output)) &&
+        (sorted == ATTN_OK || question->texts || question->items.items))
         ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* what is there stays after a failure */

@@ -1016,20 +1016,28 @@ static enum attn_status make_table(const struct attn_fold *fold,
     return status;
 }
 
-enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
-                                      const char *sort, struct attn_error *err)
+/* The table of all without items, which would have the columns of the form but for HIDDEN. */
+static enum attn_status make_empty(const struct attn_fold *fold, uint64_t hidden,
+                                   struct attn_table **table, struct attn_error *err)
 {
-    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct folded_column columns[ATTN_MOST_COLUMNS];
-    struct attn_table *table, *sorted = NULL;
-    enum attn_status status;
     size_t n = 0;
 
     for (size_t place = 0; place < fold->form.n_column; place++)
         if ((hidden & ATTN_COLUMN_BIT(place)) == 0)
             columns[n++] = column_of(fold, place);
+    return make_table(fold, columns, n, table, err);
+}
+
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+                                      const char *sort, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *table, *sorted = NULL;
+    enum attn_status status;
+
     order.sort = sort;
-    ATTN_TRY(make_table(fold, columns, n, &table, err));
+    ATTN_TRY(make_empty(fold, hidden, &table, err));
     status = attn_table_sort(table, &order, &sorted, err);
     attn_table_free(sorted);
     attn_table_free(table);
@@ -1099,10 +1107,9 @@ static enum attn_status append_group(const struct attn_fold *fold, const struct 
     return status;
 }
 
-enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_table **table,
-                                    struct attn_error *err)
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
+                                    struct attn_table **table, struct attn_error *err)
 {
-    static const struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
     struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
@@ -1111,7 +1118,7 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_ta
 
     if (cells && rows)
         status = fold->n_group > 0 ? make_table(fold, fold->columns, fold->n_column, &made, err)
-                                   : attn_table_create(fold->form.name, &n, 1, &made, err);
+                                   : make_empty(fold, hidden, &made, err);
     for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
         status = append_group(fold, &fold->groups[i], rows, cells, made, err);
     attn_free(cells);

@@ -4,7 +4,7 @@
  *
  *     attn_fold_create(&form, study, &fold, &err);
  *     attn_fold_add(fold, &entry, &err);             // every item, in their order
- *     attn_fold_tabulate(fold, &whole, &err);
+ *     attn_fold_tabulate(fold, 0, &whole, &err);
  *     attn_fold_free(fold);
  *
  * The table of an item has the columns of one text, and as many rows as that of the first item: row
@@ -93,8 +93,9 @@ size_t attn_fold_n_more(const struct attn_fold *fold);  /* numbers beside the ro
 size_t attn_fold_n_pair(const struct attn_fold *fold);
 size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
 
-/* The table of all, the caller's. Without items it has no rows and the column `n` alone. */
-enum attn_status attn_fold_tabulate(const struct attn_fold *fold, struct attn_table **table,
-                                    struct attn_error *err);
+/* The table of all, the caller's. Without items it has no rows, and the columns that items would
+ * have but for those that are HIDDEN. */
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
+                                    struct attn_table **table, struct attn_error *err);
 
 #endif

@@ -566,7 +566,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
-    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, table, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
+                           ATTN_STAGE_INPUT, err));
     if (sum->n_failed > MOST_NAMED)
         note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
     if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
