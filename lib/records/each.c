@@ -68,13 +68,35 @@ static struct attn_column full_column(const struct attn_each *each, size_t c)
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-/* Whether a label NAME is written item.NAME in JSON, whichever columns are shown. */
+/* Whether a label NAME is written item.NAME: in CSV because of a column that tables have, in JSON
+ * of any. */
 static bool is_taken(const struct attn_each *each, const char *name)
 {
     for (size_t i = 0; i < each->of.n_column; i++)
-        if (strcmp(each->of.columns[i].name, name) == 0)
+        if ((each->is_json || (each->of.hidden >> i & 1) == 0) &&
+            strcmp(each->of.columns[i].name, name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
+}
+
+/* Refuses labels that would be written under one name. The first member of each of LABELS [n] of
+ * STRIDE bytes is its name. */
+static enum attn_status check_names(const struct attn_each *each, const void *labels, size_t n,
+                                    size_t stride, struct attn_error *err)
+{
+    const size_t n_prefix = strlen(ATTN_LABEL_PREFIX);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *full = *(const char *const *)((const char *)labels + i * stride);
+        const char *name = full + n_prefix;
+
+        if (strncmp(full, ATTN_LABEL_PREFIX, n_prefix) != 0 || !is_taken(each, name))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(*(const char *const *)((const char *)labels + k * stride), name) == 0)
+                return attn_record_refuse_labels(name, err);
+    }
+    return ATTN_OK;
 }
 
 static void push_key(struct attn_json_writer *json, const char *name, bool is_renamed)
@@ -83,7 +105,7 @@ static void push_key(struct attn_json_writer *json, const char *name, bool is_re
     const char *key = name;
 
     if (is_renamed) {
-        attn_buffer_append_format(&full, "item.%s", name);
+        attn_buffer_append_format(&full, ATTN_LABEL_PREFIX "%s", name);
         key = attn_buffer_string(&full);
     }
     attn_json_key(json, key ? key : "");
@@ -106,12 +128,7 @@ static void push_record(const struct attn_each *each, struct attn_json_writer *j
         const struct attn_item_label *label = &outcome->item_labels[i];
 
         push_key(json, label->name, is_taken(each, label->name));
-        if (label->value.type == ATTN_VALUE_TEXT)
-            attn_json_string(json, label->value.text, label->value.size);
-        else if (label->value.type == ATTN_VALUE_BOOLEAN)
-            attn_json_bool(json, label->value.integer != 0);
-        else
-            attn_buffer_append_string(attn_json_value(json), label->text);
+        attn_record_label_push(json, label);
     }
 }
 
@@ -171,16 +188,20 @@ static void append_csv(const struct attn_each *each, const struct attn_outcome *
 }
 
 /* Appends the header, and the lines that waited for it. */
-static void append_header(struct attn_each *each, struct attn_record_writer *writer)
+static enum attn_status append_header(struct attn_each *each, struct attn_record_writer *writer,
+                                      struct attn_error *err)
 {
     const char *line = each->waiting.data;
     struct attn_buffer names = {0};
+    enum attn_status status;
 
     for (size_t c = 0; c < each->n_shown; c++)
         attn_buffer_append_format(&names, "%s,", each->columns[c].name);
     attn_buffer_append_string(&names, "error");
-    attn_record_header_append(writer, names.has_failed ? "" : attn_buffer_string(&names));
-    writer->text.has_failed |= names.has_failed;
+    attn_buffer_string(&names);
+    status = attn_buffer_check(&names, err);
+    if (status == ATTN_OK)
+        status = attn_record_header_append(writer, names.data, err);
     attn_buffer_release(&names);
     for (size_t i = 0; i < each->waiting.size; i++) {
         const size_t n_field = line[i] == MARK_LABELS    ? writer->form->n_label
@@ -193,6 +214,7 @@ static void append_header(struct attn_each *each, struct attn_record_writer *wri
             attn_buffer_append_char(&writer->text, ',');
     }
     attn_buffer_release(&each->waiting);
+    return status;
 }
 
 static enum attn_status make_columns(struct attn_each *each, size_t n, struct attn_error *err)
@@ -251,9 +273,12 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
                               attn_table_n_column(outcome->rows), each->n_row, each->n_shown);
-    if (!each->is_json) {
+    if (each->is_json) {
+        ATTN_TRY(check_names(each, outcome->item_labels, outcome->n_item_label,
+                             sizeof *outcome->item_labels, err));
+    } else {
         if (each->has_columns && !had_columns)
-            append_header(each, writer);
+            ATTN_TRY(append_header(each, writer, err));
         attn_record_key_append(writer, &key, outcome);
         if (!each->has_labels)
             attn_buffer_append_char(&key, MARK_LABELS);
@@ -282,7 +307,7 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     for (size_t place = 0; place < each->of.n_column; place++)
         if ((each->of.hidden >> place & 1) == 0)
             add_column(each, place);
-    append_header(each, writer);
+    ATTN_TRY(append_header(each, writer, err));
     ATTN_TRY(attn_buffer_check(&writer->text, err));
     attn_sink_write(sink, writer->text.data, writer->text.size);
     return attn_sink_check(sink, err);
@@ -375,6 +400,21 @@ static enum attn_status open_file(struct attn_each *each, struct attn_error *err
     return attn_ledger_begin(&each->ledger, each->options.source, attn_host_model(each->host), err);
 }
 
+/* The labels are those of the header, or of the first item that could be read. */
+static enum attn_status take_labels(struct attn_each *each, struct attn_error *err)
+{
+    const char *const *labels;
+    size_t n;
+
+    if (each->has_labels)
+        return ATTN_OK;
+    labels = attn_items_labels(each->items, &n);
+    if (!each->is_json)
+        ATTN_TRY(check_names(each, labels, n, sizeof *labels, err));
+    each->has_labels = true;
+    return attn_records_set_labels(each->ledger.records, labels, n, err);
+}
+
 enum attn_status attn_each_open(const struct attn_each_options *given,
                                 const struct attn_each_rows *rows, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
@@ -418,6 +458,8 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     status = name_file(made, err);
     if (status == ATTN_OK)
         status = open_file(made, err);
+    if (status == ATTN_OK && attn_items_have_header(items))
+        status = attn_error_at(take_labels(made, err), ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *each = made;
     else
@@ -593,19 +635,6 @@ const char *attn_each_saved(const struct attn_each *each)
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* The labels are known from the first item on that could be read. */
-static void take_labels(struct attn_each *each, bool is_read)
-{
-    const char *const *labels;
-    size_t n;
-
-    if (each->has_labels || !is_read)
-        return;
-    labels = attn_items_labels(each->items, &n);
-    attn_records_set_labels(each->ledger.records, labels, n);
-    each->has_labels = true;
-}
-
 /* What ITEM came to. CODE is that of its failure. */
 static struct attn_outcome outcome_of(const struct attn_item *item, const struct attn_table *table,
                                       const struct attn_error *failed, const char *code,
@@ -663,7 +692,8 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
     const struct attn_outcome outcome =
         outcome_of(item, table, failed, attn_record_failure_code(failure), is_read);
 
-    take_labels(each, is_read);
+    if (is_read)
+        ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));
     return attn_error_at(write_item(each, item, &outcome, failure, err), ATTN_STAGE_OUTPUT, err);
 }
 
@@ -685,7 +715,7 @@ enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err
         report(each);
         return ATTN_OK;
     }
-    take_labels(each, true);
+    ATTN_TRY(take_labels(each, err));
     ledger->input_name = attn_items_name(each->items);
     ledger->input_end = ledger->done.end;
     ledger->has_failed = ledger->n_failed > 0;

@@ -12,6 +12,7 @@
 #include "records/batch.h"
 #include "records/batch_lines.h"
 #include "records/csv_reader.h"
+#include "records/record_labels.h"
 #include "run/record_internal.h"
 
 #include <math.h>
@@ -260,22 +261,6 @@ static enum attn_status take_place(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
-/* A number as it is written. */
-static bool read_number(const struct attn_json_token *value, struct attn_cell *cell)
-{
-    int64_t integer;
-    double real;
-
-    if (attn_record_is_integer(value) &&
-        attn_parse_int(value->text, value->size, INT64_MIN, INT64_MAX, &integer))
-        *cell = attn_cell_integer(integer);
-    else if (attn_parse_double(value->text, value->size, &real))
-        *cell = attn_cell_real(real);
-    else
-        return false;
-    return true;
-}
-
 static enum attn_status take_label(struct made_item *made, struct attn_record_reading *reading,
                                    const char *name, const struct attn_json_token *value,
                                    struct attn_error *err)
@@ -286,8 +271,7 @@ static enum attn_status take_label(struct made_item *made, struct attn_record_re
 
     if (type == ATTN_JSON_TRUE || type == ATTN_JSON_FALSE)
         label.value = attn_cell_boolean(type == ATTN_JSON_TRUE);
-    else if (type != ATTN_JSON_STRING &&
-             (type != ATTN_JSON_NUMBER || !read_number(value, &label.value)))
+    else if (type != ATTN_JSON_STRING && !attn_label_read_number(value, &label.value))
         return attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, value,
                                   "a text, a number or a boolean", err);
     label.text = keep(made, value, &size, err);

@@ -87,7 +87,7 @@ enum attn_item_pair {
 struct attn_item_label {
     const char *name;       /* terminated */
     struct attn_cell value; /* a text, an integer, a real or a boolean */
-    const char *text;       /* terminated; as it was written, numbers with all their digits */
+    const char *text; /* terminated; as it is in the input: groups go by it, outputs have it */
 };
 
 struct attn_item_place {

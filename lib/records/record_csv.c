@@ -152,7 +152,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
         names = "word,text,bits,nats";
     status = attn_buffer_check(&columns, err);
     if (status == ATTN_OK)
-        attn_record_header_append(writer, names);
+        status = attn_record_header_append(writer, names, err);
     attn_buffer_release(&columns);
     return status;
 }
@@ -189,10 +189,9 @@ const struct attn_record_format attn_record_format_csv = {
 
 static enum attn_status begin_edges(struct attn_record_writer *writer, struct attn_error *err)
 {
-    (void)err;
-    if (attn_record_writer_is_empty(writer))
-        attn_record_header_append(writer, "layer,head,query,key,weight");
-    return ATTN_OK;
+    if (!attn_record_writer_is_empty(writer))
+        return ATTN_OK;
+    return attn_record_header_append(writer, "layer,head,query,key,weight", err);
 }
 
 enum {

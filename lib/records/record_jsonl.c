@@ -149,15 +149,7 @@ static void append_labels(struct attn_buffer *out, const struct attn_outcome *ou
 
         if (label->value.type == ATTN_VALUE_MISSING)
             continue;
-        attn_json_key(&json, label->name);
-        if (label->value.type == ATTN_VALUE_TEXT)
-            attn_json_string(&json, label->value.text, label->value.size);
-        else if (label->value.type == ATTN_VALUE_REAL)
-            attn_json_double(&json, label->value.real);
-        else if (label->value.type == ATTN_VALUE_BOOLEAN)
-            attn_json_bool(&json, label->value.integer);
-        else
-            attn_json_integer(&json, label->value.integer);
+        attn_record_label_push(attn_json_key(&json, label->name), label);
     }
     attn_json_end(&json);
 }

@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
 
-#include <math.h>
 #include <string.h>
 
 /* --- Names ----------------------------------------------------------------------------------- */
@@ -108,15 +107,17 @@ static struct attn_item_label *find_label(struct label_reading *reading,
     return &store->labels[store->n++];
 }
 
-static bool take_number(const struct attn_json_token *token, struct attn_cell *cell)
+bool attn_label_read_number(const struct attn_json_token *token, struct attn_cell *value)
 {
     int64_t integer;
     double real;
 
+    if (token->type != ATTN_JSON_NUMBER)
+        return false;
     if (attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &integer))
-        *cell = attn_cell_integer(integer);
-    else if (attn_parse_double(token->text, token->size, &real) && isfinite(real))
-        *cell = attn_cell_real(real);
+        *value = attn_cell_integer(integer);
+    else if (attn_parse_double(token->text, token->size, &real))
+        *value = attn_cell_real(real);
     else
         return false;
     return true;
@@ -128,17 +129,18 @@ static void take_value(struct label_reading *reading, const struct attn_json_tok
 {
     struct attn_record *record = reading->record;
     bool is_good = true;
-    const char *text;
-    size_t size;
+    size_t size = 0;
 
-    if (token->type == ATTN_JSON_STRING) {
-        text = keep(reading, token, &size);
-        label->value = attn_cell_text(text, size);
-    } else if (token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE) {
+    if (token->type == ATTN_JSON_NULL)
+        return;
+    if (token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE)
         label->value = attn_cell_boolean(token->type == ATTN_JSON_TRUE);
-    } else if (token->type != ATTN_JSON_NULL) {
-        is_good = token->type == ATTN_JSON_NUMBER && take_number(token, &label->value);
-    }
+    else if (token->type != ATTN_JSON_STRING)
+        is_good = attn_label_read_number(token, &label->value);
+    if (is_good)
+        label->text = keep(reading, token, &size);
+    if (token->type == ATTN_JSON_STRING)
+        label->value = attn_cell_text(label->text, size);
     if (is_good || record->failure != ATTN_RECORD_FAILURE_NONE)
         return;
     record->failure = ATTN_RECORD_FAILURE_BAD_VALUE;

@@ -18,6 +18,10 @@
 #include "records/items.h"
 #include "run/record_internal.h"
 
+/* Reads the number TOKEN: an integer, or a real where it is none of 64 bits. False for one that is
+ * not finite, and for other tokens. */
+bool attn_label_read_number(const struct attn_json_token *token, struct attn_cell *value);
+
 /* Which keys are labels. Initialize with = {0} but for the first. */
 struct attn_label_names {
     struct attn_record_keys keys; /* with which records are read; they are no labels of all */

@@ -9,12 +9,11 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "encode/float_text.h"
 #include "encode/quoting.h"
 #include "run/prediction.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct attn_record_format *const formats[] = {
@@ -23,10 +22,21 @@ static const struct attn_record_format *const formats[] = {
 #undef LIST
 };
 
+/* The columns of labels, found by their names. */
+struct attn_record_columns {
+    struct named_column {
+        const char *name; /* borrowed */
+        size_t i;
+    } * sorted;                            /* [n] owns */
+    const struct attn_item_label **values; /* [n] owns; of the record that is written */
+    size_t n;
+};
+
 struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
+    struct attn_record_columns columns;
     bool has_noted_formula, has_noted_label; /* form.on_note got one */
     bool is_committed;                       /* nothing can be written any more */
 };
@@ -119,27 +129,59 @@ static void note_formula(struct attn_record_writer *writer, const char *what, co
     form->on_note(form->user, message);
 }
 
-/* Notes a label that has no column, once: which one is looked for only then. */
-static void note_label(struct attn_record_writer *writer, const struct attn_outcome *outcome)
+static int by_name(const void *a, const void *b)
+{
+    const struct named_column *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static void release_columns(struct attn_record_columns *columns)
+{
+    attn_free(columns->sorted);
+    attn_free(columns->values);
+    *columns = (struct attn_record_columns){0};
+}
+
+/* Makes NAMES [n], borrowed, all of COLUMNS. */
+static enum attn_status set_columns(struct attn_record_columns *columns, const char *const *names,
+                                    size_t n, struct attn_error *err)
+{
+    release_columns(columns);
+    columns->sorted = attn_alloc(n, sizeof *columns->sorted, err);
+    columns->values = attn_alloc(n, sizeof *columns->values, err);
+    if (!columns->sorted || !columns->values)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        columns->sorted[i] = (struct named_column){names[i], i};
+    qsort(columns->sorted, n, sizeof *columns->sorted, by_name);
+    columns->n = n;
+    return ATTN_OK;
+}
+
+/* NULL: no label has that name. */
+static const struct named_column *find_column(const struct attn_record_columns *columns,
+                                              const char *name)
+{
+    const struct named_column wanted = {.name = name};
+
+    return columns->n > 0 ? bsearch(&wanted, columns->sorted, columns->n, sizeof wanted, by_name)
+                          : NULL;
+}
+
+/* Notes the label NAME, which has no column, once. */
+static void note_label(struct attn_record_writer *writer, const char *name, size_t number)
 {
     const struct attn_records_form *form = writer->form;
     char message[ATTN_QUOTE_SIZE + 160];
 
-    *writer->has_noted_label = true;
-    for (size_t i = 0; form->on_note && i < outcome->n_item_label; i++) {
-        const char *name = outcome->item_labels[i].name;
-        size_t k = 0;
-
-        while (k < form->n_label && strcmp(form->labels[k], name) != 0)
-            k++;
-        if (k < form->n_label)
-            continue;
-        snprintf(message, sizeof message,
-                 "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
-                 attn_quote_string(name).text, unit_of(form), outcome->number, unit_of(form));
-        form->on_note(form->user, message);
+    if (*writer->has_noted_label || !form->on_note)
         return;
-    }
+    *writer->has_noted_label = true;
+    snprintf(message, sizeof message,
+             "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
+             attn_quote_string(name).text, unit_of(form), number, unit_of(form));
+    form->on_note(form->user, message);
 }
 
 static void append_value(struct attn_record_writer *writer, struct attn_buffer *out,
@@ -150,30 +192,41 @@ static void append_value(struct attn_record_writer *writer, struct attn_buffer *
     if (value->type == ATTN_VALUE_TEXT) {
         attn_csv_field_append(out, value->text, value->size);
         note_formula(writer, "label", value->text, value->size, number);
-    } else if (value->type == ATTN_VALUE_REAL) {
-        attn_double_append(out, value->real);
     } else if (value->type != ATTN_VALUE_MISSING) {
-        attn_buffer_append_format(out, "%" PRId64, value->integer);
+        attn_buffer_append_string(out, label->text);
     }
+}
+
+void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label)
+{
+    if (label->value.type == ATTN_VALUE_TEXT)
+        attn_json_string(json, label->value.text, label->value.size);
+    else
+        attn_buffer_append_string(attn_json_value(json), label->text);
 }
 
 /* The labels of OUTCOME that have a column; the others are noted. */
 static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
                           const struct attn_outcome *outcome)
 {
-    const struct attn_records_form *form = writer->form;
-    size_t n_found = 0;
+    const struct attn_record_columns *columns = writer->columns;
 
-    for (size_t k = 0; k < form->n_label; k++) {
-        attn_buffer_append_char(out, ',');
-        for (size_t i = 0; i < outcome->n_item_label; i++)
-            if (strcmp(outcome->item_labels[i].name, form->labels[k]) == 0) {
-                append_value(writer, out, &outcome->item_labels[i], outcome->number);
-                n_found++;
-            }
+    for (size_t k = 0; k < columns->n; k++)
+        columns->values[k] = NULL;
+    for (size_t i = 0; i < outcome->n_item_label; i++) {
+        const struct attn_item_label *label = &outcome->item_labels[i];
+        const struct named_column *column = find_column(columns, label->name);
+
+        if (column)
+            columns->values[column->i] = label;
+        else if (writer->form->has_all_labels)
+            note_label(writer, label->name, outcome->number);
     }
-    if (form->has_all_labels && n_found < outcome->n_item_label && !*writer->has_noted_label)
-        note_label(writer, outcome);
+    for (size_t k = 0; k < columns->n; k++) {
+        attn_buffer_append_char(out, ',');
+        if (columns->values[k])
+            append_value(writer, out, columns->values[k], outcome->number);
+    }
 }
 
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
@@ -205,25 +258,44 @@ static bool is_listed(const char *list, const char *name)
     }
 }
 
-void attn_record_header_append(struct attn_record_writer *writer, const char *columns)
+enum attn_status attn_record_header_append(struct attn_record_writer *writer, const char *columns,
+                                           struct attn_error *err)
 {
     const struct attn_records_form *form = writer->form;
-    struct attn_buffer *out = &writer->text;
+    struct attn_buffer *out = &writer->text, full = {0};
+    enum attn_status status = ATTN_OK;
 
     attn_buffer_append_string(out, "id");
-    for (size_t i = 0; i < form->n_label; i++) {
+    for (size_t i = 0; status == ATTN_OK && i < form->n_label; i++) {
         const char *name = form->labels[i];
-        struct attn_buffer full = {0};
+        const bool is_renamed = strcmp(name, "id") == 0 || is_listed(columns, name);
 
-        attn_buffer_append_string(
-            &full, strcmp(name, "id") == 0 || is_listed(columns, name) ? "item." : "");
+        attn_buffer_reset(&full);
+        attn_buffer_append_string(&full, is_renamed ? ATTN_LABEL_PREFIX : "");
         attn_buffer_append_string(&full, name);
+        attn_buffer_string(&full);
+        status = attn_buffer_check(&full, err);
+        if (status != ATTN_OK)
+            break;
+        if (is_renamed && find_column(writer->columns, full.data))
+            status = attn_record_refuse_labels(name, err);
         attn_buffer_append_char(out, ',');
-        attn_csv_field_append(out, full.data ? full.data : "", full.size);
-        out->has_failed = out->has_failed || full.has_failed;
-        attn_buffer_release(&full);
+        attn_csv_field_append(out, full.data, full.size);
     }
+    attn_buffer_release(&full);
     attn_buffer_append_format(out, ",%s\n", columns);
+    return status;
+}
+
+enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote_string(name);
+
+    return attn_error_set(err, ATTN_FORMAT,
+                          "the labels '%s' and '" ATTN_LABEL_PREFIX
+                          "%s' would both be the column '" ATTN_LABEL_PREFIX
+                          "%s', expected another name for one of them",
+                          quote.text, quote.text, quote.text);
 }
 
 /* Where a text goes. */
@@ -270,6 +342,7 @@ static enum attn_status open_writer(struct attn_records *records,
     (*writer)->form = &records->form;
     (*writer)->has_noted_formula = &records->has_noted_formula;
     (*writer)->has_noted_label = &records->has_noted_label;
+    (*writer)->columns = &records->columns;
     (*writer)->sink = item->sink;
     if (!item->path)
         return ATTN_OK;
@@ -297,6 +370,7 @@ static void free_records(struct attn_records *records, void (*free_part)(struct 
         attn_free(writer);
     }
     attn_free(records->writers);
+    release_columns(&records->columns);
     attn_free(records);
 }
 
@@ -369,7 +443,9 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
         return ATTN_NO_MEMORY;
     opened->form = known;
     opened->n = n;
-    status = open_all(opened, items, is_resumed, err);
+    status = set_columns(&opened->columns, known.labels, known.n_label, err);
+    if (status == ATTN_OK)
+        status = open_all(opened, items, is_resumed, err);
     if (status == ATTN_OK)
         *records = opened;
     else
@@ -438,11 +514,13 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-void attn_records_set_labels(struct attn_records *records, const char *const *labels, size_t n)
+enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
+                                         size_t n, struct attn_error *err)
 {
     records->form.labels = labels;
     records->form.n_label = n;
     records->form.has_all_labels = true;
+    return set_columns(&records->columns, labels, n, err);
 }
 
 /* Something that is done to each writer. */

@@ -26,6 +26,7 @@
 #include "base/buffer.h"
 #include "base/sink_internal.h"
 #include "capture/capture.h"
+#include "encode/json_writer.h"
 #include "records/items.h"
 #include "records/records.h"
 #include "run/many.h"
@@ -105,7 +106,8 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err);
 
 /* Makes LABELS [n], borrowed, the columns of labels, if they were not known when it was opened. */
-void attn_records_set_labels(struct attn_records *records, const char *const *labels, size_t n);
+enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
+                                         size_t n, struct attn_error *err);
 
 /* Appends what the next record came to. */
 enum attn_status attn_records_write(struct attn_records *records,
@@ -150,6 +152,7 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
 /* --- Formats --------------------------------------------------------------------------------- */
 
 struct attn_record_writer;
+struct attn_record_columns;
 
 struct attn_record_format {
     const char *name; /* "csv" */
@@ -188,6 +191,7 @@ struct attn_record_writer {
     bool *has_noted_formula; /* whether form->on_note got an id or a label that is one; borrowed, of
                                 all writers */
     bool *has_noted_label;   /* likewise one without a column */
+    struct attn_record_columns *columns; /* of the form's labels; borrowed, of all writers */
 };
 
 /* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c. */
@@ -217,8 +221,16 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
                             const struct attn_outcome *outcome);
 
+/* Writes the value of LABEL, which has one, as the input has it. */
+void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);
+
+/* A label that is called as a column is item.NAME, which may not be a label, too: */
+#define ATTN_LABEL_PREFIX "item."
+enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *err);
+
 /* Writes the line of names: id, the labels, COLUMNS ("layer,head,..."). A label that is called as a
- * column is item.NAME. */
-void attn_record_header_append(struct attn_record_writer *writer, const char *columns);
+ * column is item.NAME, ATTN_FORMAT where that is another label. */
+enum attn_status attn_record_header_append(struct attn_record_writer *writer, const char *columns,
+                                           struct attn_error *err);
 
 #endif

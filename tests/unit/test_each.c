@@ -36,13 +36,13 @@ static const char lines[] =
 static const char csv[] =
     "id,item.part,n,fails,part,layer,same,shape,change,error\n"
     "0,,,,,,,,,\"line 1: 'line' ends at byte 8, expected a value\"\n"
-    "\"b,\",\"q\n\",1.5,1,,,,,,it fails\n"
+    "\"b,\",\"q\n\",1.50,true,,,,,,it fails\n"
     "7,=1,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,2,1,,0.2,\n"
     "7,=1,,,b,,0,\"[1, -2]\",nan,\n"
     "3,r,,,\\x3dq\\\\\\n\xc3\xa9\\xf0,3,1,[],-inf,\n"
     "3,r,,,b,,0,\"[1, -2]\",nan,\n"
-    "4,s,-0,0,\\x3dq\\\\\\n\xc3\xa9\\xf0,4,1,[],1e-300,\n"
-    "4,s,-0,0,b,,0,\"[1, -2]\",nan,\n"
+    "4,s,-0.0,false,\\x3dq\\\\\\n\xc3\xa9\\xf0,4,1,[],1e-300,\n"
+    "4,s,-0.0,false,b,,0,\"[1, -2]\",nan,\n"
     "5,,,,,,,,,\"line 6: 'n' has '[' at byte 16, expected a text, a number or a boolean\"\n";
 
 static const char jsonl[] =
@@ -452,7 +452,7 @@ START_TEST(writes_no_item)
     asked.data = "{\"text\":\"x\",\"fails\":true}\n";
     expect_ok(&asked);
     attn_folder_assert("rows.csv",
-                       "id,fails,part,layer,same,shape,change,error\n0,1,,,,,,it fails\n", 62);
+                       "id,fails,part,layer,same,shape,change,error\n0,true,,,,,,it fails\n", 65);
     end();
 }
 END_TEST
