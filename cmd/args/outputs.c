@@ -100,6 +100,27 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
 }
 
 /* Writes those of TABLES that are not NULL, one after the other. */
+/* Notes the first label of TABLE that a spreadsheet would run: in CSV labels are as they are. */
+static void note_formula(const struct attn_table *table)
+{
+    double number;
+
+    for (size_t i = 0; i < attn_table_n_row(table) * attn_table_n_column(table); i++) {
+        const size_t c = i % attn_table_n_column(table);
+        const struct attn_cell cell = attn_table_cell(table, i / attn_table_n_column(table), c);
+
+        if (attn_table_column(table, c)->notation != ATTN_NOTATION_LABEL ||
+            cell.type != ATTN_VALUE_TEXT || cell.size == 0 ||
+            !memchr("=+-@\t\r", cell.text[0], 6) ||
+            attn_parse_double(cell.text, cell.size, &number))
+            continue;
+        note("the label '%s' begins like a formula: a spreadsheet runs it, unless the column is "
+             "imported as text",
+             attn_quote(cell.text, cell.size).text);
+        return;
+    }
+}
+
 static enum attn_status write_tables(const struct attn_output *output, int precision,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
@@ -107,10 +128,13 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
     struct attn_sink *file = NULL;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
 
-    for (size_t i = 0; status == ATTN_OK && i < n_table; i++)
+    for (size_t i = 0; status == ATTN_OK && i < n_table; i++) {
+        if (tables[i] && output->format->table_form == ATTN_TABLE_CSV)
+            note_formula(tables[i]);
         if (tables[i])
             status = attn_table_write(tables[i], output->format->table_form, precision,
                                       output->path ? file : output->sink, err);
+    }
     if (status == ATTN_OK && output->path)
         status = attn_sink_commit(file, err);
     attn_sink_free(file);

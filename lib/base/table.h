@@ -40,8 +40,10 @@ enum attn_value_type {
 enum attn_notation {
     ATTN_NOTATION_SHORTEST = 0, /* the shortest decimal that reads back as the same float32 */
     ATTN_NOTATION_DOUBLE = 1,   /* the shortest that reads back as the same double */
-    ATTN_NOTATION_FIXED = 2,  /* `digits` after the point in text for reading, else the shortest */
-    ATTN_NOTATION_FIGURES = 3 /* `digits` significant ones, as "%.*g" */
+    ATTN_NOTATION_FIXED = 2,   /* `digits` after the point in text for reading, else the shortest */
+    ATTN_NOTATION_FIGURES = 3, /* `digits` significant ones, as "%.*g" */
+    ATTN_NOTATION_LABEL = 4    /* as DOUBLE; booleans are true and false, and texts of CSV are keys
+                                  that others look for: nothing protects them from spreadsheets */
 };
 
 /* Which numbers a column has, for those who draw them. */

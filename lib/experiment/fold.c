@@ -32,10 +32,12 @@ struct folded_column {
     bool has_bounds;
 };
 
-/* A label's value, outside of its item. */
+/* A label, outside of its item. */
 struct label {
-    struct attn_cell value; /* a text is `text` */
-    char *text;             /* owns; as it was written */
+    enum attn_value_type type; /* as what it is shown */
+    struct attn_cell value;
+    char *text; /* [size] owns; terminated; as it is in the input */
+    size_t size;
 };
 
 struct group {
@@ -229,6 +231,39 @@ static enum attn_status check_label(const struct attn_item *item, const char *na
                           attn_quote_string(name).text, item->n_label > 0 ? names : "none");
 }
 
+static size_t size_of(const struct attn_item_label *label)
+{
+    return label->value.type == ATTN_VALUE_TEXT ? label->value.size : strlen(label->text);
+}
+
+static bool is_text(const struct attn_buffer *buffer, const char *text)
+{
+    return buffer->size == strlen(text) && memcmp(buffer->data, text, buffer->size) == 0;
+}
+
+/* As what LABEL is shown so that its text stays: *TYPE is that of a text for a number that is
+ * written otherwise than tables write numbers, as 1e5, or for one of more than 64 bits. */
+static enum attn_status find_type(const struct attn_item_label *label, enum attn_value_type *type,
+                                  struct attn_error *err)
+{
+    const struct attn_cell *value = &label->value;
+    struct attn_buffer number = {0};
+    enum attn_status status;
+
+    *type = value->type;
+    if (*type != ATTN_VALUE_INTEGER && *type != ATTN_VALUE_REAL)
+        return ATTN_OK;
+    if (*type == ATTN_VALUE_INTEGER)
+        attn_buffer_append_integer(&number, value->integer);
+    else
+        attn_double_append(&number, value->real);
+    status = attn_buffer_check(&number, err);
+    if (status == ATTN_OK && !is_text(&number, label->text))
+        *type = ATTN_VALUE_TEXT;
+    attn_buffer_release(&number);
+    return status;
+}
+
 /* Copies of the labels of ITEM that groups are made by [n_label]; NULL for lack of memory. */
 static struct label *copy_labels(const struct attn_fold *fold, const struct attn_item *item,
                                  struct attn_error *err)
@@ -238,14 +273,13 @@ static struct label *copy_labels(const struct attn_fold *fold, const struct attn
     for (size_t i = 0; copies && i < fold->n_label; i++) {
         const struct attn_item_label *label = find_label(item, fold->labels[i]);
 
-        copies[i].value = label->value;
-        copies[i].text = attn_strndup(label->text, strlen(label->text), err);
-        if (!copies[i].text) {
-            free_labels(copies, i);
+        copies[i] = (struct label){.value = label->value,
+                                   .text = attn_strndup(label->text, size_of(label), err),
+                                   .size = size_of(label)};
+        if (!copies[i].text || find_type(label, &copies[i].type, err) != ATTN_OK) {
+            free_labels(copies, fold->n_label);
             return NULL;
         }
-        if (copies[i].value.type == ATTN_VALUE_TEXT)
-            copies[i].value = attn_cell_string(copies[i].text);
     }
     return copies;
 }
@@ -271,11 +305,11 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
     const struct attn_item_label *label = fold->pair ? find_label(item, fold->pair) : NULL;
 
-    if (!label)
-        return -1;
-    return strcmp(label->text, fold->sides[0]) == 0   ? 0
-           : strcmp(label->text, fold->sides[1]) == 0 ? 1
-                                                      : -1;
+    for (int side = 0; label && side < 2; side++)
+        if (size_of(label) == strlen(fold->sides[side]) &&
+            strcmp(label->text, fold->sides[side]) == 0)
+            return side;
+    return -1;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
@@ -420,13 +454,19 @@ static enum attn_status find_group(struct attn_fold *fold, struct label **labels
     struct group *made;
 
     for (size_t i = 0; i < fold->n_group; i++) {
-        bool is_same = true;
+        struct label *known = fold->groups[i].labels;
+        size_t k = 0;
 
-        for (size_t k = 0; is_same && k < fold->n_label; k++)
-            is_same = is_same_cell(&fold->groups[i].labels[k].value, &(*labels)[k].value);
+        while (k < fold->n_label && known[k].size == (*labels)[k].size &&
+               memcmp(known[k].text, (*labels)[k].text, known[k].size) == 0)
+            k++;
+        if (k < fold->n_label)
+            continue;
+        for (k = 0; k < fold->n_label; k++) /* true and "true" are one group */
+            if (known[k].type != (*labels)[k].type)
+                known[k].type = ATTN_VALUE_TEXT;
         *group = &fold->groups[i];
-        if (is_same)
-            return ATTN_OK;
+        return ATTN_OK;
     }
     if (fold->n_group == MOST_GROUPS)
         return attn_error_set(err, ATTN_INVALID,
@@ -607,7 +647,7 @@ static enum attn_status add(struct attn_fold *fold, struct label **labels,
                             const struct attn_fold_entry *a, const struct attn_fold_entry *b,
                             struct attn_error *err)
 {
-    struct group *group;
+    struct group *group = NULL;
 
     ATTN_TRY(find_group(fold, labels, &group, err));
     ATTN_TRY(add_rows(fold, group, a->table, b ? b->table : NULL, err));
@@ -962,10 +1002,10 @@ static void add_columns(const struct folded_column *column, bool is_paired, stru
 static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i)
 {
     enum attn_value_type type =
-        fold->n_group > 0 ? fold->groups[0].labels[i].value.type : ATTN_VALUE_TEXT;
+        fold->n_group > 0 ? fold->groups[0].labels[i].type : ATTN_VALUE_TEXT;
 
     for (size_t k = 1; k < fold->n_group; k++)
-        if (fold->groups[k].labels[i].value.type != type)
+        if (fold->groups[k].labels[i].type != type)
             return ATTN_VALUE_TEXT;
     return type;
 }
@@ -978,7 +1018,7 @@ static void lay_out(const struct attn_fold *fold, const struct folded_column *co
     struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
 
     for (size_t i = 0; i < fold->n_label; i++) {
-        struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_DOUBLE};
+        struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_LABEL};
 
         column.type = type_of_label(fold, i);
         add_column(layout, &column, "");
@@ -1087,7 +1127,7 @@ static enum attn_status append_group(const struct attn_fold *fold, const struct 
     for (size_t i = 0; i < fold->n_label; i++) {
         cells[i] = group->labels[i].value;
         if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
-            cells[i] = attn_cell_string(group->labels[i].text);
+            cells[i] = attn_cell_text(group->labels[i].text, group->labels[i].size);
     }
     for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
         size_t n = fold->n_label, n_item = 0;

@@ -50,13 +50,16 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
             attn_buffer_append_integer(out, cell->list[i]);
         }
         attn_buffer_append_char(out, ']');
+    } else if (cell->type == ATTN_VALUE_BOOLEAN && column->notation == ATTN_NOTATION_LABEL) {
+        attn_buffer_append_string(out, cell->integer != 0 ? "true" : "false");
     } else if (cell->type != ATTN_VALUE_REAL) {
         attn_buffer_append_integer(out, cell->integer);
     } else if (!isfinite(value)) {
         attn_buffer_append_string(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     } else if (column->notation == ATTN_NOTATION_FIGURES) {
         attn_double_append_as(out, 'g', column->digits, value);
-    } else if (column->notation == ATTN_NOTATION_DOUBLE || fabs(value) > (double)FLT_MAX) {
+    } else if (column->notation == ATTN_NOTATION_DOUBLE ||
+               column->notation == ATTN_NOTATION_LABEL || fabs(value) > (double)FLT_MAX) {
         attn_double_append(out, value);
     } else if (precision >= 0) {
         attn_double_append_as(out, 'f', precision, value);
@@ -77,7 +80,8 @@ static void append_plain(struct attn_buffer *out, struct style style,
         attn_buffer_append_string(out, is_aligned ? "-" : "");
     else if (cell->type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell->text, cell->size);
-    else if (cell->type == ATTN_VALUE_BOOLEAN && is_aligned)
+    else if (cell->type == ATTN_VALUE_BOOLEAN && is_aligned &&
+             column->notation != ATTN_NOTATION_LABEL)
         attn_buffer_append_string(out, cell->integer != 0 ? "yes" : "no");
     else if (cell->type != ATTN_VALUE_REAL || !isfinite(size) || style.precision >= 0 ||
              column->notation != ATTN_NOTATION_FIXED)
@@ -98,6 +102,10 @@ static void append_csv(struct attn_buffer *out, struct style style,
 
     if (cell->type == ATTN_VALUE_MISSING)
         return;
+    if (cell->type == ATTN_VALUE_TEXT && column->notation == ATTN_NOTATION_LABEL) {
+        attn_csv_field_append(out, cell->text, cell->size);
+        return;
+    }
     if (cell->type == ATTN_VALUE_TEXT && attn_escape_plain(cell->text, cell->size) == cell->size) {
         attn_csv_text_append(out, cell->text, cell->size);
         return;

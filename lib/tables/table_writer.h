@@ -11,7 +11,8 @@
  * missing, NaN and infinities are null.
  *
  * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that
- * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it.
+ * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it. Labels
+ * of a user's file are exceptions (ATTN_NOTATION_LABEL).
  * Booleans are true and false in JSON, yes and no in aligned text, else 1 and 0; lists are [1, 2].
  * Reals follow their column's notation. Where that is fixed digits, aligned text shows 0 as 0, and
  * what these digits say nothing about by its magnitude, 1.2e-07.
