@@ -15,9 +15,9 @@ static const struct option items_rows[] = {
     OPTION_TEXT("items", "FILE", struct items_args, path,
                 "instead of one text, take the items of FILE: JSON Lines, or CSV with a header, "
                 "separated by commas, semicolons or tabs; '-' is standard input. An item may have "
-                "its own target, foil, at and "
-                "other positions; the options are for those that have none. Print means over "
-                "items, with their standard deviations and errors"),
+                "its own target, foil, at and other positions; the options are for items without, "
+                "and refused where all items have their own. Print means over items, with their "
+                "standard deviations and errors"),
     OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv", struct items_args, form,
                   "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON Lines"),
     OPTION_TEXT("group-by", "LABEL[,LABEL]", struct items_args, group_by,

@@ -716,6 +716,7 @@ static const struct attn_experiment experiment = {
     .n_text = offsetof(struct attn_ablate_args, n_text),
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
+    .answer = offsetof(struct attn_ablate_args, answer),
     .derived = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD),
     .derive = derive,
     .check = check_args,

@@ -479,6 +479,7 @@ static const struct attn_experiment experiment = {
     .n_text = offsetof(struct attn_attribute_args, n_text),
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = take_item,
+    .answer = offsetof(struct attn_attribute_args, answer),
     .check = check_args,
     .prepare = prepare,
     .hidden = hidden,

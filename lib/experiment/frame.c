@@ -382,6 +382,47 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     return choose_host(asking, first ? &first->record.input : &nothing, err);
 }
 
+/* Bits of KEY if the text that is OFFSET bytes into ARGS is given. */
+static uint64_t key_of(const void *args, size_t offset, uint64_t key)
+{
+    const char *text = NULL;
+
+    if (offset > 0)
+        memcpy(&text, (const char *)args + offset, sizeof text);
+    return text ? key : 0;
+}
+
+/* What was given for items that lack it. */
+static struct attn_study_defaults defaults_of(const struct asking *asking)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_study_defaults defaults = {
+        .keys = key_of(args, experiment->from, ATTN_ITEM_KEY_BIT(FROM)) |
+                key_of(args, experiment->to, ATTN_ITEM_KEY_BIT(TO))};
+    const struct attn_answer_args *answer;
+    const struct attn_input *source;
+
+    if (experiment->answer > 0) {
+        answer = (const void *)(args + experiment->answer);
+        defaults.keys |= (answer->target || answer->target_id ? ATTN_ITEM_KEY_BIT(TARGET) : 0) |
+                         (answer->foil || answer->foil_id ? ATTN_ITEM_KEY_BIT(FOIL) : 0) |
+                         (answer->at ? ATTN_ITEM_KEY_BIT(AT) : 0);
+    }
+    if (experiment->places > 0) {
+        memcpy(&defaults.places, args + experiment->places, sizeof defaults.places);
+        memcpy(&defaults.n_place, args + experiment->n_place, sizeof defaults.n_place);
+    }
+    source = (const void *)(args + experiment->corrupted_source);
+    if (experiment->corrupted_source > 0 && attn_input_is_given(source))
+        defaults.keys |= ATTN_ITEM_KEY_BIT(CORRUPTED_SOURCE);
+    if (attn_input_is_given(&asking->request.source))
+        defaults.keys |= ATTN_ITEM_KEY_BIT(SOURCE);
+    if (asking->request.selection.queries)
+        defaults.keys |= experiment->of_request;
+    return defaults;
+}
+
 /* Asks about each item of the study, and folds their rows. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
@@ -402,6 +443,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .host = asking->inquiry->host,
         .request = &asking->request,
+        .defaults = defaults_of(asking),
     };
     struct items items = {.asking = asking};
     struct attn_study_sum sum;

@@ -55,6 +55,10 @@ struct attn_experiment {
      * are there. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
+    /* Where an item's keys go among the arguments, so that one that has no effect is refused; 0:
+     * nowhere. Offsets of a struct attn_answer_args, `from`, `to`, places and the second source. */
+    size_t answer, from, to, places, n_place, corrupted_source;
+    uint64_t of_request; /* likewise in the request: ATTN_ITEM_KEY_BIT of QUERIES or READ */
     unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
                                                  NULL: SINGLE */
     uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */

@@ -782,6 +782,7 @@ static const struct attn_experiment of_items = {
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
+    .answer = offsetof(struct attn_score_args, answer),
     .pairs = pairs_of_items,
     .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
     .texts = offsetof(struct attn_score_args, texts),

@@ -37,6 +37,8 @@ enum {
 struct attn_study {
     const struct attn_study_args *args;
     struct attn_fold_form form;
+    struct attn_study_defaults defaults;
+    uint64_t untaken; /* bits of the defaults that no item took: of keys, then of places */
     struct attn_host *host;
     bool has_begun;
     bool is_torn;    /* an item is folded and not among the lines: no checkpoint can say so */
@@ -120,6 +122,104 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
         asked->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0 : reply->first == asked->target;
 }
 
+/* --- Defaults --------------------------------------------------------------------------------- */
+
+enum { MOST_DEFAULTS = 64 };
+
+/* The name of default I among keys and places; *HAS_IT: ITEM has one of its own. */
+static const char *find_default(const struct attn_study_defaults *defaults, size_t i,
+                                const struct attn_item *item, bool *has_it)
+{
+    switch (i) {
+#define HAS_KEY(id, field, condition)                                                              \
+    case ATTN_ITEM_KEY_##id:                                                                       \
+        *has_it = (condition);                                                                     \
+        return field;
+        ATTN_ITEM_KEY_MAP(HAS_KEY)
+#undef HAS_KEY
+    default:
+        break;
+    }
+    *has_it = false;
+    for (size_t k = 0; k < item->n_place; k++)
+        if (strcmp(item->places[k].name, defaults->places[i - ATTN_N_ITEM_KEY].name) == 0)
+            *has_it = true;
+    return "places";
+}
+
+/* Bits of all that were given. */
+static uint64_t all_defaults(const struct attn_study_defaults *defaults)
+{
+    uint64_t all = defaults->keys;
+
+    for (size_t i = 0; i < defaults->n_place && i + ATTN_N_ITEM_KEY < MOST_DEFAULTS; i++)
+        all |= UINT64_C(1) << (i + ATTN_N_ITEM_KEY);
+    return all;
+}
+
+/* ITEM takes the defaults of what it lacks. */
+static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
+                          uint64_t *untaken)
+{
+    for (size_t i = 0; *untaken != 0 && i < MOST_DEFAULTS; i++) {
+        bool has_it;
+
+        if ((*untaken >> i & 1) == 0 || item->record.failure != ATTN_RECORD_FAILURE_NONE)
+            continue;
+        find_default(defaults, i, item, &has_it);
+        *untaken &= ~((uint64_t)!has_it << i);
+    }
+}
+
+/* Says in ERR which default none of the items took, if there is one. */
+static enum attn_status check_defaults(const struct attn_study_defaults *defaults, uint64_t untaken,
+                                       struct attn_error *err)
+{
+    static const struct attn_item nothing;
+    const char *name;
+    size_t i = 0;
+    bool has_it;
+
+    if (untaken == 0)
+        return ATTN_OK;
+    while ((untaken >> i & 1) == 0)
+        i++;
+    name = find_default(defaults, i, &nothing, &has_it);
+    if (i < ATTN_N_ITEM_KEY) {
+        attn_error_set(err, ATTN_INVALID, "`%s` has no effect: all items have their own", name);
+        attn_error_hint(err, "leave it out, or take '%s' from the items", name);
+    } else {
+        attn_error_set(err, ATTN_INVALID,
+                       "`%s` '%s' gives only the order of rows: all items have their own", name,
+                       attn_quote_string(defaults->places[i - ATTN_N_ITEM_KEY].name).text);
+    }
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Refuses a default, but for places, that no item of the file would take: reads it until each was
+ * taken, which is mostly the first item. */
+static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_study_defaults keys = {.keys = study->defaults.keys};
+    uint64_t untaken = keys.keys, size;
+    struct attn_items *items;
+    struct attn_item *item = NULL;
+    bool is_empty = true;
+
+    if (untaken == 0 || !attn_items_are_of_file(study->args->items, &size))
+        return ATTN_OK;
+    ATTN_TRY(attn_items_open_again(study->args->items, &items, err));
+    while (untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
+        attn_item_choose(item, study->pairs);
+        is_empty = is_empty && item->record.failure != ATTN_RECORD_FAILURE_NONE;
+        take_defaults(&keys, item, &untaken);
+        attn_item_free(item);
+    }
+    attn_items_free(items);
+    study->untaken &= ~keys.keys; /* also of a shard whose items took none */
+    return is_empty ? ATTN_OK : check_defaults(&keys, untaken, err);
+}
+
 /* --- A study ---------------------------------------------------------------------------------- */
 
 static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)
@@ -160,6 +260,8 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
         return ATTN_NO_MEMORY;
     made->args = args;
     made->form = form->fold;
+    made->defaults = form->defaults;
+    made->untaken = all_defaults(&form->defaults);
     made->host = form->host;
     made->pairs = form->pairs;
     made->on_note = request->on_note;
@@ -374,6 +476,7 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
 
     ATTN_TRY(make_nothing(study, err));
     look_for_twice(study, item);
+    take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
     study->sum.n_failed += failed != NULL;
     if (failed)
@@ -459,6 +562,7 @@ enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, stru
 {
     study->hidden = hidden;
     ATTN_TRY(check_labels(study, err));
+    ATTN_TRY(look_for_defaults(study, err));
     return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
                              : ATTN_OK;
 }
@@ -477,6 +581,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
+    take_defaults(&study->defaults, *item, &study->untaken);
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
@@ -563,11 +668,15 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 {
     struct attn_study_sum *sum = &study->sum;
     const size_t n_single = attn_fold_n_single(study->fold);
+    struct attn_error unused;
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
     ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
                            ATTN_STAGE_INPUT, err));
+    if (sum->n_failed < sum->n_item &&
+        check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
+        note(study, "%s", unused.message);
     if (sum->n_failed > MOST_NAMED)
         note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
     if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)

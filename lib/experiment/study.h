@@ -11,7 +11,8 @@
  *     attn_ablate(host, &request, &args, &table, NULL, &err);
  *
  * An item has a text, or a pair, and may have a target, a foil and positions of its own: what it
- * lacks is what the request and the arguments say. The rows of all items become one table. First
+ * lacks is what the request and the arguments say. ATTN_INVALID, with the stage of options, for a
+ * field that all items have themselves; of a pipe, and of places, it is noted at the end. The rows of all items become one table. First
  * come the labels that it is grouped by, then what says which row it is, then for each number X
  *
  *     X                      its mean over the items

@@ -17,6 +17,7 @@
 #define ATTN_EXPERIMENT_STUDY_INTERNAL_H
 
 #include "experiment/fold.h"
+#include "experiment/patch.h"
 #include "experiment/reply.h"
 #include "run/host.h"
 
@@ -39,8 +40,39 @@ struct attn_study_answer {
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
+/* Keys of items that replace a field of the arguments or of the request: X(ID, field, whether ITEM
+ * has it). */
+#define ATTN_ITEM_KEY_MAP(X)                                                                       \
+    X(TARGET, "target", item->target || item->has_target_id)                                       \
+    X(FOIL, "foil", item->foil || item->has_foil_id)                                               \
+    X(AT, "at", item->at)                                                                          \
+    X(FROM, "from", item->from)                                                                    \
+    X(TO, "to", item->to)                                                                          \
+    X(QUERIES, "queries", item->queries)                                                           \
+    X(READ, "queries", item->queries || item->at)                                                  \
+    X(SOURCE, "source", attn_input_is_given(&item->record.source))                                 \
+    X(CORRUPTED_SOURCE, "corrupted_source", attn_input_is_given(&item->corrupted_source))
+
+enum attn_item_key {
+#define ATTN_ITEM_KEY_ENUM(id, ...) ATTN_ITEM_KEY_##id,
+    ATTN_ITEM_KEY_MAP(ATTN_ITEM_KEY_ENUM)
+#undef ATTN_ITEM_KEY_ENUM
+        ATTN_N_ITEM_KEY
+};
+
+#define ATTN_ITEM_KEY_BIT(id) (UINT64_C(1) << ATTN_ITEM_KEY_##id)
+
+/* What was given for items without these keys. One that no item takes is refused before the first
+ * item; of a pipe it is noted at the end, as is one of places, which also order rows. */
+struct attn_study_defaults {
+    uint64_t keys;                         /* bits */
+    const struct attn_patch_place *places; /* [n_place] by their names */
+    size_t n_place;
+};
+
 /* What is asked about items. Borrowed. */
 struct attn_study_form {
+    struct attn_study_defaults defaults;
     struct attn_fold_form fold;
     unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
     struct attn_host *host;

@@ -724,6 +724,9 @@ static const struct attn_experiment experiment = {
     .n_most = offsetof(struct attn_survey_args, n_most),
     .makes_runs = true,
     .study = offsetof(struct attn_survey_args, study),
+    .answer = offsetof(struct attn_survey_args, answer),
+    .from = offsetof(struct attn_survey_args, from),
+    .to = offsetof(struct attn_survey_args, to),
     .counts = ATTN_COLUMN_BIT(OF_N_DUPLICATE) | ATTN_COLUMN_BIT(OF_N_INDUCTION) |
               ATTN_COLUMN_BIT(OF_N_PUNCTUATION) | ATTN_COLUMN_BIT(OF_N_SEPARATOR),
     .derived = ATTN_COLUMN_BIT(TYPE),

@@ -442,6 +442,7 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct attribution),
     .study = offsetof(struct attn_token_attribution_args, study),
     .take_item = take_item,
+    .answer = offsetof(struct attn_token_attribution_args, answer),
     .hint = "items of one table have as many tokens, or words with `merges_words`",
     .check = check_args,
     .prepare = prepare,

@@ -965,6 +965,16 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
     return attn_error_copy(err, &failure);
 }
 
+enum attn_status attn_items_open_again(const struct attn_items *items, struct attn_items **again,
+                                       struct attn_error *err)
+{
+    struct attn_items_options options = items->options;
+
+    options.path = items->path;
+    options.n_shard = 0;
+    return attn_items_open(&options, again, err);
+}
+
 void attn_items_free(struct attn_items *items)
 {
     if (!items)

@@ -8,6 +8,10 @@
 /* Whether they are of a file that can be sought, or of memory; and then its size. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
 
+/* Opens the file or the memory that ITEMS read, from the beginning and without its shards. */
+enum attn_status attn_items_open_again(const struct attn_items *items, struct attn_items **again,
+                                       struct attn_error *err);
+
 /* Item number I of those that come next, from 0, borrowed until it is handed out; NULL: there are
  * not so many. All up to it are kept until then. */
 enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,

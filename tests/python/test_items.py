@@ -113,6 +113,20 @@ class Items(TestCase):
         for picture in one_group.plot("layer", "part"), one_group.plot(figure="bars"), grouped.plot(figure="curve"):
             self.assertIn("<svg", picture.svg)
 
+    def test_labels_are_as_they_are(self):
+        m = model()
+        items = [{"text": KEYS, "n": 2**70, "x": 0.5, "is": True}, {"text": KEYS, "n": 2**70 + 1, "x": 2.5, "is": False}]
+        t = m.score(items=items, group_by=["n", "x", "is"])
+        self.assertEqual([tuple(row[name] for name in t.columns[:3]) for row in t],
+                         [(str(2**70), 0.5, True), (str(2**70 + 1), 2.5, False)])
+
+    def test_what_no_item_takes_is_refused(self):
+        m = model()
+        items = [{"text": KEYS, "target": " are", "from": "keys", "to": 0}, {"text": KEYS, "target": " is", "from": 1}]
+        self.assertEqual(len(m.heads(items=items, to=0)["weight"]), 32)
+        self.assert_raises(attn.InvalidError, "`target` has no effect", m.score, items=items, target=" was")
+        self.assert_raises(attn.InvalidError, "`from_` has no effect", m.heads, items=items, from_=0, to=0)
+
     def test_frames(self):
         theirs = model().ablate(items=ITEMS, parts="layers", group_by="order").to_dict()
         for name, frame in frames():
@@ -162,7 +176,7 @@ class Items(TestCase):
             again = ask("cut.csv", resume=True)
             self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
             self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])
-            self.assert_raises(attn.InvalidError, "other options", ask, "cut.csv", resume=True, target=" is")
+            self.assert_raises(attn.InvalidError, "other options", ask, "cut.csv", resume=True, foil=" was")
             for i in range(2):
                 ask("part.csv", shard=(i, 2))
             parts = [read(f"part-0000{i}-of-00002.csv") for i in range(2)]
