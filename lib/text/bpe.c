@@ -1,11 +1,10 @@
 /*
  * bpe.c - see bpe.h.
  *
- * encoder.py looks at all pairs in every round, takes the one of lowest rank, and merges all its
- * occurrences from left to right. Here a heap holds the candidates, so n bytes take O(n log n).
- * Places of the lowest rank leave the heap together and in order, and pairs that a round creates
- * wait for the next one, as they do there: with an odd merges.txt a new pair may rank below the one
- * that is being merged.
+ * One pair is merged at a time, the leftmost of the lowest rank, as the library tokenizers does it.
+ * A heap holds the candidates, so n bytes take O(n log n). encoder.py merges all places of a pair
+ * before it looks for the next one, which gives other tokens only if a merge makes a pair of lower
+ * rank: no training writes such a list.
  */
 #include "text/bpe.h"
 
@@ -195,8 +194,7 @@ enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct att
     work->symbols = attn_alloc_uninitialized(capacity, sizeof *work->symbols, err);
     /* At most n - 1 candidates to begin with; each of at most n - 1 merges adds at most two. */
     work->heap = attn_alloc_uninitialized(capacity * 3, sizeof *work->heap, err);
-    work->round = attn_alloc_uninitialized(capacity, sizeof *work->round, err);
-    if (!work->symbols || !work->heap || !work->round) {
+    if (!work->symbols || !work->heap) {
         attn_bpe_release(work);
         return ATTN_NO_MEMORY;
     }
@@ -208,7 +206,6 @@ void attn_bpe_release(struct attn_bpe_work *work)
 {
     attn_free(work->symbols);
     attn_free(work->heap);
-    attn_free(work->round);
     *work = (struct attn_bpe_work){0};
 }
 
@@ -295,24 +292,15 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
     for (size_t i = work->n_heap / 2; i-- > 0;)
         sift_down(work->heap, work->n_heap, i, work->heap[i]);
 
-    while (work->n_heap > 0) {
-        uint32_t order = (uint32_t)(work->heap[0] >> 32);
-        size_t n_round = 0;
+    for (size_t i = 0; work->n_heap > 0; i++) {
+        const uint32_t order = (uint32_t)(work->heap[0] >> 32), at = (uint32_t)work->heap[0];
 
-        while (work->n_heap > 0 && work->heap[0] >> 32 == order &&
-               !(merges->orders && n_round > 0)) {
-            if (is_canceled(work, n_round))
-                return false;
-            work->round[n_round++] = (uint32_t)work->heap[0];
-            work->n_heap--;
-            sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
-        }
-        for (size_t i = 0; i < n_round; i++) {
-            if (is_canceled(work, i))
-                return false;
-            if (order_of(merges, symbols[work->round[i]].rank) == order) /* else it is no more */
-                merge_pair(work, n, work->round[i], merges);
-        }
+        if (is_canceled(work, i))
+            return false;
+        work->n_heap--;
+        sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
+        if (order_of(merges, symbols[at].rank) == order) /* else another merge took a part of it */
+            merge_pair(work, n, at, merges);
     }
     return true;
 }

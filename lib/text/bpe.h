@@ -1,7 +1,7 @@
 /*
  * bpe.h - byte pair encoding (Sennrich et al. 2016): the merges, which pair of tokens becomes which
- * token in which order; how the tokens of one piece of text are merged, in the order of OpenAI's
- * encoder.py; and the stage that encodes pieces so, the last of most tokenizers.
+ * token in which order; how the tokens of one piece of text are merged, in the order of the library
+ * tokenizers; and the stage that encodes pieces so, the last of most tokenizers.
  *
  *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte or character
  *     for (i = 0; i < n; i++) work.symbols[i].id = ...;
@@ -31,7 +31,7 @@ struct attn_merges {
     uint32_t *ranks;  /* after them; [mask + 1] of the pair in the same slot */
     int32_t *merged;  /* after these; [n] the token that a merge makes, by rank */
     uint32_t *orders; /* owns; [n] by rank, ascending: of merges of one order the leftmost is first;
-                         NULL: each rank is an order, and a round merges all its places */
+                         NULL: each rank is an order */
     size_t n;
     size_t mask; /* slots - 1, slots a power of two and at least 2 n */
 };
@@ -108,7 +108,6 @@ struct attn_bpe_symbol {
 struct attn_bpe_work {
     struct attn_bpe_symbol *symbols; /* owns */
     uint64_t *heap;                  /* owns; candidates, rank << 32 | index of the left symbol */
-    uint32_t *round;                 /* owns; the places where the pair of this round is */
     size_t capacity;                 /* tokens of a piece that there is room for */
     size_t n_heap;
     const volatile sig_atomic_t *cancel; /* not 0: merging ends early; NULL: never */

@@ -12,8 +12,8 @@
  * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
  * with the parts that the table in cmd/README.md lists. What the library tokenizers makes of the
  * file is what comes out here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford
- * et al. 2019; the reference is OpenAI's encoder.py), alone word level: words between Unicode white
- * space, or single characters. Otherwise from vocab.txt: BERT's WordPiece. Letters and numbers of
+ * et al. 2019), which the library tokenizers merges in the same order; alone word level: words
+ * between Unicode white space, or single characters. Otherwise from vocab.txt: BERT's WordPiece. Letters and numbers of
  * patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H

@@ -55,19 +55,18 @@ void attn_made_merges_add(struct attn_case *c, struct attn_made_merges *merges)
 size_t attn_made_merges_apply(const struct attn_made_merges *merges, int32_t *ids, size_t n)
 {
     for (size_t rank = 0; rank < merges->n_merge;) {
-        size_t kept = 0;
-        bool has_merged = false;
+        size_t at = 0;
 
-        for (size_t i = 0; i < n; kept++) {
-            const bool is_pair = i + 1 < n && ids[i] == merges->pairs[rank].left &&
-                                 ids[i + 1] == merges->pairs[rank].right;
-
-            ids[kept] = is_pair ? merges->pairs[rank].merged : ids[i];
-            i += is_pair ? 2 : 1;
-            has_merged |= is_pair;
+        while (at + 1 < n &&
+               (ids[at] != merges->pairs[rank].left || ids[at + 1] != merges->pairs[rank].right))
+            at++;
+        if (at + 1 >= n) {
+            rank++;
+            continue;
         }
-        n = kept;
-        rank = has_merged ? 0 : rank + 1; /* a merge may make a pair that has a lower rank */
+        ids[at] = merges->pairs[rank].merged;
+        memmove(ids + at + 1, ids + at + 2, (--n - at - 1) * sizeof *ids);
+        rank = 0; /* a merge may make a pair that has a lower rank */
     }
     return n;
 }

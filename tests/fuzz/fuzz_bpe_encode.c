@@ -2,8 +2,8 @@
  * fuzz_bpe_encode.c - any bytes through the byte-level BPE of tiny-gpt2. The first byte holds the
  * options.
  *
- * Tokens cover the text from left to right and decode to it; for plain text they are those of
- * encoder.py.
+ * Tokens cover the text from left to right and decode to it; for plain text they are those of a
+ * plain loop over all pairs.
  */
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"

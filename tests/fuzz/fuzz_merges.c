@@ -2,8 +2,8 @@
  * fuzz_merges.c - merges.txt over a vocabulary of all words of one to four of the letters a, b and
  * c.
  *
- * The lines of an accepted file have their ranks in order, and a text is merged by them as
- * encoder.py merges it, also where the order of the lines is one that no training gives.
+ * The lines of an accepted file have their ranks in order, and a text is merged by them as a plain
+ * loop merges it, also where the order of the lines is one that no training gives.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_bpe.h"

@@ -5,6 +5,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "text/vocabulary.h"
 
+#include <string.h>
+
 enum file { VOCAB, MERGES };
 
 /* Read once. */
@@ -83,23 +85,17 @@ size_t attn_naive_merge(const struct attn_merges *merges, int32_t *ids, size_t n
 {
     for (;;) {
         uint32_t lowest = ATTN_NO_RANK;
-        size_t kept = 0;
+        size_t at = 0;
 
         for (size_t i = 0; i + 1 < n; i++) {
             const uint32_t rank = attn_merges_rank(merges, ids[i], ids[i + 1]);
 
+            at = rank < lowest ? i : at;
             lowest = rank < lowest ? rank : lowest;
         }
         if (lowest == ATTN_NO_RANK)
             return n;
-        for (size_t i = 0; i < n; kept++) {
-            if (i + 1 < n && attn_merges_rank(merges, ids[i], ids[i + 1]) == lowest) {
-                ids[kept] = merges->merged[lowest];
-                i += 2;
-            } else {
-                ids[kept] = ids[i++];
-            }
-        }
-        n = kept;
+        ids[at] = merges->merged[lowest];
+        memmove(ids + at + 1, ids + at + 2, (--n - at - 1) * sizeof *ids);
     }
 }

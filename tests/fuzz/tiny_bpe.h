@@ -1,6 +1,6 @@
 /*
- * tiny_bpe.h - byte pair encoding for the targets: the tokenizer of models/tiny-gpt2, and merging as
- * encoder.py of GPT-2 does it.
+ * tiny_bpe.h - byte pair encoding for the targets: the tokenizer of models/tiny-gpt2, and merging one
+ * pair at a time, the leftmost of the lowest rank.
  */
 #ifndef ATTN_TESTS_TINY_BPE_H
 #define ATTN_TESTS_TINY_BPE_H

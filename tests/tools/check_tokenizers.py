@@ -8,6 +8,7 @@ Vocabularies are learned from this project's texts: WordPiece in three ways, Uni
 of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; BERT's vocab.txt.
 Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
 way, and a cases.jsonl beside one of them, too. LIBATTN names the library, else build/release has it.
+2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token.
 """
 import functools
 import importlib.util
@@ -343,6 +344,43 @@ def check(name, path, seed, folder=None):
     return n_bad
 
 
+def random_bpe(rng):
+    """A BPE of up to three letters, whose merges come in any order, some of them twice."""
+    letters, merges = "abc"[:rng.randint(1, 3)], set()
+    tokens = list(letters)
+    for _ in range(rng.randint(1, 40)):
+        left, right = rng.choice(tokens), rng.choice(tokens)
+        if len(left + right) <= 8:
+            merges.add((left, right))
+            tokens += [left + right] * (left + right not in tokens)
+    merges = rng.sample(sorted(merges), len(merges))
+    merges += rng.sample(merges, rng.randint(0, len(merges)) // 4)
+    rng.shuffle(tokens)
+    unk = rng.random() < 0.5
+    tokens += ["<unk>"] * unk
+    return models.BPE({token: i for i, token in enumerate(tokens)}, merges, unk_token="<unk>" if unk else None,
+                      fuse_unk=rng.random() < 0.5, ignore_merges=rng.random() < 0.25)
+
+
+def check_merges(folder):
+    """Merge lists that no training writes."""
+    path, rng, n_bad = folder / "merges" / "tokenizer.json", random.Random(0), 0
+    path.parent.mkdir()
+    for number in range(2 * N_TEXT):
+        theirs = tokenizers.Tokenizer(random_bpe(rng))
+        theirs.save(str(path))
+        ours = Ours(path.parent)
+        for _ in range(20):
+            text = "".join(rng.choices("abcx", weights=[8, 8, 8, 1], k=rng.randint(0, 60)))
+            if ours.encode(text)[0] != theirs.encode(text).ids:
+                n_bad += 1
+                if n_bad <= 5:
+                    print(f"check-tokenizers: merges {number}: {text!r}: {ours.encode(text)[0]}, expected "
+                          f"{theirs.encode(text).ids}")
+    print(f"check-tokenizers: {2 * N_TEXT} random lists of merges, 20 texts of each: {n_bad} differ")
+    return n_bad
+
+
 GOLDEN = ["", " ", "The keys to the cabinet are on the table.", "Unaffordable!", "[MASK] \u3000<mask>  x", "don't , it ' s !",
           "e\u0301a\u0301\u0302 Ångström İ", "語言 \ufb01x\u00ad\u200b", "<extra_id_0>\t\u2581a b", "......................",
           "\U0001f469\u200d\U0001f467 \u166d\u111c9", "a" * 101, "\u2460\uff21\u33ce \u00bd"]
@@ -388,4 +426,5 @@ if __name__ == "__main__":
     n_bad = sum(check(path.parent.name, path, number) for number, path in enumerate(paths))
     if (folder / "vocab_txt").exists():
         n_bad += check("vocab_txt", paths[0], len(paths), folder / "vocab_txt")
+    n_bad += check_merges(folder)
     sys.exit(n_bad > 0)

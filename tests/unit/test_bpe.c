@@ -1,4 +1,4 @@
-/* The order of merges, against a plain copy of encoder.py's loop. */
+/* The order of merges, against a plain loop that looks at all pairs before each merge. */
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
 #include "text/bpe.h"
@@ -95,27 +95,22 @@ static size_t rank_of(const struct random_bpe *bpe, int32_t left, int32_t right)
     return rank;
 }
 
-/* encoder.py's loop: the pair of lowest rank in the word, all its places from left to right. */
+/* Merges the leftmost pair of the lowest rank until no pair has one. */
 static size_t merge_plainly(const struct random_bpe *bpe, int32_t *word, size_t n)
 {
     for (;;) {
-        size_t best = bpe->n_merge, n_new = 0;
+        size_t best = bpe->n_merge, at = 0;
 
         for (size_t i = 0; i + 1 < n; i++) {
             size_t rank = rank_of(bpe, word[i], word[i + 1]);
 
+            at = rank < best ? i : at;
             best = rank < best ? rank : best;
         }
         if (best == bpe->n_merge)
             return n;
-        for (size_t i = 0; i < n; i++) {
-            bool is_pair = i + 1 < n && word[i] == bpe->merges[best].left &&
-                           word[i + 1] == bpe->merges[best].right;
-
-            word[n_new++] = is_pair ? bpe->merges[best].merged : word[i];
-            i += is_pair;
-        }
-        n = n_new;
+        word[at] = bpe->merges[best].merged;
+        memmove(word + at + 1, word + at + 2, (--n - at - 1) * sizeof *word);
     }
 }
 
@@ -141,7 +136,20 @@ static void compare_with_plain(const struct attn_tokenizer *tokenizer, const str
     attn_assert_tokens(tokenizer, text, size, NULL, expected, n);
 }
 
-START_TEST(merges_in_the_order_of_encoder_py)
+/* "ab a" has a lower rank than "a b", which makes its left token: after the first "ab" comes "aba",
+ * as in the library tokenizers, where encoder.py would first make the other "ab". */
+START_TEST(a_merge_may_make_a_pair_of_lower_rank)
+{
+    struct attn_tokenizer *tokenizer = attn_make_tokenizer(&(struct attn_tokenizer_files){
+        .vocab = "{\"a\": 0, \"b\": 1, \"ab\": 2, \"aba\": 3}", .merges = "ab a\na b\n"});
+    static const struct attn_expected_token expected[] = {{3, 0, 3}, {1, 3, 4}};
+
+    attn_assert_tokens(tokenizer, "abab", 4, NULL, expected, 2);
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(merges_the_leftmost_pair_of_the_lowest_rank)
 {
     srand(20240917);
     for (size_t round = 0; round < 60; round++) {
@@ -185,7 +193,7 @@ static bool merge_many(struct attn_bpe_work *work, const struct attn_merges *mer
     return attn_bpe_merge(work, n, merges);
 }
 
-START_TEST(a_round_of_many_merges_can_be_canceled)
+START_TEST(many_merges_can_be_canceled)
 {
     enum { N_TOKEN = 1 << 22, N_TRY = 20 };
     const struct sigaction action = {.sa_handler = cancel_now};
@@ -205,7 +213,7 @@ START_TEST(a_round_of_many_merges_can_be_canceled)
     begin = clock();
     ck_assert(merge_many(&work, &merges, N_TOKEN, 0));
     seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    /* There is one round: a half of its time is within it, a third, and so on. A clock may be late by
+    /* Half of that time ends while merging, a third, and so on. A clock may be late by
      * milliseconds. */
     for (int i = 0; i < N_TRY && n_left <= N_TOKEN / 2; i++) {
         merge_many(&work, &merges, N_TOKEN, fmin(seconds / (2 + i), 0.9));
@@ -220,4 +228,5 @@ START_TEST(a_round_of_many_merges_can_be_canceled)
 }
 END_TEST
 
-ATTN_SUITE("bpe", merges_in_the_order_of_encoder_py, a_round_of_many_merges_can_be_canceled)
+ATTN_SUITE("bpe", a_merge_may_make_a_pair_of_lower_rank,
+           merges_the_leftmost_pair_of_the_lowest_rank, many_merges_can_be_canceled)
