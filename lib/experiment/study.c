@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/pool_internal.h"
@@ -58,22 +59,13 @@ struct attn_study {
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
+    uint64_t seed; /* of hashes */
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
     bool has_twice;        /* one of them is there twice, which was noted */
     bool is_labeled;       /* the labels were noted */
     bool has_noted_spaces; /* what is odd about those of an item */
 };
-
-/* FNV-1a, not 0. */
-static uint64_t hash_of(const char *text, size_t size)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return (hash ^ (hash >> 32)) | 1;
-}
 
 /* --- What an item says ------------------------------------------------------------------------ */
 
@@ -242,6 +234,7 @@ static enum attn_status build(struct attn_study *study, struct attn_error *err)
     study->ids = attn_alloc(N_SLOT, sizeof *study->ids, err);
     if (!study->ids)
         return ATTN_NO_MEMORY;
+    study->seed = attn_hash_seed();
     ATTN_TRY(attn_monitor_create(1, &study->monitor, err));
     return attn_fold_create(&study->form, study->args, &study->fold, err);
 }
@@ -307,7 +300,7 @@ static void note(const struct attn_study *study, const char *format, ...)
 void attn_study_note_once(void *user, const char *message)
 {
     struct attn_study *study = user;
-    const uint64_t hash = hash_of(message, strlen(message));
+    const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
     const bool is_of_spaces = attn_spaces_are_noted(message);
     bool is_new = study->on_note != NULL;
 
@@ -347,7 +340,8 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
 {
     const bool is_paired = study->args->paired;
     const int side = attn_fold_side(study->fold, item);
-    const uint64_t hash = hash_of(item->record.id, item->record.n_id) ^ (side == 1 ? 2 : 0);
+    const uint64_t hash = (attn_hash_bytes(study->seed, item->record.id, item->record.n_id) | 1) ^
+                          (side == 1 ? 2 : 0);
     size_t at;
 
     if (study->has_twice || study->n_id == N_ID || item->record.has == ATTN_RECORD_ID_NUMBER ||

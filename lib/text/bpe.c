@@ -68,6 +68,7 @@ enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, cons
     merges->merged = (int32_t *)(void *)(merges->ranks + n_slot);
     memset(merges->pairs, 0xff, n_slot * sizeof *merges->pairs); /* UINT64_MAX */
     merges->mask = n_slot - 1;
+    merges->seed = attn_hash_seed();
     return ATTN_OK;
 }
 
@@ -75,7 +76,7 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
                      bool is_last_winner)
 {
     uint64_t pair = attn_merges_pair(merge->left, merge->right);
-    size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+    size_t slot = (size_t)attn_hash_mix(pair ^ merges->seed) & merges->mask;
     bool is_new = true;
 
     while (merges->pairs[slot] != UINT64_MAX) {

@@ -11,6 +11,7 @@
 #ifndef ATTN_TEXT_BPE_H
 #define ATTN_TEXT_BPE_H
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "text/pipeline.h"
 #include "text/vocabulary.h"
@@ -33,7 +34,8 @@ struct attn_merges {
     uint32_t *orders; /* owns; [n] by rank, ascending: of merges of one order the leftmost is first;
                          NULL: each rank is an order */
     size_t n;
-    size_t mask; /* slots - 1, slots a power of two and at least 2 n */
+    size_t mask;   /* slots - 1, slots a power of two and at least 2 n */
+    uint64_t seed; /* of the hashes */
 };
 
 /* The three tokens of a merge. */
@@ -84,7 +86,7 @@ static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_
                                         int32_t right)
 {
     uint64_t pair = attn_merges_pair(left, right);
-    size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+    size_t slot = (size_t)attn_hash_mix(pair ^ merges->seed) & merges->mask;
 
     while (merges->pairs[slot] != pair) {
         if (merges->pairs[slot] == UINT64_MAX)

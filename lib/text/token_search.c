@@ -1,15 +1,15 @@
 /* token_search.c - see token_search.h. */
 #include "text/token_search.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
-#include "text/vocabulary.h"
 
 /* The slot where the edge of NODE and BYTE is, or the free one where it would go. */
 static struct attn_search_edge *find_edge(const struct attn_search *search, uint32_t node,
                                           unsigned char byte)
 {
     const uint32_t key = (node << 8 | byte) + 1;
-    size_t slot = (size_t)attn_hash_mix(key) & search->mask;
+    size_t slot = (size_t)attn_hash_mix(key ^ search->seed) & search->mask;
 
     while (search->edges[slot].key != 0 && search->edges[slot].key != key)
         slot = (slot + 1) & search->mask;
@@ -119,6 +119,7 @@ enum attn_status attn_search_build(struct attn_search *search, const struct attn
     if (!search->nodes || !search->edges || !search->sizes)
         return ATTN_NO_MEMORY;
     search->mask = n_slot - 1;
+    search->seed = attn_hash_seed();
     search->nodes[0] = (struct attn_search_node){.word = -1};
     search->n = 1;
     for (size_t i = 0; i < n; i++) {

@@ -36,6 +36,7 @@ struct attn_search {
     size_t *sizes;                  /* owns; of each word, bytes */
     struct attn_search_edge *edges; /* owns; [mask + 1], by hash */
     size_t mask;
+    uint64_t seed;      /* of the hashes */
     uint32_t root[256]; /* the nodes of single bytes, or 0 */
 };
 

@@ -7,6 +7,7 @@
 #include "text/vocabulary.h"
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 
@@ -163,7 +164,7 @@ static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *ke
 {
     const int32_t *slots = vocabulary->slots;
     size_t mask = vocabulary->n_slot - 1;
-    size_t slot = (size_t)attn_hash_bytes(key, size) & mask;
+    size_t slot = (size_t)attn_hash_bytes(vocabulary->seed, key, size) & mask;
 
     while (slots[slot] >= 0 && !is_key(vocabulary, &vocabulary->entries[slots[slot]], key, size))
         slot = (slot + 1) & mask;
@@ -190,6 +191,7 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
         return ATTN_NO_MEMORY;
     memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */
     vocabulary->n_slot = n_slot;
+    vocabulary->seed = attn_hash_seed();
     for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size, slot;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct attn_vocabulary_entry {
     uint32_t begin, size; /* of the key in `keys`, bytes */
@@ -31,6 +30,7 @@ struct attn_vocabulary {
     size_t capacity;
     int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
     size_t n_slot;  /* power of two, at least 2 n */
+    uint64_t seed;  /* of the hashes */
 };
 
 /* Adds the members of FILE, a JSON object {"key": id}. */
@@ -111,44 +111,5 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
  * much. */
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
-
-/* --- Hash functions of the tokenizer's tables ------------------------------------------------- */
-
-/* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. */
-static inline uint64_t attn_hash_mix(uint64_t value)
-{
-    value = (value ^ (value >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-    value = (value ^ (value >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return value ^ (value >> 33);
-}
-
-/* All of at most 8 bytes; those in the middle may come in twice. */
-static inline uint64_t attn_hash_word(const char *bytes, size_t size)
-{
-    uint32_t first = 0, last = 0;
-
-    if (size >= 4) {
-        memcpy(&first, bytes, 4);
-        memcpy(&last, bytes + size - 4, 4);
-        return (uint64_t)first << 32 | last;
-    }
-    return size == 0
-               ? 0
-               : (uint64_t)(unsigned char)bytes[0] << 16 |
-                     (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
-}
-
-/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find
- * others. */
-static inline uint64_t attn_hash_bytes(const char *bytes, size_t size)
-{
-    uint64_t hash = size, word;
-
-    for (; size > 8; bytes += 8, size -= 8) {
-        memcpy(&word, bytes, 8);
-        hash = attn_hash_mix(hash ^ word);
-    }
-    return attn_hash_mix(hash ^ attn_hash_word(bytes, size));
-}
 
 #endif

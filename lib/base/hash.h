@@ -1,0 +1,56 @@
+/*
+ * hash.h - hash functions of tables whose keys come from files.
+ *
+ * Whoever writes such a file can choose keys that collide under any function that is known, and
+ * then n keys take n squared. So a table draws a seed of its own when it is built. Nothing that is
+ * computed or written may depend on the seed: such a table is looked up, and never listed.
+ */
+#ifndef ATTN_BASE_HASH_H
+#define ATTN_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A random number; where the system has none, one that differs by where the process lies. */
+uint64_t attn_hash_seed(void);
+
+/* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. For a table,
+ * of a key with the seed xored to it. */
+static inline uint64_t attn_hash_mix(uint64_t value)
+{
+    value = (value ^ (value >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    value = (value ^ (value >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return value ^ (value >> 33);
+}
+
+/* All of at most 8 bytes; those in the middle may come in twice. */
+static inline uint64_t attn_hash_word(const char *bytes, size_t size)
+{
+    uint32_t first = 0, last = 0;
+
+    if (size >= 4) {
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + size - 4, 4);
+        return (uint64_t)first << 32 | last;
+    }
+    return size == 0
+               ? 0
+               : (uint64_t)(unsigned char)bytes[0] << 16 |
+                     (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
+}
+
+/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find
+ * others. */
+static inline uint64_t attn_hash_bytes(uint64_t seed, const char *bytes, size_t size)
+{
+    uint64_t hash = seed ^ size, word;
+
+    for (; size > 8; bytes += 8, size -= 8) {
+        memcpy(&word, bytes, 8);
+        hash = attn_hash_mix(hash ^ word);
+    }
+    return attn_hash_mix(hash ^ attn_hash_word(bytes, size));
+}
+
+#endif
