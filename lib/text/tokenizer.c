@@ -65,15 +65,23 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
     return tokenizer->unread->read ? tokenizer->unread->read(tokenizer, err) : ATTN_OK;
 }
 
-/* Reads the rest, when no other thread has done it or does it; a second time after memory ran
- * out. */
-static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, struct attn_error *err)
+/* Whether STATUS says nothing about the files, so that reading may succeed another time. */
+static bool is_temporary(enum attn_status status)
+{
+    return status == ATTN_NO_MEMORY || status == ATTN_CANCELED;
+}
+
+/* Reads the rest, when no other thread has done it or does it; a second time after memory ran out
+ * or CANCEL was set. */
+static enum attn_status read_once(struct attn_unread *unread, const volatile sig_atomic_t *cancel,
+                                  bool *is_mine, struct attn_error *err)
 {
     struct attn_bpe_model *bpe = &unread->tokenizer->bpe;
     enum attn_status status = ATTN_OK;
 
     attn_monitor_enter(unread->monitor);
     *is_mine = !atomic_load_explicit(&unread->is_over, memory_order_relaxed);
+    unread->cancel = cancel;
     if (*is_mine)
         status = read_parts(unread->tokenizer, &unread->failure);
     if (status != ATTN_OK) {
@@ -81,9 +89,9 @@ static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, str
         attn_free(bpe->widths);
         bpe->widths = NULL;
     }
-    if (status == ATTN_NO_MEMORY) { /* there may be enough another time */
+    if (is_temporary(status)) {
+        attn_error_copy(err, &unread->failure);
         unread->failure = (struct attn_error){0};
-        attn_error_no_memory(err);
     } else if (*is_mine) {
         attn_file_release(&unread->file);
         atomic_store_explicit(&unread->is_over, true, memory_order_release);
@@ -93,16 +101,19 @@ static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, str
 }
 
 /* Makes TOKENIZER fit to encode. */
-static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct attn_error *err)
+static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
+                                  const volatile sig_atomic_t *cancel, struct attn_error *err)
 {
     struct attn_unread *unread = tokenizer->unread;
+    enum attn_status status = ATTN_OK;
     bool is_mine = false;
 
     if (!unread)
         return ATTN_OK;
-    if (!atomic_load_explicit(&unread->is_over, memory_order_acquire) &&
-        read_once(unread, &is_mine, err) == ATTN_NO_MEMORY)
-        return ATTN_NO_MEMORY;
+    if (!atomic_load_explicit(&unread->is_over, memory_order_acquire))
+        status = read_once(unread, cancel, &is_mine, err);
+    if (is_temporary(status))
+        return status;
     if (unread->failure.status != ATTN_OK)
         return attn_error_at(attn_error_copy(err, &unread->failure), ATTN_STAGE_MODEL, err);
     if (is_mine && unread->on_note && tokenizer->note)
@@ -205,7 +216,7 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
     if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err));
-    status = read_rest(tokenizer, err);
+    status = read_rest(tokenizer, NULL, err);
     if (status == ATTN_OK)
         *out = tokenizer;
     else
@@ -385,7 +396,7 @@ static enum attn_status encode(const struct attn_tokenizer *tokenizer,
     if (is_pair && !tokenizer->post.takes_pair)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "the tokenizer does not say how two texts are put together");
-    ATTN_TRY(read_rest(tokenizer, err));
+    ATTN_TRY(read_rest(tokenizer, options->cancel, err));
     for (size_t i = 0; i < template->n; i++)
         ATTN_TRY(append_item(tokenizer, &template->items[i], texts, options, encoding, err));
     if (options->special_tokens != ATTN_SPECIAL_TOKENS_ON)

@@ -160,6 +160,10 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
         int64_t type = TYPE_NORMAL;
 
         attn_gguf_next_int(&types, &type);
+        if (type < TYPE_NORMAL || type > TYPE_BYTE)
+            return attn_error_set(
+                err, ATTN_FORMAT, "item %zu of '%s' in '%s' is %lld, expected a type from %d to %d",
+                i, KEY("token_type"), reading->path, (long long)type, TYPE_NORMAL, TYPE_BYTE);
         tokenizer->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
         if (size == 0)
             continue;
@@ -184,6 +188,12 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
     size_t size;
 
     ATTN_TRY(attn_gguf_get_array(tokenizer->gguf, KEY("merges"), ATTN_GGUF_STRING, &list, err));
+    if (list.n == 0)
+        return hint_vocab(
+            attn_error_set(err, ATTN_UNSUPPORTED,
+                           "'%s' in '%s' is missing or empty, and no text can be merged without",
+                           KEY("merges"), attn_quote_string(tokenizer->unread->path).text),
+            err);
     status = attn_merges_allocate(&model->merges, (size_t)list.n, tokenizer->unread->path, err);
     for (size_t i = 0; status == ATTN_OK && attn_gguf_next_text(&list, &text, &size); i++) {
         const char *space = size > 2 ? memchr(text + 1, ' ', size - 2) : NULL;
@@ -226,6 +236,8 @@ static int compare_scored(const void *a, const void *b)
 /* What making merges of scores takes. */
 struct scoring {
     struct attn_bpe_model *model;
+    const struct attn_unread *unread;
+    uint64_t budget;           /* bytes that may still be looked up */
     struct scored *tokens;     /* owns; [n] of type NORMAL, the highest score first */
     struct attn_merge *merges; /* owns; [n_merge], in that order */
     uint32_t *orders;          /* owns; [n_merge] the number of their score */
@@ -296,9 +308,19 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 
     for (size_t at = attn_utf8_decode(key, size, &code_point), length; at > 0 && at < size;
          at += length) {
-        const struct attn_merge merge = {attn_bpe_model_symbol(model, key, at),
-                                         attn_bpe_model_symbol(model, key + at, size - at), token};
+        struct attn_merge merge = {.merged = token};
 
+        if (size > scoring->budget)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "the tokens of '%s' in '%s' are so long that it takes too long "
+                                  "to find their parts: item %d has %zu bytes",
+                                  KEY("tokens"), attn_quote_string(scoring->unread->path).text,
+                                  (int)token, size);
+        if (attn_is_canceled(scoring->unread->cancel))
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        scoring->budget -= size;
+        merge.left = attn_bpe_model_symbol(model, key, at);
+        merge.right = attn_bpe_model_symbol(model, key + at, size - at);
         length = attn_utf8_decode(key + at, size - at, &code_point);
         if (length == 0)
             return ATTN_OK;
@@ -315,7 +337,7 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 }
 
 static enum attn_status make_merges(struct scoring *scoring, const struct attn_gguf *gguf,
-                                    const char *path, struct attn_error *err)
+                                    struct attn_error *err)
 {
     struct attn_merges *merges = &scoring->model->merges;
     uint32_t order = 0;
@@ -325,7 +347,7 @@ static enum attn_status make_merges(struct scoring *scoring, const struct attn_g
         order += i > 0 && scoring->tokens[i].score < scoring->tokens[i - 1].score;
         ATTN_TRY(add_splits(scoring, scoring->tokens[i].id, order, err));
     }
-    ATTN_TRY(attn_merges_allocate(merges, scoring->n_merge, path, err));
+    ATTN_TRY(attn_merges_allocate(merges, scoring->n_merge, scoring->unread->path, err));
     for (size_t i = 0; i < scoring->n_merge; i++)
         attn_merges_add(merges, &scoring->merges[i], true);
     merges->orders = scoring->orders;
@@ -336,9 +358,10 @@ static enum attn_status make_merges(struct scoring *scoring, const struct attn_g
 /* Every split of a token in two is a merge, in the order of the token's score. */
 static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    struct scoring scoring = {.model = &tokenizer->bpe};
-    const enum attn_status status =
-        make_merges(&scoring, tokenizer->gguf, tokenizer->unread->path, err);
+    struct scoring scoring = {.model = &tokenizer->bpe,
+                              .unread = tokenizer->unread,
+                              .budget = attn_lookup_budget(tokenizer->vocabulary.keys.size)};
+    const enum attn_status status = make_merges(&scoring, tokenizer->gguf, err);
 
     attn_free(scoring.tokens);
     attn_free(scoring.merges);

@@ -79,13 +79,14 @@ struct attn_unread {
     struct attn_error failure;    /* why it cannot */
     /* Reads the merges; NULL: there are none. */
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
-    struct attn_tokenizer *tokenizer; /* its own */
-    struct attn_file file;            /* owns; has the merges; empty once read */
-    const char *merges;               /* [n_merges_byte] in `file`, of tokenizer.json: the list */
-    size_t n_merges_byte, n_merge;    /* n_merge: its elements */
-    char *path;                       /* owns; of the vocabulary, for messages */
-    bool has_prefix;                  /* beside merges.txt: a space goes before a text */
-    attn_note_fn on_note; /* gets what is odd about it, from who encodes first; or NULL */
+    struct attn_tokenizer *tokenizer;    /* its own */
+    const volatile sig_atomic_t *cancel; /* of the thread that reads; not 0: reading ends early */
+    struct attn_file file;               /* owns; has the merges; empty once read */
+    const char *merges;            /* [n_merges_byte] in `file`, of tokenizer.json: the list */
+    size_t n_merges_byte, n_merge; /* n_merge: its elements */
+    char *path;                    /* owns; of the vocabulary, for messages */
+    bool has_prefix;               /* beside merges.txt: a space goes before a text */
+    attn_note_fn on_note;          /* gets what is odd about it, from who encodes first; or NULL */
     void *user;
 };
 

@@ -19,13 +19,20 @@
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
-static enum attn_status try_bytes(const struct attn_buffer *bytes,
-                                  struct attn_tokenizer **tokenizer, struct attn_error *err)
+static enum attn_status open_bytes(const struct attn_buffer *bytes, bool is_lazy,
+                                   struct attn_tokenizer **tokenizer, struct attn_error *err)
 {
     const struct attn_blob blob = {"model.gguf", bytes->data, bytes->size};
     const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
 
-    return attn_tokenizer_open(&source, tokenizer, err);
+    return is_lazy ? attn_tokenizer_open_lazily(&source, NULL, NULL, tokenizer, err)
+                   : attn_tokenizer_open(&source, tokenizer, err);
+}
+
+static enum attn_status try_bytes(const struct attn_buffer *bytes,
+                                  struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    return open_bytes(bytes, false, tokenizer, err);
 }
 
 /* --- The cases of the models ------------------------------------------------------------------ */
@@ -154,8 +161,8 @@ static void put_lists(struct attn_gguf_image *image, const struct written *writt
         attn_gguf_put_texts(image, KEY("merges"), written->merges, n_merge);
 }
 
-static enum attn_status try_written(const struct written *written,
-                                    struct attn_tokenizer **tokenizer, struct attn_error *err)
+static enum attn_status open_written(const struct written *written, bool is_lazy,
+                                     struct attn_tokenizer **tokenizer, struct attn_error *err)
 {
     static struct attn_buffer bytes; /* borrowed by what is opened; until the next file */
     struct attn_gguf_image image = ATTN_GGUF_IMAGE;
@@ -171,7 +178,13 @@ static enum attn_status try_written(const struct written *written,
     attn_gguf_put_tensor(&image, "token_embd.weight", 0, 2, (const size_t[]){1, MOST},
                          (size_t)4 * MOST);
     bytes = attn_gguf_image_make(&image);
-    return try_bytes(&bytes, tokenizer, err);
+    return open_bytes(&bytes, is_lazy, tokenizer, err);
+}
+
+static enum attn_status try_written(const struct written *written,
+                                    struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    return open_written(written, false, tokenizer, err);
 }
 
 /* Fails unless TEXT has these ids, which end with -1. */
@@ -462,6 +475,10 @@ MORE(put_types_of_a_type, attn_gguf_put_text(image, KEY("token_type"), "1"))
 MORE(put_merges_of_a_type,
      attn_gguf_put_array(image, KEY("merges"), ATTN_GGUF_I32, 1, (const int32_t[]){1}, 4))
 
+MORE(put_no_merges, attn_gguf_put_texts(image, KEY("merges"), NULL, 0))
+MORE(put_type_0, attn_gguf_put_array(image, KEY("token_type"), ATTN_GGUF_I32, 3,
+                                     (const int32_t[]){2, 0, 1}, 12))
+
 #define IN "in 'toy/model.gguf' "
 #define BPE .model = "gpt2", .pre = "gpt-2"
 
@@ -514,6 +531,14 @@ static const struct {
      "item 0 of 'tokenizer.ggml.merges' " IN "is 'ab', expected two tokens that make a third"},
     {{BPE, .tokens = TOKENS, .merges = {"a b"}},
      "item 0 of 'tokenizer.ggml.merges' " IN "is 'a b', expected two tokens that make a third"},
+    {{BPE, .tokens = TOKENS},
+     "'tokenizer.ggml.merges' " IN "is missing or empty, and no text can be merged without"},
+    {{BPE, .tokens = TOKENS, .more = put_no_merges},
+     "'tokenizer.ggml.merges' " IN "is missing or empty, and no text can be merged without"},
+    {{.tokens = TOKENS, .has_no_types = true, .more = put_type_0},
+     "item 1 of 'tokenizer.ggml.token_type' " IN "is 0, expected a type from 1 to 6"},
+    {{BPE, .tokens = {{"a", 0, 7}, {"b", 0, 0}}, .merges = {"a b"}},
+     "item 0 of 'tokenizer.ggml.token_type' " IN "is 7, expected a type from 1 to 6"},
     {{BPE, .tokens = TOKENS, .more = put_merges_of_a_type},
      "'tokenizer.ggml.merges' " IN "is an array of i32, expected an array of string"},
 };
@@ -535,6 +560,59 @@ START_TEST(what_is_wrong_is_refused_by_its_key)
             ck_assert_str_eq(err.hint, "`vocab tokenizer.json` takes the tokenizer of the model's "
                                        "own directory");
     }
+}
+END_TEST
+
+static enum attn_status encode_a(const struct attn_tokenizer *tokenizer,
+                                 const volatile sig_atomic_t *cancel, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    enum attn_status status;
+
+    options.cancel = cancel;
+    status = attn_tokenizer_encode(tokenizer, "a", 1, &options, &encoding, err);
+    attn_encoding_release(&encoding);
+    return status;
+}
+
+/* A token of L bytes has L - 1 splits, whose parts take L squared to look up. */
+START_TEST(a_long_token_is_refused_and_can_be_canceled)
+{
+    enum { SIZE = 70000 };
+    static char text[SIZE + 1];
+    struct written written = {.tokens = {{"<unk>", 0, UNKNOWN}, {"a", -1, 0}, {text, -2, 0}},
+                              .more = put_no_bos};
+    volatile sig_atomic_t cancel = 1;
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    memset(text, 'a', SIZE);
+    ck_assert_int_eq(open_written(&written, true, &tokenizer, &err), ATTN_OK);
+    ck_assert_int_eq(encode_a(tokenizer, &cancel, &err), ATTN_CANCELED);
+    cancel = 0;
+    err = (struct attn_error){0};
+    ck_assert_int_eq(encode_a(tokenizer, &cancel, &err), ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message,
+                     "the tokens of 'tokenizer.ggml.tokens' in 'toy/model.gguf' are so long that "
+                     "it takes too long to find their parts: item 2 has 70000 bytes");
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(scores_that_were_canceled_are_read_again)
+{
+    const struct written written = {.tokens = TOKENS, .more = put_no_bos};
+    volatile sig_atomic_t cancel = 1;
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(open_written(&written, true, &tokenizer, &err), ATTN_OK);
+    ck_assert_int_eq(encode_a(tokenizer, &cancel, &err), ATTN_CANCELED);
+    cancel = 0;
+    err = (struct attn_error){0};
+    ck_assert_int_eq(encode_a(tokenizer, &cancel, &err), ATTN_OK);
+    attn_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -715,5 +793,6 @@ ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            only_tokens_of_type_1_are_made, tokens_that_are_no_text_are_decoded_to_text,
            bytes_are_merged_and_split_by_the_name_of_the_rule,
            a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
+           a_long_token_is_refused_and_can_be_canceled, scores_that_were_canceled_are_read_again,
            more_tokens_than_rows_are_refused, every_failed_allocation_is_reported,
            a_key_of_any_other_type_is_refused_by_its_name, a_model_opens_whatever_its_tokenizer_is)
