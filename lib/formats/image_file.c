@@ -11,6 +11,24 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t n,
+                                        struct attn_error *err)
+{
+    if (!permit || permit->is_held || n <= ATTN_IMAGE_LARGE_PIXELS)
+        return ATTN_OK;
+    attn_monitor_enter(permit->monitor);
+    permit->is_held = true;
+    return attn_is_canceled(permit->cancel) ? attn_error_set(err, ATTN_CANCELED, "canceled")
+                                            : ATTN_OK;
+}
+
+void attn_image_permit_give_back(struct attn_image_permit *permit)
+{
+    if (permit->is_held)
+        attn_monitor_leave(permit->monitor);
+    permit->is_held = false;
+}
+
 enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
                                      struct attn_image *image, struct attn_error *err)
 {
@@ -29,6 +47,7 @@ enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t 
                               attn_quote_string(path).text, (unsigned long long)width,
                               (unsigned long long)height, (unsigned long long)most,
                               memory < ATTN_IMAGE_MAX_PIXELS ? ", by this machine's memory" : "");
+    ATTN_TRY(attn_image_permit_take(image->permit, (size_t)n, err));
     image->rgb = attn_alloc_uninitialized((size_t)n, 3, err);
     if (!image->rgb)
         return ATTN_NO_MEMORY;
@@ -119,7 +138,7 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
                                       struct attn_image *image, struct attn_ndarray *values,
                                       struct attn_error *err)
 {
-    struct attn_image made = {0};
+    struct attn_image made = {.permit = image->permit};
     const enum attn_status status = read_file(path, file, &made, values, err);
 
     if (status == ATTN_OK)

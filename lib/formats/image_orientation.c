@@ -119,7 +119,8 @@ enum attn_status attn_image_turn(struct attn_image *image, int orientation, stru
 {
     const bool is_turned = orientation >= MIRRORED_AND_TURNED;
     struct attn_image made = {.height = is_turned ? image->width : image->height,
-                              .width = is_turned ? image->height : image->width};
+                              .width = is_turned ? image->height : image->width,
+                              .permit = image->permit};
 
     if (orientation == AS_IT_IS)
         return ATTN_OK;

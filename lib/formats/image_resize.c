@@ -171,7 +171,8 @@ static enum attn_status make_image(size_t height, size_t width, struct attn_imag
                        height, ATTN_IMAGE_MAX_PIXELS);
         return ATTN_UNSUPPORTED;
     }
-    *image = (struct attn_image){height, width, attn_alloc_uninitialized(n, 3, err)};
+    ATTN_TRY(attn_image_permit_take(image->permit, n, err));
+    *image = (struct attn_image){height, width, attn_alloc_uninitialized(n, 3, err), image->permit};
     return image->rgb ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -213,7 +214,7 @@ enum attn_status attn_image_resize(const struct attn_image *image, size_t height
                                    enum attn_image_filter filter, struct attn_image *resized,
                                    struct attn_error *err)
 {
-    struct attn_image made[2] = {{0}, {0}};
+    struct attn_image made[2] = {{.permit = image->permit}, {.permit = image->permit}};
     const enum attn_status status = resize(image, height, width, filter, made, err);
 
     attn_image_release(&made[0]);

@@ -119,8 +119,10 @@ enum attn_status attn_host_open_source(struct attn_host *host, const struct attn
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(attn_host_keep_source(host, source, err));
-    if (attn_model_config(host->model)->image.patch_height > 0)
+    if (attn_model_config(host->model)->image.patch_height > 0) {
         ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pixel_steps, err));
+        ATTN_TRY(attn_monitor_create(1, &host->large_pictures, err));
+    }
     return keep_files(host, source, err);
 }
 
@@ -183,8 +185,10 @@ void attn_host_free(struct attn_host *host)
     attn_host_release_tower(host);
     attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
-    if (!host->is_labelled)
+    if (!host->is_labelled) {
         attn_free(host->pixel_steps);
+        attn_monitor_free(host->large_pictures);
+    }
     if (!host->is_later)
         attn_pool_free(host->pool);
     attn_free(host->files);

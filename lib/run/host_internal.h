@@ -30,6 +30,7 @@ struct attn_host {
     struct attn_error tokenizer_failure;  /* why there is no tokenizer */
     struct attn_pixel_steps *pixel_steps; /* owns, unless is_labelled; of a model that reads
                                              pictures, or NULL */
+    struct attn_monitor *large_pictures;  /* the same: a thread that reads one is inside */
     struct attn_pool *pool;               /* owns, unless is_later */
     struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
     size_t n_file;

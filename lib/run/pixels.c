@@ -41,12 +41,35 @@ static enum attn_status check_channels(const struct attn_host *host, const char 
     return ATTN_INVALID;
 }
 
+/* Large pictures of HOST's threads come one after another. */
+static struct attn_image_permit permit_of(const struct attn_host *host)
+{
+    return (struct attn_image_permit){.monitor = host->large_pictures,
+                                      .cancel = host->options.cancel};
+}
+
+/* Makes PIXELS of the RGB of IMAGE, which has its size and a permit. */
+static enum attn_status make_pixels(const struct attn_host *host, const unsigned char *rgb,
+                                    struct attn_image *image, struct attn_pixels *pixels,
+                                    struct attn_error *err)
+{
+    const size_t n = image->height * image->width;
+
+    ATTN_TRY(attn_image_permit_take(image->permit, n, err));
+    image->rgb = attn_alloc_uninitialized(n, 3, err);
+    if (!image->rgb)
+        return ATTN_NO_MEMORY;
+    memcpy(image->rgb, rgb, n * 3);
+    return attn_pixel_steps_do(host->pixel_steps, image, "image", pixels, err);
+}
+
 enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
                                   size_t height, size_t width, struct attn_pixels *pixels,
                                   struct attn_error *err)
 {
     const size_t n = attn_size_mul(height, width);
-    struct attn_image image = {.height = height, .width = width};
+    struct attn_image_permit permit;
+    struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
     if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
@@ -59,12 +82,10 @@ enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned c
                        height, ATTN_IMAGE_MAX_PIXELS);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    image.rgb = attn_alloc_uninitialized(n, 3, err);
-    if (!image.rgb)
-        return ATTN_NO_MEMORY;
-    memcpy(image.rgb, rgb, n * 3);
-    status = attn_pixel_steps_do(host->pixel_steps, &image, "image", pixels, err);
+    permit = permit_of(host);
+    status = make_pixels(host, rgb, &image, pixels, err);
     attn_image_release(&image);
+    attn_image_permit_give_back(&permit);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -113,20 +134,20 @@ static enum attn_status read_pixels(const struct attn_host *host, const char *pa
                                     struct attn_error *err)
 {
     struct attn_ndarray values = {0};
-    struct attn_image image = {0};
-    enum attn_status status;
+    struct attn_image_permit permit = permit_of(host);
+    struct attn_image image = {.permit = &permit};
+    enum attn_status status = attn_image_read(path, &image, &values, err);
 
-    ATTN_TRY(attn_image_read(path, &image, &values, err));
     *is_made = image.rgb;
-    if (image.rgb) {
-        status = check_channels(host, path, err);
-        if (status == ATTN_OK)
-            status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
-    } else {
+    if (status == ATTN_OK && !image.rgb)
         status = take_values(&values, pixels, err);
-    }
+    else if (status == ATTN_OK)
+        status = check_channels(host, path, err);
+    if (status == ATTN_OK && image.rgb)
+        status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
     attn_image_release(&image);
     attn_ndarray_release(&values);
+    attn_image_permit_give_back(&permit);
     return status;
 }
 

@@ -123,6 +123,7 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     made->model = model;
     made->tokenizer_failure = host->tokenizer_failure;
     made->pixel_steps = host->pixel_steps;
+    made->large_pictures = host->large_pictures;
     made->pool = host->pool;
     made->is_later = made->is_labelled = true;
     made->other = labelling->texts;

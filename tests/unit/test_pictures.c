@@ -7,6 +7,7 @@
 #include "formats/image_file_internal.h"
 #include "formats/image_orientation.h"
 #include "formats/image_resize.h"
+#include "run/host_internal.h"
 #include "run/pixels.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +78,7 @@ static uint64_t hash(const void *data, size_t size)
 static struct attn_image make_pattern(size_t height, size_t width)
 {
     struct attn_error err = {0};
-    struct attn_image image = {height, width, attn_alloc(height * width, 3, &err)};
+    struct attn_image image = {height, width, attn_alloc(height * width, 3, &err), NULL};
 
     ck_assert_ptr_nonnull(image.rgb);
     for (size_t i = 0; i < height * width * 3; i++) {
@@ -398,6 +400,86 @@ START_TEST(a_damaged_preprocessor_config_is_refused)
 }
 END_TEST
 
+/* --- Large pictures --------------------------------------------------------------------------- */
+
+/* Writes a picture of zeros that is an array. */
+static void write_zeros(const char *name, size_t height, size_t width)
+{
+    FILE *file = fopen(path_of(name), "w");
+    char header[119] = "";
+
+    ck_assert_ptr_nonnull(file);
+    snprintf(header, sizeof header,
+             "{'descr': '|u1', 'fortran_order': False, 'shape': (%zu, %zu, 3), }", height, width);
+    ck_assert_int_eq(fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0, header), 128);
+    ck_assert_int_eq(fflush(file), 0);
+    ck_assert_int_eq(ftruncate(fileno(file), (off_t)(128 + height * width * 3)), 0);
+    fclose(file);
+}
+
+struct reader {
+    const struct attn_host *host;
+    char path[PATH_SIZE];
+    enum attn_status status;
+    atomic_bool is_over;
+};
+
+static void *read_one(void *user)
+{
+    struct reader *reader = user;
+    struct attn_pixels pixels = {0};
+    struct attn_error err = {0};
+
+    reader->status = attn_pixels_read(reader->host, reader->path, &pixels, &err);
+    attn_pixels_release(&pixels);
+    atomic_store(&reader->is_over, true);
+    return NULL;
+}
+
+/* Reads NAME in a thread while another one has a large picture. Returns whether that was over
+ * before the other one gave it back; then it has to be over. */
+static bool is_read_beside(struct attn_host *host, const char *name, enum attn_status expected)
+{
+    struct reader reader = {.host = host};
+    struct attn_thread thread;
+    bool is_over;
+
+    snprintf(reader.path, sizeof reader.path, "%s", path_of(name));
+    atomic_init(&reader.is_over, false);
+    attn_monitor_enter(host->large_pictures);
+    ck_assert(attn_thread_start(read_one, &reader, &thread));
+    for (int i = 0; i < 30 && !atomic_load(&reader.is_over); i++)
+        usleep(10000);
+    is_over = atomic_load(&reader.is_over);
+    attn_monitor_leave(host->large_pictures);
+    attn_thread_join(&thread);
+    ck_assert_int_eq(reader.status, expected);
+    return is_over;
+}
+
+START_TEST(threads_read_large_pictures_one_after_another)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    volatile sig_atomic_t cancel = 0;
+    struct attn_host *host = NULL;
+    struct attn_error err = {0};
+
+    unpack("image-encoders");
+    options.cancel = &cancel;
+    ck_assert(attn_host_open(path_of("vit"), &options, &host, &err) == ATTN_OK);
+    write_zeros("large.npy", 4097, 4096);
+    write_zeros("small.npy", 64, 64);
+    ck_assert(!is_read_beside(host, "large.npy", ATTN_OK));
+    cancel = 1;
+    ck_assert(!is_read_beside(host, "large.npy", ATTN_CANCELED));
+    cancel = 0;
+    for (int i = 0; i < 100 && !is_read_beside(host, "small.npy", ATTN_OK); i++)
+        ck_assert_int_lt(i, 99); /* a machine may be busy */
+    attn_host_free(host);
+    remove_all();
+}
+END_TEST
+
 /* Opens a model, and prepares a run of the picture NAME. */
 static enum attn_status prepare(const char *name, struct attn_error *err)
 {
@@ -454,4 +536,4 @@ ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
            a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
            pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
            an_orientation_that_lies_is_none, a_damaged_preprocessor_config_is_refused,
-           every_allocation_may_fail)
+           threads_read_large_pictures_one_after_another, every_allocation_may_fail)
