@@ -55,7 +55,8 @@ enum attn_status attn_backward_check(const struct attn_model *model,
                               name.text);
     if (config->is_encoder)
         return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of decoders, and '%s' is an encoder", name.text);
+                              "gradients of encoders are not computed yet, and '%s' is an encoder",
+                              name.text);
     if (!config->has_residual)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients need a residual stream, which '%s' does not have",

@@ -72,7 +72,7 @@ class Pictures(TestCase):
         pairs = self.model.similarity(image=image)
         self.assertEqual(len(pairs), 15)
         self.assertEqual(len(self.model.compare(image=image, attention="window:2").logits), 1)
-        with self.assertRaisesRegex(attn.InvalidError, "gradients are those of decoders"):
+        with self.assertRaisesRegex(attn.InvalidError, "gradients of encoders are not computed yet"):
             self.model.attribute(image=picture, target="LABEL_1", method="saliency")
 
     def test_experiments(self):
