@@ -68,8 +68,8 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
 static const char *class_of(const struct attn_source *source)
 {
     static const char *const none[] = {NULL};
-    static const char *const masked[] = {"bert",    "roberta", "xlm-roberta", "distilbert",
-                                         "electra", "albert",  "modernbert"};
+    static const char *const masked[] = {"bert",       "roberta", "xlm-roberta", "camembert",
+                                         "distilbert", "electra", "albert",      "modernbert"};
     static const char *const whole[] = {"vit", "dinov2", "dinov2_with_registers", "clip"};
     const char *found = "AutoModelForCausalLM", *type = NULL;
     struct attn_file file = {0};

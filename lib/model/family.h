@@ -149,6 +149,7 @@ struct attn_family {
     X(bert)                                                                                        \
     X(roberta)                                                                                     \
     X(xlm_roberta)                                                                                 \
+    X(camembert)                                                                                   \
     X(distilbert)                                                                                  \
     X(electra)                                                                                     \
     X(albert)                                                                                      \

@@ -222,6 +222,12 @@ const struct attn_family attn_family_xlm_roberta = {
     .form = {KEYS_OF_BERT, .defaults = {BLOCK_OF_BERT, BASE, .n_vocab = 30522, .n_type = 2,
                                         .head_act_fn = "gelu"}}};
 
+/* RoBERTa's blocks and names, with BERT's defaults. */
+const struct attn_family attn_family_camembert = {
+    FAMILY("camembert", "Camembert", "roberta.", roberta_rules), .read_config = read_roberta,
+    .form = {KEYS_OF_BERT, .defaults = {BLOCK_OF_BERT, BASE, .n_vocab = 30522, .n_type = 2,
+                                        .head_act_fn = "gelu"}}};
+
 /* --- DistilBERT ------------------------------------------------------------------------------- */
 
 static const struct attn_config_names distilbert_names = {
