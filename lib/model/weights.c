@@ -153,8 +153,12 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
                                          [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
                                          [OUTPUT] = {USED_IF_FOUND, NEEDED}};
 
-    if (config->is_encoder && !has_head && part == ATTN_PART_OUTPUT_FOUND)
-        return NOT_NEEDED; /* nothing is made of it without the head */
+    if (config->is_encoder && !has_head &&
+        (part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_HEAD_BIAS ||
+         part == ATTN_PART_HEAD_NORM_BIAS))
+        return NOT_NEEDED; /* the head is missing, or is that of a classifier */
+    if (!has_output && part == ATTN_PART_OUTPUT_BIAS)
+        return NOT_NEEDED; /* of a matrix that is missing */
     return needs[rows[part].kind][rows[part].is_so];
 }
 
@@ -537,11 +541,11 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
     for (size_t i = 0; i < family->n_rule; i++)
-        has_output = has_output || (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
+        has_output = has_output || ((family->rules[i].part == ATTN_PART_OUTPUT_FOUND ||
+                                     family->rules[i].part == ATTN_PART_OUTPUT) &&
                                     has_tensor(family, &family->rules[i], "", st));
-    /* A file without prefix is one of a model that was saved without its output layer. */
-    if (family->prefix && binder.prefix[0] == '\0' && config->output == ATTN_OUTPUT_OWN &&
-        !has_output)
+    /* The file of a model that was saved without a head, or with one that is not read. */
+    if (family->prefix && config->output == ATTN_OUTPUT_OWN && !has_output)
         config->output = ATTN_OUTPUT_NONE;
     /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
      * of a classifier, or when its head is that of a classifier. */
