@@ -1010,6 +1010,12 @@ static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i
     return type;
 }
 
+/* The number of columns that add_columns appends. */
+static size_t n_cells(const struct folded_column *column)
+{
+    return 1 + (column->role == ROLE_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
+}
+
 /* Labels come first, then what items have as COLUMNS [n]; a label with the name of another column
  * gets one of its own. */
 static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
@@ -1056,29 +1062,62 @@ static enum attn_status make_table(const struct attn_fold *fold,
     return status;
 }
 
-/* The table of all without items, which would have the columns of the form but for HIDDEN. */
-static enum attn_status make_empty(const struct attn_fold *fold, uint64_t hidden,
-                                   struct attn_table **table, struct attn_error *err)
+/* The columns that tables have when those of HIDDEN are left out. Returns how many. */
+static size_t find_columns(const struct attn_fold *fold, uint64_t hidden,
+                           struct folded_column columns[ATTN_MOST_COLUMNS])
 {
-    struct folded_column columns[ATTN_MOST_COLUMNS];
     size_t n = 0;
 
     for (size_t place = 0; place < fold->form.n_column; place++)
         if ((hidden & ATTN_COLUMN_BIT(place)) == 0)
             columns[n++] = column_of(fold, place);
-    return make_table(fold, columns, n, table, err);
+    return n;
+}
+
+/* Appends a row to TABLE, of COLUMNS [n], with a value in every column that a study may fill. */
+static enum attn_status append_filled(const struct attn_fold *fold,
+                                      const struct folded_column *columns, size_t n_column,
+                                      struct attn_table *table, struct attn_error *err)
+{
+    static const struct attn_cell values[] = {
+        [ATTN_VALUE_TEXT] = {.type = ATTN_VALUE_TEXT, .text = ""},
+        [ATTN_VALUE_INTEGER] = {.type = ATTN_VALUE_INTEGER},
+        [ATTN_VALUE_REAL] = {.type = ATTN_VALUE_REAL},
+        [ATTN_VALUE_BOOLEAN] = {.type = ATTN_VALUE_BOOLEAN},
+        [ATTN_VALUE_LIST] = {.type = ATTN_VALUE_MISSING},
+    };
+    const size_t n = attn_table_n_column(table);
+    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    size_t at = fold->n_label;
+    enum attn_status status;
+
+    if (!cells)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        cells[i] = values[attn_table_column(table, i)->type];
+    for (size_t i = 0; i < n_column; i++)
+        for (size_t end = at + n_cells(&columns[i]); at < end; at++)
+            if ((fold->form.unfilled & ATTN_COLUMN_BIT(columns[i].place)) != 0)
+                cells[at] = attn_cell_missing();
+    status = attn_table_append(table, cells, n, err);
+    attn_free(cells);
+    return status;
 }
 
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
                                       const char *sort, struct attn_error *err)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct folded_column columns[ATTN_MOST_COLUMNS];
+    const size_t n = find_columns(fold, hidden, columns);
     struct attn_table *table, *sorted = NULL;
     enum attn_status status;
 
     order.sort = sort;
-    ATTN_TRY(make_empty(fold, hidden, &table, err));
-    status = attn_table_sort(table, &order, &sorted, err);
+    ATTN_TRY(make_table(fold, columns, n, &table, err));
+    status = append_filled(fold, columns, n, table, err);
+    if (status == ATTN_OK)
+        status = attn_table_sort(table, &order, &sorted, err);
     attn_table_free(sorted);
     attn_table_free(table);
     return status;
@@ -1153,12 +1192,14 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidde
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
     struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
+    struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all that could be shown */
+    const size_t n = find_columns(fold, hidden, columns);
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_NO_MEMORY;
 
     if (cells && rows)
         status = fold->n_group > 0 ? make_table(fold, fold->columns, fold->n_column, &made, err)
-                                   : make_empty(fold, hidden, &made, err);
+                                   : make_table(fold, columns, n, &made, err);
     for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
         status = append_group(fold, &fold->groups[i], rows, cells, made, err);
     attn_free(cells);

@@ -50,6 +50,7 @@ struct attn_fold_form {
                          and se, and bounds only where they are among `bounded` */
     uint64_t bounded;
     uint64_t names;             /* columns of texts that must be those of the first item */
+    uint64_t unfilled;          /* columns that stay empty over items: not to be sorted by */
     attn_fold_derive_fn derive; /* or NULL */
     const void *args;           /* for it */
     const char *hint;           /* how items could have rows like the first; or NULL */
@@ -64,8 +65,8 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   struct attn_error *err);
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
-/* Whether the table of all can be sorted by SORT (tables/table_order.h) when items have the columns
- * of the form but for those that are HIDDEN. ATTN_INVALID, with the stage of options. */
+/* Checks that the table of all items can be sorted by SORT (tables/table_order.h) if items have the
+ * columns of the form without the HIDDEN ones. ATTN_INVALID, with the stage of options. */
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
                                       const char *sort, struct attn_error *err);
 

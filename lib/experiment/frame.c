@@ -436,6 +436,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .derived = experiment->derived,
                  .bounded = experiment->bounded,
                  .names = experiment->names,
+                 .unfilled = experiment->unfilled,
                  .derive = experiment->derive,
                  .args = asking->inquiry->args,
                  .hint = experiment->hint},

@@ -59,11 +59,11 @@ struct attn_experiment {
      * nowhere. Offsets of a struct attn_answer_args, `from`, `to`, places and the second source. */
     size_t answer, from, to, places, n_place, corrupted_source;
     uint64_t of_request; /* likewise in the request: ATTN_ITEM_KEY_BIT of QUERIES or READ */
-    unsigned (*pairs)(const void *args);      /* ATTN_ITEM_BIT of the texts that its items may have;
-                                                 NULL: SINGLE */
-    uint64_t counts, derived, bounded, names; /* columns (struct attn_fold_form) */
-    attn_fold_derive_fn derive;               /* likewise */
-    const char *hint;                         /* likewise */
+    unsigned (*pairs)(const void *args); /* ATTN_ITEM_BIT of the texts that its items may have;
+                                            NULL: SINGLE */
+    uint64_t counts, derived, bounded, names, unfilled; /* columns (struct attn_fold_form) */
+    attn_fold_derive_fn derive;                         /* likewise */
+    const char *hint;                                   /* likewise */
     bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
                           checks the host and prepares the run. Each text is asked about, one after
                           the other, and the table is the means */

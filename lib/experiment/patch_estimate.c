@@ -831,6 +831,7 @@ static const struct attn_experiment experiment = {
     .pairs = pairs,
     .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT),
     .names = ATTN_COLUMN_BIT(PLACE),
+    .unfilled = ATTN_COLUMN_BIT(VALUE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CHECK),
     .derive = derive,
     .hint = "`places`, or heads without `by`, have as many rows in texts that differ in length",
     .check = check_args,

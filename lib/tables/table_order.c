@@ -46,24 +46,67 @@ static size_t find_column(const struct attn_table *table, const char *name, size
     return c;
 }
 
-/* "layer, head, change": those that can be sorted by. */
-static enum attn_status refuse_column(const struct ordering *ordering, struct attn_error *err)
+/* Whether ROW is one that others are compared with. */
+static bool is_fixed(const struct ordering *ordering, size_t row)
 {
+    static const char *const names[] = {"base", "source", "sum", "model"};
+    const struct attn_cell part = attn_table_cell(ordering->table, row, ordering->part);
+
+    for (size_t i = 0; part.type == ATTN_VALUE_TEXT && i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == part.size && memcmp(names[i], part.text, part.size) == 0)
+            return true;
+    return false;
+}
+
+/* The value of ROW in COLUMN, missing for NaN. */
+static struct attn_cell value_of(const struct ordering *ordering, size_t row, size_t column)
+{
+    const struct attn_cell cell = attn_table_cell(ordering->table, row, column);
+
+    return cell.type == ATTN_VALUE_REAL && isnan(cell.real) ? attn_cell_missing() : cell;
+}
+
+/* Whether rows can be sorted by COLUMN: one of them has a value there, or there are no rows. */
+static bool has_values(const struct ordering *ordering, size_t column)
+{
+    const size_t n_row = attn_table_n_row(ordering->table);
+    bool has_rows = false;
+
+    for (size_t row = 0; row < n_row; row++) {
+        if (is_fixed(ordering, row))
+            continue;
+        has_rows = true;
+        if (value_of(ordering, row, column).type != ATTN_VALUE_MISSING)
+            return true;
+    }
+    return !has_rows;
+}
+
+/* Refuses to sort by the column EMPTY, which has no values, or if that is NULL by a column that does
+ * not exist. Names the other columns. */
+static enum attn_status refuse_column(const struct ordering *ordering, const char *empty,
+                                      struct attn_error *err)
+{
+    const char *number = NULL; /* the first column of reals */
     struct attn_buffer names = {0};
     enum attn_status status;
 
     for (size_t c = 0; c < attn_table_n_column(ordering->table); c++) {
         const struct attn_column *column = attn_table_column(ordering->table, c);
 
-        if (column->type != ATTN_VALUE_LIST)
-            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
+        if (column->type == ATTN_VALUE_LIST || (empty && !has_values(ordering, c)))
+            continue;
+        attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
+        number = !number && column->type == ATTN_VALUE_REAL ? column->name : number;
     }
     status = attn_buffer_check(&names, err);
     if (status == ATTN_OK)
-        status = attn_error_set(err, ATTN_INVALID,
-                                "there is no column '%s' to sort by, expected one of %.*s",
-                                attn_quote_string(ordering->order.sort).text, (int)names.size,
-                                names.data ? names.data : "");
+        status = attn_error_set(err, ATTN_INVALID, "%s '%s' to sort by, expected one of %.*s",
+                                empty ? "there are no values in column" : "there is no column",
+                                attn_quote_string(empty ? empty : ordering->order.sort).text,
+                                (int)names.size, names.data ? names.data : "");
+    if (status == ATTN_INVALID && empty && number)
+        attn_error_hint(err, "as with `sort %s`", number);
     attn_buffer_release(&names);
     return status;
 }
@@ -87,10 +130,12 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
     }
     column = attn_table_column(table, ordering->column);
     if (!column)
-        return refuse_column(ordering, err);
+        return refuse_column(ordering, NULL, err);
     if (column->type == ATTN_VALUE_LIST)
         return attn_error_set(err, ATTN_INVALID, "the column '%s' holds lists, which have no order",
                               column->name);
+    if (!has_values(ordering, ordering->column))
+        return refuse_column(ordering, column->name, err);
     if (ordering->sign == 0) {
         ordering->sign = column->type == ATTN_VALUE_TEXT ? 1 : -1;
         ordering->has_magnitudes = column->range == ATTN_RANGE_SIGNED;
@@ -99,18 +144,6 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
-
-/* Whether ROW is one that others are compared with. */
-static bool is_fixed(const struct ordering *ordering, size_t row)
-{
-    static const char *const names[] = {"base", "source", "sum", "model"};
-    const struct attn_cell part = attn_table_cell(ordering->table, row, ordering->part);
-
-    for (size_t i = 0; part.type == ATTN_VALUE_TEXT && i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == part.size && memcmp(names[i], part.text, part.size) == 0)
-            return true;
-    return false;
-}
 
 static bool are_equal(const struct attn_cell *a, const struct attn_cell *b)
 {
@@ -145,9 +178,7 @@ static struct key key_of(const struct ordering *ordering, size_t row)
     struct key key = {.row = row, .sign = ordering->sign};
 
     if (key.sign != 0)
-        key.cell = attn_table_cell(ordering->table, row, ordering->column);
-    if (key.cell.type == ATTN_VALUE_REAL && isnan(key.cell.real))
-        key.cell = attn_cell_missing();
+        key.cell = value_of(ordering, row, ordering->column);
     if (ordering->has_magnitudes) {
         key.cell.real = fabs(key.cell.real);
         if (key.cell.integer < 0) /* of INT64_MIN there is none; the next is as good */
@@ -287,8 +318,8 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     const struct attn_table *table = ordering->table;
     const size_t n_column = attn_table_n_column(table), n_row = attn_table_n_row(table);
 
-    ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
     ordering->part = find_column(table, "part", 4);
+    ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
     ordering->keys = attn_alloc(n_row, sizeof *ordering->keys, err);
     ordering->cells = attn_alloc(n_column, sizeof *ordering->cells, err);
     if (!ordering->keys || !ordering->cells)

@@ -84,6 +84,7 @@ class Tables(TestCase):
                         estimate="atp")
         np.testing.assert_allclose(items["estimate"][2:], m.patch("The keys to the cabinet", KEY, site="q", estimate="atp",
                                                                   verify=0, **HOW)["estimate"][2:])
+        self.assert_raises(attn.InvalidError, ("effect", "estimate"), items.sort, "effect")
         for problem, arguments in ((TypeError, {"estimate": "atp", "control": 3}), (TypeError, {"by": "position"}),
                                    (ValueError, {"estimate": "foo"}), (attn.InvalidError, {"site": "mlp_post"})):
             with self.assertRaises(problem):

@@ -1,10 +1,12 @@
-/* The order of a table's rows: by value and by magnitude, equal and empty ones, fixed rows, groups. */
+/* The order of a table's rows: by value and by magnitude, equal and empty ones, fixed rows, groups.
+ */
 #include "base/table_internal.h"
 #include "tables/table_order.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct attn_column columns[] = {
@@ -194,6 +196,50 @@ START_TEST(what_has_no_order_is_refused)
 }
 END_TEST
 
+START_TEST(a_column_without_values_is_refused)
+{
+    static const struct attn_column empty_columns[] = {
+        {.name = "part", .type = ATTN_VALUE_TEXT},     {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "effect", .type = ATTN_VALUE_REAL},   {.name = "kl", .type = ATTN_VALUE_REAL},
+        {.name = "estimate", .type = ATTN_VALUE_REAL},
+    };
+    static const char *const sorts[] = {"effect", "kl:up"};
+    struct attn_cell row[] = {attn_cell_text("base", 4), attn_cell_missing(), attn_cell_real(1),
+                              attn_cell_real((double)NAN), attn_cell_missing()};
+    struct attn_table *table, *sorted = NULL;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+
+    order.sort = "effect";
+    ck_assert(attn_table_create("patch", empty_columns, 5, &table, NULL) == ATTN_OK);
+    ck_assert(attn_table_sort(table, &order, &sorted, NULL) == ATTN_OK); /* without rows */
+    attn_table_free(sorted);
+    ck_assert(attn_table_append(table, row, 5, NULL) == ATTN_OK);
+    ck_assert(attn_table_sort(table, &order, &sorted, NULL) ==
+              ATTN_OK); /* without rows that move */
+    attn_table_free(sorted);
+    row[0] = attn_cell_text("z", 1), row[1] = attn_cell_integer(3);
+    row[2] = attn_cell_missing(), row[4] = attn_cell_real(0.5);
+    ck_assert(attn_table_append(table, row, 5, NULL) == ATTN_OK);
+    sorted = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        struct attn_error err = {0};
+        char message[128];
+
+        order.sort = sorts[i];
+        snprintf(message, sizeof message,
+                 "there are no values in column '%s' to sort by, expected one of part, head, "
+                 "estimate",
+                 i == 0 ? "effect" : "kl");
+        ck_assert_int_eq(attn_table_sort(table, &order, &sorted, &err), ATTN_INVALID);
+        ck_assert_str_eq(err.message, message);
+        ck_assert_str_eq(err.hint, "as with `sort estimate`");
+        ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+        ck_assert_ptr_null(sorted);
+    }
+    attn_table_free(table);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
@@ -223,4 +269,5 @@ ATTN_SUITE("table_order", signed_numbers_go_by_their_magnitude,
            equal_and_empty_values_keep_their_order, a_name_is_taken_whole_first,
            fixed_rows_are_not_counted, a_group_is_sorted_for_itself,
            joint_groups_keep_the_same_rows, joint_groups_have_as_many_rows,
-           what_has_no_order_is_refused, every_allocation_may_fail)
+           what_has_no_order_is_refused, a_column_without_values_is_refused,
+           every_allocation_may_fail)
