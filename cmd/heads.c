@@ -20,7 +20,7 @@ struct heads_args {
     const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
     int64_t n_run;                                      /* 0: not given */
     double threshold;                                   /* below 0: not given */
-    bool has_effect, is_similarity;
+    bool has_effect, is_of_pairs;
     int is_clustered; /* a value of --order */
 };
 
@@ -44,12 +44,13 @@ static const struct option heads_rows[] = {
                 "the keys that --from looks at; in cross-attention layers those of the source"),
     OPTION_FLAG("effect", struct heads_args, has_effect,
                 "add a column: how the answer changes without the head, as `ablate` measures it"),
-    OPTION_FLAG("similarity", struct heads_args, is_similarity,
+    OPTION_FLAG("pairs", struct heads_args, is_of_pairs,
                 "instead of measures, print pairs of heads, the most alike first, with js: the "
                 "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
-                "not say that the heads read and write the same things"),
+                "not say that the heads read and write the same things. --similarity without a "
+                "value is the old name of --pairs"),
     OPTION_CHOICE("order", "layer|cluster", struct heads_args, is_clustered,
-                  "how a picture of --similarity orders the heads: by layer (default), or those "
+                  "how a picture of --pairs orders the heads: by layer (default), or those "
                   "that are alike side by side (average linkage)"),
     OPTION_REAL("threshold", "X", struct heads_args, threshold,
                 "the score above which a head has a type; default: 0.5"),
@@ -93,7 +94,7 @@ const struct command command_heads = {
         "between which words to look (from, to), and with --effect which token is right.\n"
         "'attn-cli help measures' explains each of them.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
-                "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
+                "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
     OPTION_PARTS(parts),
@@ -163,18 +164,17 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
         ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
-    if (args->is_clustered &&
-        !(args->is_similarity && tables_have_pictures(&args->question.tables)))
+    if (args->is_clustered && !(args->is_of_pairs && tables_have_pictures(&args->question.tables)))
         return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
-                      "--order cluster needs a picture of --similarity");
+                      "--order cluster needs a picture of --pairs");
     if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
                               answer->foil_id >= 0 || answer->at || answer->metric > 0))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
     return ATTN_OK;
 }
 
-/* Options that do not go with --similarity. */
-static enum attn_status check_similarity(const struct heads_args *args, struct attn_error *err)
+/* Refuses options that do not go with --pairs. */
+static enum attn_status check_pairs(const struct heads_args *args, struct attn_error *err)
 {
     const char *name = args->probe            ? "probe"
                        : args->texts.path     ? "texts"
@@ -190,8 +190,7 @@ static enum attn_status check_similarity(const struct heads_args *args, struct a
     if (!name)
         return ATTN_OK;
     return refuse(err, NULL,
-                  "--similarity and --%s do not go together: it compares the heads of one text",
-                  name);
+                  "--pairs and --%s do not go together: it compares the heads of one text", name);
 }
 
 static enum attn_status compare_heads(struct question *question, struct attn_error *err)
@@ -200,7 +199,7 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     const struct tables_args *tables = &args->question.tables;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
-    ATTN_TRY(check_similarity(args, err));
+    ATTN_TRY(check_pairs(args, err));
     ATTN_TRY(check(args, &how, err));
     question->grid = (struct attn_table_grid){.rows = "number",
                                               .columns = "other_number",
@@ -265,7 +264,7 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
         question.files = files;
         question.n_file = files[1] ? 2 : 1;
     }
-    status = question_answer(&question, args->is_similarity ? compare_heads : survey, err);
+    status = question_answer(&question, args->is_of_pairs ? compare_heads : survey, err);
     attn_ndarray_release(&pattern);
     return status;
 }

@@ -28,7 +28,8 @@ static const struct option attention_rows[] = {
                 "a number that is added to that square root; default: 0"),
     OPTION_CHOICE("similarity", "dot|cosine", struct attention_args, similarity,
                   "how a query and a key make a score: by their dot product (default) or their "
-                  "cosine"),
+                  "cosine",
+                  .alone = "pairs"),
     OPTION_CHOICE("algorithm", "auto|dense|blockwise", struct attention_args, algorithm,
                   "how full attention is computed; blockwise never holds a whole row of the "
                   "matrix"),

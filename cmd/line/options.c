@@ -273,17 +273,31 @@ static bool is_option(const struct command *command, const char *argument)
            find_name(&walk, argument + 2, strcspn(argument + 2, "="));
 }
 
+/* Walks to the flag that OPTION was the name of, if no word of its own is the next argument. */
+static bool find_older(const struct call *call, const struct option *option,
+                       struct option_walk *flag)
+{
+    const char *next = call->n_read < call->argc ? call->argv[call->n_read] : "";
+
+    *flag = (struct option_walk){.command = call->command};
+    return option->alone && word_find(option->argument, next) < 0 &&
+           find_name(flag, option->alone, strlen(option->alone));
+}
+
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. An option there
  * is no value: the value was forgotten. */
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
+    struct option_walk flag;
 
     if (takes_value(option) && !value) {
         const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
         char hint[HINT_SIZE];
 
+        if (find_older(call, option, &flag))
+            return store(call, &flag, label, NULL, err);
         if (next && is_option(call->command, next))
             snprintf(hint, sizeof hint, "'%.32s' is an option; as the value: '--%s=%.32s'", next,
                      option->name, next);

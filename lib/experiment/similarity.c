@@ -59,7 +59,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (n_byte > largest_size) {
         attn_error_set(
             err, ATTN_INVALID,
-            "the patterns of %zu tokens take %s, `similarity` keeps at most 1 GiB of them", n_token,
+            "the patterns of %zu tokens take %s, expected at most 1 GiB to compare heads", n_token,
             attn_quantity_bytes(n_byte, size));
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }

@@ -352,7 +352,7 @@ START_TEST(similar_heads_are_compared)
     struct cells cells;
 
     enter();
-    RUN("heads", "-m", "fable", "--similarity", keys);
+    RUN("heads", "-m", "fable", "--pairs", keys);
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     click_on(&cells, 30, 24); /* 3.6 and 3.0: both triangles are there */

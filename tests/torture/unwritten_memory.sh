@@ -179,7 +179,7 @@ same run --top 5 --next ' are' --queries -1 --json "$seen/a.json" -p "$text"
 same run --heads 2.2 --queries -1 --explain -p "$text"
 same heads "${tables[@]}" -p "$text"
 same heads --effect --target ' are' "${tables[@]}" -p "$text"
-same heads --similarity "${tables[@]}" -p "$text"
+same heads --pairs "${tables[@]}" -p "$text"
 same heads --probe induction --runs 2 "${tables[@]}"
 same heads --texts "$scratch/lines" --lines "${tables[@]}"
 for parts in heads attn mlp layers; do

@@ -1,6 +1,7 @@
 /*
  * test_cli_fields.c - what the library calls fields and the tool options: every field that a text of
- * the library names is one that some command has an option for, and reads as that option.
+ * the library names is one that some command has an option for, and reads as that option. Every name
+ * of an option is that of one option of a command.
  */
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
@@ -117,4 +118,23 @@ START_TEST(fields_read_as_options)
 }
 END_TEST
 
-ATTN_SUITE("cli fields", every_field_that_the_library_names_is_an_option, fields_read_as_options)
+START_TEST(names_of_options_are_unique_within_a_command)
+{
+    for (size_t i = 0; i < n_command; i++)
+        for (struct option_walk one = {.command = commands[i]}; option_next(&one);) {
+            struct option_walk other = one;
+
+            while (option_next(&other)) {
+                const char *name = one.option.name, *next = other.option.name;
+
+                ck_assert_msg(name ? !next || strcmp(name, next) != 0 : next != NULL,
+                              "%s has two options '%s'", commands[i]->name, name ? name : "TEXT");
+                ck_assert_msg(!one.option.letter || one.option.letter != other.option.letter,
+                              "%s has two options '-%c'", commands[i]->name, one.option.letter);
+            }
+        }
+}
+END_TEST
+
+ATTN_SUITE("cli fields", names_of_options_are_unique_within_a_command,
+           every_field_that_the_library_names_is_an_option, fields_read_as_options)
