@@ -5,6 +5,7 @@
 
 #include "tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct diff_args {
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
-    double tolerance;           /* of archives; below 0: not given */
+    double tolerance, relative; /* of archives; below 0: not given */
 };
 
 static const struct option diff_rows[] = {
@@ -32,7 +33,10 @@ static const struct option diff_rows[] = {
                 "compare one text under --attention and under KIND, which is written in the same "
                 "way"),
     OPTION_REAL("tolerance", "X", struct diff_args, tolerance,
-                "largest difference of two dumps that counts as none; default: 1e-4"),
+                "largest difference |a - b| of two dumps that counts as none; default: 1e-4"),
+    OPTION_REAL("relative-tolerance", "R", struct diff_args, relative,
+                "add R times |b|, of the second dump, to --tolerance, as allclose of numpy does; "
+                "default: 0"),
 };
 
 static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows);
@@ -47,8 +51,10 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct diff_args, question)},
 };
 
-static const struct diff_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT, .tolerance = -1};
+static const struct diff_args defaults = {.question = QUESTION_ARGS_DEFAULT,
+                                          .items = ITEMS_ARGS_DEFAULT,
+                                          .tolerance = -1,
+                                          .relative = -1};
 
 static enum attn_status diff(struct call *call, struct attn_error *err);
 
@@ -67,7 +73,7 @@ const struct command command_diff = {
         "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"
         "from Hugging Face or TransformerLens. They are compared array by array, and the\n"
         "exit code is 7 when one differs by more than --tolerance: so a port can be\n"
-        "verified.\n"
+        "verified. Numbers of -1e30 or less are masked scores, as minus infinity is.\n"
         "\n"
         "The numbers say that a head looks elsewhere. They do not say that its output\n"
         "differs, nor that the prediction does: see `attn-cli patch`.\n",
@@ -221,15 +227,18 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
 {
     const struct diff_args *args = question->call->args;
     const char *const *paths = args->question.prompt.plain.items;
-    const double tolerance = args->tolerance < 0 ? 1e-4 : args->tolerance;
+    struct attn_archive_args how = ATTN_ARCHIVE_ARGS_DEFAULT;
     struct attn_archive_sum sum = {0};
+    char relative[32] = "";
 
     ATTN_TRY(tables_check(&args->question.tables, err));
     if (tables_have_pictures(&args->question.tables))
         return refuse(
             err, "--csv and --json write it",
             "a comparison of two dumps cannot be drawn: a picture needs layers and heads");
-    ATTN_TRY(attn_diff_archives(paths[0], paths[1], tolerance, &question->table, &sum, err));
+    how.tolerance = args->tolerance < 0 ? how.tolerance : args->tolerance;
+    how.relative = args->relative < 0 ? how.relative : args->relative;
+    ATTN_TRY(attn_diff_archives(paths[0], paths[1], &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
     if (sum.n_alone > 0 && question_is_noted(question))
         note("%zu array%s in only one of the files", sum.n_alone,
@@ -239,9 +248,11 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
              "TransformerLens has other values there, which nothing reads; set them to 0 first",
              sum.n_masked, sum.n_masked == 1 ? "" : "s", sum.n_masked == 1 ? "s" : "");
     attn_sink_flush(question->call->out); /* the table stays when the check fails */
+    if (how.relative > 0)
+        snprintf(relative, sizeof relative, " + %g |b|", how.relative);
     if (sum.n_outside > 0)
-        return problem(err, ATTN_STAGE_CHECK, NULL, "%zu of %zu arrays differ by more than %g",
-                       sum.n_outside, sum.n_compared, tolerance);
+        return problem(err, ATTN_STAGE_CHECK, NULL, "%zu of %zu arrays differ by more than %g%s",
+                       sum.n_outside, sum.n_compared, how.tolerance, relative);
     return ATTN_OK;
 }
 
@@ -262,8 +273,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "expected two texts or two dumps");
     ATTN_TRY(check(args, err));
     attn_diff_grid(&ATTN_DIFF_ARGS_DEFAULT, NULL, question->words, &question->grid);
-    if (args->tolerance >= 0)
-        return refuse(err, NULL, "--tolerance is for two dumps, A.npz and B.npz");
+    if (args->tolerance >= 0 || args->relative >= 0)
+        return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz",
+                      args->tolerance >= 0 ? "tolerance" : "relative-tolerance");
     ATTN_TRY(question_begin_items(question, &args->items, NULL, &study, err));
     if (!study)
         ATTN_TRY(question_open(question, err));

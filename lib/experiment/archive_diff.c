@@ -23,7 +23,7 @@ struct site_name {
 struct archive_diff {
     struct attn_npz *archives[2]; /* own */
     int64_t final_state;          /* the hidden state that is ln_final; -1: none */
-    double tolerance;
+    struct attn_archive_args args;
     struct attn_table *table; /* owns */
     struct attn_archive_sum sum;
     size_t n_tensor; /* of the arrays that were compared: with elements, and no labels */
@@ -141,11 +141,28 @@ static void close_array(struct array *array)
     attn_free(array->values);
 }
 
-static double difference(float a, float b)
+/* X, or minus infinity for a number that a program writes as the score of a masked cell. */
+static double unmask(float x)
 {
+    return x <= -1e30F ? -(double)INFINITY : (double)x;
+}
+
+static double difference(float of_a, float of_b)
+{
+    const double a = unmask(of_a), b = unmask(of_b);
+
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
-    return isnan(a) || isnan(b) ? (double)INFINITY : fabs((double)a - (double)b);
+    return isnan(a) || isnan(b) ? (double)INFINITY : fabs(a - b);
+}
+
+/* Whether A, of the first file, is near enough to B. */
+static bool is_within(const struct archive_diff *diff, float a, float b)
+{
+    const double d = difference(a, b);
+
+    return d == 0 ||
+           (isfinite(d) && d <= diff->args.tolerance + diff->args.relative * fabs((double)b));
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -165,7 +182,7 @@ static bool differs_where_masked(const struct archive_diff *diff, const char *si
     for (size_t i = 0; i < a->n; i++) {
         const bool is_masked = i % n_key > i / n_key % n_key;
 
-        if (difference(a->values[i], b->values[i]) > diff->tolerance &&
+        if (!is_within(diff, a->values[i], b->values[i]) &&
             !(is_masked && (a->values[i] == 0 || b->values[i] == 0)))
             return false;
     }
@@ -176,6 +193,7 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
                                const struct array *b, struct attn_error *err)
 {
     double largest = 0;
+    bool are_within = true;
     size_t at = 0;
     int64_t place[ATTN_MAX_RANK];
     struct attn_cell row[5];
@@ -185,6 +203,7 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
 
         at = d > largest ? i : at;
         largest = d > largest ? d : largest;
+        are_within = are_within && is_within(diff, a->values[i], b->values[i]);
     }
     for (int axis = a->rank; axis-- > 0; at /= a->shape[axis])
         place[axis] = (int64_t)(at % a->shape[axis]);
@@ -192,11 +211,11 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
     row[1] = attn_cell_integer((int64_t)a->n);
     row[2] = attn_cell_real(largest);
     row[3] = attn_cell_list(place, largest > 0 ? (size_t)a->rank : 0);
-    row[4] = attn_cell_boolean(largest <= diff->tolerance);
+    row[4] = attn_cell_boolean(are_within);
     diff->sum.n_compared++;
     diff->n_tensor += a->n > 0 && !is_label(site);
-    diff->sum.n_outside += !(largest <= diff->tolerance);
-    diff->sum.n_masked += largest > diff->tolerance && differs_where_masked(diff, site, a, b);
+    diff->sum.n_outside += !are_within;
+    diff->sum.n_masked += !are_within && differs_where_masked(diff, site, a, b);
     return attn_table_append(diff->table, row, 5, err);
 }
 
@@ -300,16 +319,17 @@ static enum attn_status compare_archives(struct archive_diff *diff, const char *
     return ATTN_INVALID;
 }
 
-enum attn_status attn_diff_archives(const char *a, const char *b, double tolerance,
-                                    struct attn_table **table, struct attn_archive_sum *sum,
-                                    struct attn_error *err)
+enum attn_status attn_diff_archives(const char *a, const char *b,
+                                    const struct attn_archive_args *args, struct attn_table **table,
+                                    struct attn_archive_sum *sum, struct attn_error *err)
 {
-    struct archive_diff diff = {.tolerance = tolerance};
+    struct archive_diff diff = {.args = ATTN_ARCHIVE_ARGS_DEFAULT};
     enum attn_status status;
 
     if (!attn_is_given(a, "a", err) || !attn_is_given(b, "b", err) ||
         !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
         return ATTN_INVALID;
+    ATTN_TRY(attn_options_read(args, &diff.args, err));
     status = compare_archives(&diff, a, b, err);
     if (status == ATTN_OK) {
         *table = diff.table;

@@ -218,7 +218,7 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_ablate(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_attribute(NULL, &request, NULL, &table, &err), "host");
     REFUSED(attn_diff(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_diff_archives(NULL, NULL, 0, &table, NULL, &err), "'a'");
+    REFUSED(attn_diff_archives(NULL, NULL, NULL, &table, NULL, &err), "'a'");
     REFUSED(attn_generate(host, &request, NULL, NULL, &err), "made");
     REFUSED(attn_generation_table(host, NULL, &table, &err), "made");
     REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");

@@ -849,6 +849,10 @@ class attn_explanation(Structure):
     pass
 
 
+class attn_archive_args(Structure):
+    pass
+
+
 class attn_archive_sum(Structure):
     pass
 
@@ -2077,6 +2081,11 @@ attn_explanation._fields_ = [
     ("visible_share", c_double),
     ("is_rounded", c_bool),
 ]
+attn_archive_args._fields_ = [
+    ("size", c_size_t),
+    ("tolerance", c_double),
+    ("relative", c_double),
+]
 attn_archive_sum._fields_ = [
     ("n_compared", c_size_t),
     ("n_outside", c_size_t),
@@ -2087,6 +2096,10 @@ attn_archive_sum._fields_ = [
 
 def ATTN_ABLATE_ARGS_DEFAULT():
     return attn_ablate_args(size=sizeof(attn_ablate_args))
+
+
+def ATTN_ARCHIVE_ARGS_DEFAULT():
+    return attn_archive_args(size=sizeof(attn_archive_args), tolerance=0.0001)
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -2406,7 +2419,7 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
-    "attn_diff_archives": (c_int, [c_char_p, c_char_p, c_double, POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
+    "attn_diff_archives": (c_int, [c_char_p, c_char_p, POINTER(attn_archive_args), POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
 }
 
 
