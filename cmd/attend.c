@@ -1,4 +1,5 @@
 /* attend.c - attn-cli attend: attention on arrays. */
+#include "cmd/args/effects.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -289,6 +290,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
     ATTN_TRY(check_arrays(&args->arrays, err));
     ATTN_TRY(check_use(args, err));
+    if (args->measures)
+        served->shown = VIEW_TABLE;
     ATTN_TRY(request_check(served, err));
     if (!args->measures && !args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
@@ -296,7 +299,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (args->measures)
         ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
     if (!args->request.is_compared && !measures)
-        ATTN_TRY(outputs_check_tables(&args->request.output, err));
+        ATTN_TRY(outputs_check_tables(&args->request.output, "--measures and --compare make tables",
+                                      err));
     ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
     ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,

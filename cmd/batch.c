@@ -308,6 +308,36 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
     return ATTN_OK;
 }
 
+/* Whether lines of JSON are written: a table may take standard output instead of them. */
+static bool has_lines(const struct batch_args *args)
+{
+    const char *csv = named_list_find(&args->others, "csv");
+    const char *edges = named_list_find(&args->others, "edges");
+
+    return args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
+}
+
+/* Refuses --top and --next where no output has what they ask for. FIELDS are those of --fields. */
+static enum attn_status check_predictions(const struct batch_args *args,
+                                          attn_record_field_set fields, struct attn_error *err)
+{
+    const bool has_fields = (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) != 0;
+    const bool has_all =
+        named_list_find(&args->others, "npy") || (has_lines(args) && (has_fields || !args->fields));
+    const bool has_rows = named_list_find(&args->others, "csv") && has_fields &&
+                          (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
+
+    if (args->prediction.top > 0 && !has_all)
+        return refuse(err,
+                      "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
+                      "in a line",
+                      "--top needs an output that has predictions");
+    if (args->prediction.next.n > 0 && !has_all && !has_rows)
+        return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
+                      "--next needs an output that has predictions");
+    return ATTN_OK;
+}
+
 /* Refuses measures and predictions that no output has, or no record. */
 static enum attn_status check_fields(const struct batch *batch, attn_record_field_set fields,
                                      struct attn_error *err)
@@ -344,6 +374,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &batch->many.measures, err), err));
     ATTN_TRY(check_fields(batch, fields, err));
+    ATTN_TRY(check_predictions(args, fields, err));
     if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
         return refuse(err, NULL, "--edges-per-query needs --edges");
     batch->many.n_edge = (size_t)args->n_edge;

@@ -1,4 +1,5 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
+#include "cmd/args/effects.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -253,6 +254,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     const char *json;
     bool shows_run;
 
+    ATTN_TRY(outputs_check_tables(&args->request.output,
+                                  "--json FILE holds ids, tokens and log-probabilities", err));
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     if (args->top_p == 0)
@@ -285,8 +288,11 @@ static enum attn_status generate(struct call *call, struct attn_error *err)
 {
     struct generate_args *args = call->args;
     struct attn_generation made = {0};
-    struct served served = {
-        .call = call, .args = &args->request, .print_sites = sites_print, .own = &made};
+    struct served served = {.call = call,
+                            .args = &args->request,
+                            .print_sites = sites_print,
+                            .own = &made,
+                            .shown = VIEW_CONTINUATION};
     const enum attn_status status = request_answer(&served, work, err);
 
     ablation_release(&args->ablation);

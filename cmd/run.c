@@ -1,5 +1,6 @@
 /* run.c - attn-cli run: text in, attention out. */
 #include "cmd/args/answer.h"
+#include "cmd/args/effects.h"
 #include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
@@ -253,13 +254,16 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_gradient(args, err));
     if (args->gradient.is_beside && !args->request.selection.sites && is_for_page(args))
         args->request.selection.sites = "pattern,pattern_x_grad"; /* all that a page shows */
+    if (is_predicting(args))
+        served->shown = VIEW_PREDICTIONS;
     ATTN_TRY(request_check(served, err));
     if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)
-        ATTN_TRY(outputs_check_tables(output, err));
+        ATTN_TRY(outputs_check_tables(
+            output, "--top, --next, --target, --label and --compare make tables", err));
     ATTN_TRY(live_check(&args->live, served, err));
     args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));

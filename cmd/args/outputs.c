@@ -1,6 +1,7 @@
 /* outputs.c - see outputs.h. */
 #include "cmd/args/outputs.h"
 
+#include "cmd/args/effects.h"
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/print.h"
@@ -153,12 +154,12 @@ enum attn_status outputs_write_tables(const struct output_args *args,
     return ATTN_OK;
 }
 
-enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err)
+enum attn_status outputs_check_tables(const struct output_args *args, const char *hint,
+                                      struct attn_error *err)
 {
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (!walk.output.format->tensors)
-            return refuse(err, "--top, --next, --target, --label and --compare make tables",
-                          "--%s needs a table to write", walk.output.format->name);
+            return refuse(err, hint, "--%s needs a table to write", walk.output.format->name);
     return ATTN_OK;
 }
 
@@ -314,45 +315,17 @@ bool tables_have_pictures(const struct tables_args *args)
     return args->picture.is_heatmap;
 }
 
-enum attn_status outputs_check_picture(const struct output_args *output,
-                                       const struct picture_args *args, struct attn_error *err)
-{
-    const struct {
-        const char *name;
-        bool is_given;
-    } options[] = {
-        {"figure", args->figure},
-        {"values", args->values != ATTN_CELL_TEXT_AUTO},
-        {"cell", args->cell > 0},
-        {"dpi", args->dpi > 0},
-        {"font-size", args->font_size > 0},
-        {"font", args->font},
-        {"figure-width", args->figure_width},
-        {"title", args->title},
-        {"theme", args->theme != ATTN_THEME_LIGHT},
-    };
-    const bool is_text = !args->is_heatmap && !outputs_are_wanted(output);
-
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].is_given && is_text)
-            return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw one",
-                          "--%s needs a picture", options[i].name);
-    return ATTN_OK;
-}
-
-enum attn_status tables_check(const struct tables_args *args, struct attn_error *err)
+enum attn_status tables_check(const struct call *call, const struct tables_args *args,
+                              struct attn_error *err)
 {
     struct attn_picture_options picture;
     bool is_standard_used;
 
-    if (args->column && !tables_have_pictures(args))
-        return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
-                      "--column needs a picture");
+    ATTN_TRY(effects_check(call, &args->output, &args->picture, VIEW_TABLE, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",
                           walk.output.format->name);
-    ATTN_TRY(outputs_check_picture(&args->output, &args->picture, err));
     ATTN_TRY(picture_find(&args->picture, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {

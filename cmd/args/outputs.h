@@ -44,8 +44,9 @@ bool output_next(struct output_walk *walk);
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
-/* Refuses outputs that hold nothing but tables. */
-enum attn_status outputs_check_tables(const struct output_args *args, struct attn_error *err);
+/* Refuses outputs that hold nothing but tables. HINT says which options make tables. */
+enum attn_status outputs_check_tables(const struct output_args *args, const char *hint,
+                                      struct attn_error *err);
 
 /* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
  * tables; "-" is STANDARD. */
@@ -89,13 +90,10 @@ extern const struct option_group table_width_options;    /* likewise, without pi
 /* Whether pictures are asked for. */
 bool tables_have_pictures(const struct tables_args *args);
 
-/* Refuses an option of figures where only text is printed. */
-enum attn_status outputs_check_picture(const struct output_args *output,
-                                       const struct picture_args *args, struct attn_error *err);
-
-/* Whether the outputs go together: one of them at most goes to standard output, no two are one
- * file. */
-enum attn_status tables_check(const struct tables_args *args, struct attn_error *err);
+/* Refuses options of CALL without an effect, and outputs that do not go together: one of them at most
+ * goes to standard output, no two are one file. */
+enum attn_status tables_check(const struct call *call, const struct tables_args *args,
+                              struct attn_error *err);
 
 /* Puts the rows of *TABLE into the order of ARGS, and leaves out those that they do not want. */
 enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,

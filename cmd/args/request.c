@@ -1,6 +1,7 @@
 /* request.c - see request.h. */
 #include "cmd/args/request.h"
 
+#include "cmd/args/effects.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
@@ -109,12 +110,36 @@ static enum attn_status check_comparison(const struct served *served, struct att
                   beside, formats);
 }
 
+/* Whether nothing was asked for that the first screen does not show. */
+static bool may_have_first_screen(const struct served *served)
+{
+    const struct selection_args *asked = &served->args->selection;
+
+    return served->has_first_screen && !served->args->picture.is_full && !asked->sites &&
+           !asked->layers && !asked->heads && !asked->queries;
+}
+
+/* Refuses options that do not change what is written or printed. */
+static enum attn_status check_effects(const struct served *served, struct attn_error *err)
+{
+    const struct request_args *args = served->args;
+    unsigned shown = served->shown;
+
+    if (args->is_compared)
+        shown |= VIEW_COMPARISON;
+    if (args->is_explained)
+        shown |= VIEW_EXPLANATION;
+    if (shown == 0)
+        shown = may_have_first_screen(served) ? VIEW_SCREEN : VIEW_TENSORS;
+    return effects_check(served->call, &args->output, &args->picture, shown, err);
+}
+
 enum attn_status request_check(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
 
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
-    ATTN_TRY(outputs_check_picture(&args->output, &args->picture, err));
+    ATTN_TRY(check_effects(served, err));
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
     if (args->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
@@ -439,14 +464,13 @@ static bool is_whole(const struct served *served, const struct attn_dims *dims)
 /* Where nothing was asked for. */
 static void choose_first_screen(struct served *served)
 {
-    const struct selection_args *asked = &served->args->selection;
     const struct attn_labels *labels = attn_run_labels(served->run);
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
 
-    if (!served->has_first_screen || served->request.outputs.n != 1 ||
-        served->outputs[0].format != attn_format_find("text") || served->args->picture.is_full ||
-        asked->sites || asked->layers || asked->heads || served->request.selection.queries ||
+    if (!may_have_first_screen(served) || served->request.outputs.n != 1 ||
+        served->outputs[0].format != attn_format_find("text") ||
+        served->request.selection.queries ||
         !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(served, dims))
         return;
     served->outputs[0].format = attn_format_find("screen");

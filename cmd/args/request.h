@@ -54,7 +54,8 @@ struct served {
     const struct request_args *args;
     void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
     bool has_first_screen;                      /* shown when nothing was asked for */
-    void *own;                                  /* what the command's work needs beside that */
+    unsigned shown; /* enum view: what the command prints instead of tensors; 0: nothing */
+    void *own;      /* what the command's work needs beside that */
     struct attn_host *host;
     struct attn_request request;
     struct input input;

@@ -756,7 +756,7 @@ function readHash() {
 
 // The arithmetic of the row that is looked at, as --explain prints it.
 async function explain() {
-  const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(asked),
+  const options = [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)), ...optionsOf(asked),
     ['heads', headHere()], ['queries', String(state.q)], ['explain', '']];
   await showAnswer('The arithmetic of one row', 'run', options);
 }

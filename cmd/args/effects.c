@@ -1,0 +1,133 @@
+/* effects.c - see effects.h. */
+#include "cmd/args/effects.h"
+
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
+
+#include "tool.h"
+
+#include <string.h>
+
+enum {
+    DRAWN = VIEW_PNG | VIEW_VECTOR | VIEW_FIGURE | VIEW_VIEWER,
+    PICTURES = DRAWN | VIEW_HEATMAP,
+    LABELLED = VIEW_PNG | VIEW_VECTOR | VIEW_FIGURE, /* their text has a chosen size */
+    ANSWERS = VIEW_CONTINUATION | VIEW_PREDICTIONS | VIEW_ROWS,
+};
+
+static const struct {
+    const char *option;
+    unsigned views; /* those that it changes */
+} effects[] = {
+    {"figure", PICTURES},
+    {"column", PICTURES},
+    {"colormap", PICTURES | VIEW_SCREEN},
+    {"color-scale", PICTURES | VIEW_SCREEN},
+    {"values", PICTURES},
+    {"title", PICTURES},
+    {"cell", DRAWN},
+    {"theme", DRAWN},
+    {"dpi", VIEW_PNG},
+    {"font-size", LABELLED},
+    {"font", LABELLED},
+    {"figure-width", LABELLED},
+    {"width", VIEW_TABLE | VIEW_SCREEN | VIEW_COMPARISON | VIEW_HEATMAP},
+    {"full", VIEW_TENSORS | VIEW_SCREEN},
+    {"precision", VIEW_TABLE | VIEW_DECIMAL | VIEW_ROWS},
+    {"merge-words", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
+    {"hide-first", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
+    {"renormalize", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
+    {"layers", ~(unsigned)ANSWERS},
+    {"heads", ~(unsigned)ANSWERS},
+    {"sites", ~(unsigned)ANSWERS},
+    {"queries", ~(unsigned)VIEW_CONTINUATION},
+};
+
+static const struct {
+    const char *format;
+    unsigned view;
+} formats[] = {
+    {"csv", VIEW_DECIMAL},        {"tidy", VIEW_DECIMAL}, {"json", VIEW_DECIMAL},
+    {"jsonl", VIEW_ROWS},         {"npy", VIEW_BINARY},   {"npz", VIEW_BINARY},
+    {"safetensors", VIEW_BINARY}, {"png", VIEW_PNG},      {"svg", VIEW_VECTOR},
+    {"pdf", VIEW_VECTOR},         {"html", VIEW_VIEWER},  {"heatmap", VIEW_HEATMAP},
+};
+enum { N_FORMAT = sizeof formats / sizeof *formats };
+
+/* The view of format I beside SHOWN. */
+static unsigned view_of(size_t i, unsigned shown)
+{
+    if (formats[i].view == VIEW_VIEWER && (shown & (VIEW_TABLE | VIEW_EXPLANATION)) != 0)
+        return VIEW_FIGURE;
+    if (formats[i].view == VIEW_ROWS && (shown & (VIEW_TABLE | VIEW_COMPARISON)) != 0)
+        return VIEW_DECIMAL;
+    if (strncmp(formats[i].format, "json", 4) == 0 && (shown & VIEW_CONTINUATION) != 0)
+        return VIEW_CONTINUATION;
+    return formats[i].view;
+}
+
+static unsigned find_views(const struct output_args *output, const struct picture_args *picture,
+                           unsigned shown)
+{
+    unsigned views = shown;
+
+    if (outputs_are_wanted(output) || picture->is_heatmap)
+        views &= ~(unsigned)(VIEW_TABLE | VIEW_TENSORS | VIEW_SCREEN);
+    if (picture->is_heatmap)
+        views |= VIEW_HEATMAP;
+    for (size_t i = 0; i < N_FORMAT; i++)
+        if (output_path(output, formats[i].format))
+            views |= view_of(i, shown);
+    return views;
+}
+
+/* Whether COMMAND has the option NAME. */
+static bool has_option(const struct command *command, const char *name)
+{
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.option.name && strcmp(walk.option.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Writes "--png, --svg or --pdf", the options of COMMAND for VIEWS, and whether text is one of
+ * them. */
+static void list_outputs(const struct command *command, unsigned views, unsigned shown, char *list,
+                         size_t size)
+{
+    const char *names[1 + N_FORMAT];
+    size_t n = 0, used = 0;
+
+    list[0] = '\0';
+    if ((views & VIEW_TABLE & shown) != 0)
+        names[n++] = "a table as text";
+    else if ((views & VIEW_TENSORS) != 0 && (shown & (VIEW_TABLE | VIEW_CONTINUATION)) == 0)
+        names[n++] = "tensors as text";
+    for (size_t i = 0; i < N_FORMAT; i++)
+        if ((view_of(i, shown) & views) != 0 && has_option(command, formats[i].format))
+            names[n++] = formats[i].format;
+    for (size_t i = 0; i < n; i++)
+        attn_fixed_text_append(list, size, &used, "%s%s%s",
+                               i == 0      ? ""
+                               : i + 1 < n ? ", "
+                                           : " or ",
+                               strchr(names[i], ' ') ? "" : "--", names[i]);
+}
+
+enum attn_status effects_check(const struct call *call, const struct output_args *output,
+                               const struct picture_args *picture, unsigned shown,
+                               struct attn_error *err)
+{
+    const unsigned views = find_views(output, picture, shown);
+    char list[160];
+
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        for (size_t i = 0; call->given[walk.n - 1] && i < sizeof effects / sizeof *effects; i++) {
+            if ((effects[i].views & views) != 0 || strcmp(walk.option.name, effects[i].option) != 0)
+                continue;
+            list_outputs(call->command, effects[i].views, shown, list, sizeof list);
+            return refuse(err, NULL, "--%s has no effect here%s%s", effects[i].option,
+                          list[0] ? ": it needs " : "", list);
+        }
+    return ATTN_OK;
+}
