@@ -124,10 +124,12 @@ static bool is_predicting(const struct run_args *args)
 
 enum { N_TABLE = 3 }; /* of --top, of --next, of --target */
 
-/* Prints one line per row, a blank line between tables, and writes the outputs that hold tables. */
+/* Prints one line per row, a blank line between tables, and writes the outputs that hold tables. A
+ * terminal also gets the names of the columns. */
 static enum attn_status write_predictions(struct attn_table *const tables[N_TABLE],
                                           const struct served *served, struct attn_error *err)
 {
+    const enum attn_table_form form = terminal_room(0) > 0 ? ATTN_TABLE_ALIGNED : ATTN_TABLE_TABBED;
     struct attn_sink *out = served->call->out;
     bool has_printed = false;
 
@@ -136,8 +138,7 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
             continue;
         if (has_printed)
             print_text(out, "\n");
-        ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                          attn_table_write(tables[i], ATTN_TABLE_TABBED, -1, out, err), err));
+        ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_table_write(tables[i], form, -1, out, err), err));
         has_printed = true;
     }
     return outputs_write_tables(&served->args->output, tables, N_TABLE, out, err);

@@ -4,6 +4,8 @@
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -46,14 +48,57 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+enum { HINT_SIZE = ATTN_ERROR_HINT_SIZE };
+
+/* Whether NAME looks like a text: it has a blank, or letters beyond ASCII. */
+static bool is_text(const char *name)
+{
+    for (; *name; name++)
+        if (*name == ' ' || (unsigned char)*name >= 0x80)
+            return true;
+    return false;
+}
+
+/* Whether TEXT can stand in a hint as it is. */
+static bool is_shown(const char *text)
+{
+    char *escaped;
+    bool is_same;
+
+    if (strlen(text) > HINT_SIZE / 4 || strchr(text, '`') ||
+        attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
+        return false;
+    is_same = strcmp(escaped, text) == 0;
+    attn_text_free(escaped);
+    return is_same;
+}
+
+/* Writes the command that runs TEXT, as a shell takes it. */
+static void write_run(const char *text, char hint[HINT_SIZE])
+{
+    const bool is_quoted = strpbrk(text, "\"$!") != NULL; /* what double quotes do not protect */
+    const char *quote = is_quoted ? "'" : "\"";
+    size_t used = 0;
+
+    attn_fixed_text_append(hint, HINT_SIZE, &used, "attn-cli run %s", quote);
+    for (; *text; text++)
+        attn_fixed_text_append(hint, HINT_SIZE, &used, is_quoted && *text == '\'' ? "'\\%c'" : "%c",
+                               *text);
+    attn_fixed_text_append(hint, HINT_SIZE, &used, "%s", quote);
+}
+
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err)
 {
-    char hint[128] = "'attn-cli --help' lists the commands";
+    char hint[HINT_SIZE] = "'attn-cli --help' lists the commands";
     struct typo typo = {.typed = name, .size = strlen(name)};
 
     for (size_t i = 0; i < n_command; i++)
         typo_try(&typo, commands[i]->name);
     if (typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+    else if (name[0] != '-' && is_text(name) && is_shown(name))
+        write_run(name, hint);
+    else if (name[0] != '-' && is_text(name))
+        snprintf(hint, sizeof hint, "attn-cli run TEXT");
     return refuse(err, hint, "unknown %s '%s'", what, name);
 }
