@@ -143,6 +143,9 @@ static enum attn_status split_logit(struct question *question, struct attn_error
 
 /* --- of tokens -------------------------------------------------------------------------------- */
 
+#define METHOD_WORD(id, number, name, ...) name "|"
+#define METHODS "dla|" ATTN_TOKEN_METHOD_MAP(METHOD_WORD) "attn_x_grad"
+
 /* NAME, or NAME:N. */
 static enum attn_status read_method(const char *text, struct attn_token_attribution_args *how,
                                     struct attn_error *err)
@@ -153,6 +156,7 @@ static enum attn_status read_method(const char *text, struct attn_token_attribut
 #undef METHOD_NAME
     };
     const size_t size = strcspn(text, ":");
+    char hint[VALUE_HINT_SIZE];
     int64_t n_point = 0;
     int method = 0;
 
@@ -164,7 +168,7 @@ static enum attn_status read_method(const char *text, struct attn_token_attribut
          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
         method = ATTN_N_TOKEN_METHOD;
     if (method == ATTN_N_TOKEN_METHOD)
-        return refuse(err, NULL,
+        return refuse(err, value_hint("method", METHODS, text, size, hint),
                       "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N "
                       "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
                       text);

@@ -9,6 +9,8 @@
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -311,14 +313,14 @@ const struct command command_help = {
 static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
 {
     char hint[128] = "'attn-cli --help' lists commands and topics";
-    struct typo typo = {.typed = name, .size = strlen(name)};
+    struct attn_typo typo = {.typed = name, .size = strlen(name)};
 
     for (size_t i = 0; i < n_command; i++)
-        typo_try(&typo, commands[i]->name);
+        attn_typo_try(&typo, commands[i]->name);
     for (size_t i = 0; i < n_topic; i++)
-        typo_try(&typo, topics[i].name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+        attn_typo_try(&typo, topics[i].name);
+    if (attn_typo_meant(&typo))
+        snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     return refuse(err, hint, "unknown command or topic '%s'", name);
 }
 

@@ -317,6 +317,7 @@ static enum attn_status read_method(const char *text, struct attn_patch_estimate
 #undef METHOD_NAME
     };
     const size_t size = strcspn(text, ":");
+    char hint[VALUE_HINT_SIZE];
     int64_t n_point = 0;
     int method = 0;
 
@@ -328,7 +329,7 @@ static enum attn_status read_method(const char *text, struct attn_patch_estimate
          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
         method = ATTN_N_ESTIMATE_METHOD;
     if (method == ATTN_N_ESTIMATE_METHOD)
-        return refuse(err, NULL,
+        return refuse(err, value_hint("estimate", "atp|relp|ig", text, size, hint),
                       "--estimate '%s' is none, expected atp, relp, ig, or ig:N with N from 1 to "
                       "100000",
                       text);

@@ -190,7 +190,7 @@ void model_catalog_release(struct model_catalog *catalog)
 
 /* What a name was meant to be. */
 struct meant {
-    struct typo typo;
+    struct attn_typo typo;
     char nearest[256]; /* a copy of the name that `typo` holds */
 };
 
@@ -200,7 +200,7 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
     struct meant *meant = user;
 
     (void)err;
-    typo_try(&meant->typo, name);
+    attn_typo_try(&meant->typo, name);
     if (meant->typo.nearest == name) {
         snprintf(meant->nearest, sizeof meant->nearest, "%s", name);
         meant->typo.nearest = meant->nearest;
@@ -262,8 +262,8 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
      */
     if (status != ATTN_OK && !strpbrk(name, "/@"))
         attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
-    if (typo_meant(&meant.typo))
-        snprintf(err->hint, sizeof err->hint, "did you mean '%s'?", typo_meant(&meant.typo));
+    if (attn_typo_meant(&meant.typo))
+        snprintf(err->hint, sizeof err->hint, "did you mean '%s'?", attn_typo_meant(&meant.typo));
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (found->source.directory && !(running && running->is_quiet))
         attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);

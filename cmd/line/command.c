@@ -90,12 +90,12 @@ static void write_run(const char *text, char hint[HINT_SIZE])
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err)
 {
     char hint[HINT_SIZE] = "'attn-cli --help' lists the commands";
-    struct typo typo = {.typed = name, .size = strlen(name)};
+    struct attn_typo typo = {.typed = name, .size = strlen(name)};
 
     for (size_t i = 0; i < n_command; i++)
-        typo_try(&typo, commands[i]->name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof hint, "did you mean '%s'?", typo_meant(&typo));
+        attn_typo_try(&typo, commands[i]->name);
+    if (attn_typo_meant(&typo))
+        snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     else if (name[0] != '-' && is_text(name) && is_shown(name))
         write_run(name, hint);
     else if (name[0] != '-' && is_text(name))

@@ -130,16 +130,16 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
                                        size_t size, struct attn_error *err)
 {
-    struct typo typo = {.typed = typed + 2, .size = size - 2};
+    struct attn_typo typo = {.typed = typed + 2, .size = size - 2};
     char hint[HINT_SIZE];
 
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)
-            typo_try(&typo, walk.option.name);
-    if (typo_meant(&typo))
-        snprintf(hint, sizeof hint, "did you mean '--%s'?", typo_meant(&typo));
+            attn_typo_try(&typo, walk.option.name);
+    if (attn_typo_meant(&typo))
+        snprintf(hint, sizeof hint, "did you mean '--%s'?", attn_typo_meant(&typo));
     else
         snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
@@ -203,6 +203,57 @@ int word_find(const char *list, const char *word)
     }
 }
 
+/* What others call a value of an option. */
+static const struct {
+    const char *option, *name, *meant;
+} other_names[] = {
+    {"method", "integrated_gradients", "ig"},
+    {"method", "input_x_gradient", "grad_x_input"},
+    {"method", "gradient_x_input", "grad_x_input"},
+    {"method", "lrp", "attnlrp"},
+    {"method", "gradient", "saliency"},
+    {"method", "grad", "saliency"},
+    {"method", "direct_logit_attribution", "dla"},
+    {"method", "attention_x_gradient", "attn_x_grad"},
+    {"method", "pattern_x_grad", "attn_x_grad"},
+    {"method", "chefer", "relevance"},
+    {"estimate", "attribution_patching", "atp"},
+    {"estimate", "integrated_gradients", "ig"},
+    {"estimate", "relevance_patching", "relp"},
+    {"estimate", "lrp", "relp"},
+    {"metric", "logit_difference", "logit_diff"},
+    {"metric", "logprob", "log_prob"},
+    {"metric", "log_probability", "log_prob"},
+    {"metric", "logits", "logit"},
+    {"metric", "probability", "prob"},
+    {"metric", "kl_div", "kl"},
+    {"metric", "kl_divergence", "kl"},
+    {"metric", "cross_entropy", "ce"},
+    {"metric", "loss", "ce"},
+    {"metric", "nll", "ce"},
+};
+
+const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
+                       char hint[VALUE_HINT_SIZE])
+{
+    struct attn_typo typo = {.typed = typed, .size = size};
+    char names[256], *rest = names;
+    const char *meant;
+
+    if (snprintf(names, sizeof names, "%s", list) >= (int)sizeof names)
+        return NULL;
+    for (const char *name; (name = strsep(&rest, "|"));)
+        attn_typo_try(&typo, name);
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        if (strcmp(other_names[i].option, option) == 0)
+            attn_typo_try_as(&typo, other_names[i].name, other_names[i].meant);
+    meant = attn_typo_meant(&typo);
+    if (!meant || (strlen(meant) == size && memcmp(meant, typed, size) == 0))
+        return NULL;
+    snprintf(hint, VALUE_HINT_SIZE, "did you mean '%s'?", meant);
+    return hint;
+}
+
 /* Refuses VALUE for an option that has one, perhaps by another name. */
 static enum attn_status check_once(struct call *call, const struct option *option,
                                    const char *value, struct attn_error *err)
@@ -231,6 +282,7 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
 {
     const struct option *option = &walk->option;
     void *place = place_of(call, option);
+    char hint[VALUE_HINT_SIZE];
 
     call->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
@@ -253,7 +305,8 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
         *(int *)place = word_find(option->argument, value);
         if (*(int *)place >= 0)
             return ATTN_OK;
-        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
+        return refuse(err, value_hint(option->name, option->argument, value, strlen(value), hint),
+                      "'%s' is '%s', expected %s", label, value, option->argument);
     case OPTION_KIND_NAMED:
         return append_named(place, option->name, value, err);
     case OPTION_KIND_HELP:
@@ -439,26 +492,4 @@ void named_values_release(struct named_values *values)
         free(values->items[i].name);
     free(values->items);
     *values = (struct named_values){0};
-}
-
-void typo_try(struct typo *typo, const char *name)
-{
-    struct attn_letters typed, known;
-    size_t distance;
-
-    if (!attn_letters_read(typo->typed, typo->size, &typed) ||
-        !attn_letters_read(name, strlen(name), &known))
-        return;
-    distance = attn_edit_distance(&typed, &known);
-    if (typo->nearest && distance >= typo->distance)
-        return;
-    typo->nearest = name;
-    typo->distance = distance;
-}
-
-const char *typo_meant(const struct typo *typo)
-{
-    size_t most = typo->size > 5 ? 2 : 1;
-
-    return typo->nearest && typo->distance <= most ? typo->nearest : NULL;
 }

@@ -195,25 +195,10 @@ enum attn_status named_values_read(const struct text_list *list, const char *opt
                                    struct attn_error *err);
 void named_values_release(struct named_values *values);
 
-/*
- * What a mistyped name was meant to be: the known name that is nearest to it.
- *
- *     struct typo typo = {.typed = "lenght", .size = 6};
- *     typo_try(&typo, "length");
- *     typo_try(&typo, "check");
- *     typo_meant(&typo); // "length"
- */
-struct typo {
-    const char *typed;   /* [size] */
-    size_t size;         /* bytes */
-    const char *nearest; /* of the names tried, the first of those; NULL: none was tried */
-    size_t distance;     /* from `typed` to `nearest` */
-};
-
-/* Compares with the known NAME, which must live as long as TYPO. */
-void typo_try(struct typo *typo, const char *name);
-
-/* The nearest name, or NULL where that is too far to be meant. */
-const char *typo_meant(const struct typo *typo);
+/* Writes "did you mean 'kl'?" into HINT, and returns it, if TYPED [size], a value of OPTION, is near one
+ * of the words of LIST, "map|read", or is what people call one of them; else NULL. */
+enum { VALUE_HINT_SIZE = 64 };
+const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
+                       char hint[VALUE_HINT_SIZE]);
 
 #endif

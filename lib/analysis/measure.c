@@ -1,9 +1,11 @@
 /* measure.c - see measure.h. */
 #include "analysis/measure_internal.h"
 
+#include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
+#include "base/status_internal.h"
 
 #include <string.h>
 
@@ -98,14 +100,20 @@ double attn_measure_group_find(const struct attn_measure_group *group, enum attn
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
+    struct attn_typo typo = {.typed = item, .size = size};
     char names[300] = "";
     size_t used = 0;
 
-    for (int i = 0; i < ATTN_N_MEASURE; i++)
+    for (int i = 0; i < ATTN_N_MEASURE; i++) {
         attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
                                measures[attn_measure_order[i]].name);
-    return attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
-                          attn_quote(item, size).text, names);
+        attn_typo_try(&typo, measures[attn_measure_order[i]].name);
+    }
+    attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
+                   attn_quote(item, size).text, names);
+    if (attn_typo_meant(&typo))
+        attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));
+    return ATTN_INVALID;
 }
 
 enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,

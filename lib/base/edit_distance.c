@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include <string.h>
+
 bool attn_letters_read(const char *word, size_t size, struct attn_letters *letters)
 {
     letters->n = 0;
@@ -46,4 +48,41 @@ size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letter
         }
     }
     return rows[a->n % 3][b->n];
+}
+
+/* Reads WORD [size] in lower case. */
+static bool read_folded(const char *word, size_t size, struct attn_letters *letters)
+{
+    if (!attn_letters_read(word, size, letters))
+        return false;
+    for (size_t i = 0; i < letters->n; i++)
+        if (letters->letter[i] >= 'A' && letters->letter[i] <= 'Z')
+            letters->letter[i] += 'a' - 'A';
+    return true;
+}
+
+void attn_typo_try_as(struct attn_typo *typo, const char *name, const char *meant)
+{
+    struct attn_letters typed, known;
+    size_t distance;
+
+    if (!read_folded(typo->typed, typo->size, &typed) || !read_folded(name, strlen(name), &known))
+        return;
+    distance = attn_edit_distance(&typed, &known);
+    if (typo->nearest && distance >= typo->distance)
+        return;
+    typo->nearest = meant;
+    typo->distance = distance;
+}
+
+void attn_typo_try(struct attn_typo *typo, const char *name)
+{
+    attn_typo_try_as(typo, name, name);
+}
+
+const char *attn_typo_meant(const struct attn_typo *typo)
+{
+    const size_t most = typo->size > 5 ? 2 : 1;
+
+    return typo->nearest && typo->distance <= most ? typo->nearest : NULL;
 }

@@ -27,4 +27,28 @@ bool attn_letters_read(const char *word, size_t size, struct attn_letters *lette
  * edited twice (optimal string alignment, Damerau 1964). */
 size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letters *b);
 
+/*
+ * What a mistyped name was meant to be: the known name that is nearest to it.
+ *
+ *     struct attn_typo typo = {.typed = "lenght", .size = 6};
+ *     attn_typo_try(&typo, "length");
+ *     attn_typo_try(&typo, "check");
+ *     attn_typo_meant(&typo); // "length"
+ */
+struct attn_typo {
+    const char *typed;   /* [size] */
+    size_t size;         /* bytes */
+    const char *nearest; /* of the names tried, the first of those; NULL: none was tried */
+    size_t distance;     /* from `typed` to `nearest` */
+};
+
+/* Compares with the known NAME, which must live as long as TYPO. Case makes no difference. */
+void attn_typo_try(struct attn_typo *typo, const char *name);
+
+/* Compares with NAME, which others call what is MEANT here. */
+void attn_typo_try_as(struct attn_typo *typo, const char *name, const char *meant);
+
+/* The nearest name, or NULL where that is too far to be meant. */
+const char *attn_typo_meant(const struct attn_typo *typo);
+
 #endif

@@ -1,9 +1,11 @@
 /* site.c - the table of sites, and lists of them read from text. */
 #include "trace/site_internal.h"
 
+#include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
+#include "base/status_internal.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -243,8 +245,38 @@ static attn_site_set match_item(const char *item)
     return (found & computed) != 0 ? found & computed : found;
 }
 
+/* What others call a site. These are no names of it: the hint of an error has the name. */
+static const struct {
+    const char *name;
+    enum attn_site site;
+} other_names[] = {
+    {"attn", ATTN_SITE_PATTERN},
+    {"attentions", ATTN_SITE_PATTERN},
+    {"attention_weights", ATTN_SITE_PATTERN},
+    {"attn_weights", ATTN_SITE_PATTERN},
+    {"hook_pattern", ATTN_SITE_PATTERN},
+    {"scores", ATTN_SITE_ATTN_SCORES},
+    {"attention_scores", ATTN_SITE_ATTN_SCORES},
+    {"query", ATTN_SITE_Q},
+    {"queries", ATTN_SITE_Q},
+    {"key", ATTN_SITE_K},
+    {"keys", ATTN_SITE_K},
+    {"value", ATTN_SITE_V},
+    {"values", ATTN_SITE_V},
+    {"attn_output", ATTN_SITE_ATTN_OUT},
+    {"attention_output", ATTN_SITE_ATTN_OUT},
+    {"mlp", ATTN_SITE_MLP_OUT},
+    {"mlp_output", ATTN_SITE_MLP_OUT},
+    {"neurons", ATTN_SITE_MLP_POST},
+    {"hidden_states", ATTN_SITE_RESID_PRE},
+    {"residual", ATTN_SITE_RESID_PRE},
+    {"embedding", ATTN_SITE_EMBED},
+    {"embeddings", ATTN_SITE_EMBED},
+};
+
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
+    struct attn_typo typo = {.typed = item, .size = size};
     char known[500] = "";
     size_t used = 0;
 
@@ -252,9 +284,18 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
         if (sites[attn_site_order[i]].scope < SCOPE_GRADIENT_OF_MODEL)
             attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
                                    sites[attn_site_order[i]].name);
-    return attn_error_set(err, ATTN_INVALID,
-                          "unknown site '%s', expected one of %s, or a gradient as in pattern_grad",
-                          attn_quote(item, size).text, known);
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        attn_typo_try(&typo, sites[i].name);
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        attn_typo_try(&typo, aliases[i].name);
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        attn_typo_try_as(&typo, other_names[i].name, sites[other_names[i].site].name);
+    attn_error_set(err, ATTN_INVALID,
+                   "unknown site '%s', expected one of %s, or a gradient as in pattern_grad",
+                   attn_quote(item, size).text, known);
+    if (attn_typo_meant(&typo))
+        attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));
+    return ATTN_INVALID;
 }
 
 enum attn_status attn_sites_parse(const char *list, attn_site_set *result, struct attn_error *err)
