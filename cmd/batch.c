@@ -375,6 +375,10 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
                           attn_measures_parse(args->measures, &batch->many.measures, err), err));
     ATTN_TRY(check_fields(batch, fields, err));
     ATTN_TRY(check_predictions(args, fields, err));
+    if (args->selection.sites && !named_list_find(&args->others, "npz") &&
+        !(has_lines(args) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
+        return refuse(err, "write --npz, or add tensors to --fields",
+                      "--sites needs an output that has tensors");
     if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
         return refuse(err, NULL, "--edges-per-query needs --edges");
     batch->many.n_edge = (size_t)args->n_edge;

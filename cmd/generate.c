@@ -260,6 +260,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     if (args->top_p == 0)
         return refuse(err, NULL, "--top-p is 0, expected above 0 and at most 1");
+    if (args->seed > 0 && args->temperature == 0)
+        return refuse(err, NULL, "--seed needs --temperature: without it nothing is drawn");
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));

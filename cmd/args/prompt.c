@@ -194,6 +194,8 @@ enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
     if (args->plain.n && strcmp(plain, "-") == 0)
         path = plain;
     *text = (struct text){0};
+    if (!path && args->is_raw)
+        return refuse(err, NULL, "--raw needs --file, or - for standard input");
     if (!path) {
         *text = (struct text){.data = plain, .size = strlen(plain)};
         return ATTN_OK;
