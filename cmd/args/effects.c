@@ -15,9 +15,10 @@ enum {
     ANSWERS = VIEW_CONTINUATION | VIEW_PREDICTIONS | VIEW_ROWS,
 };
 
+/* Options that change some views only, in any command. */
 static const struct {
     const char *option;
-    unsigned views; /* those that it changes */
+    unsigned views; /* that it changes */
 } effects[] = {
     {"figure", PICTURES},
     {"column", PICTURES},
@@ -90,8 +91,8 @@ static bool has_option(const struct command *command, const char *name)
     return false;
 }
 
-/* Writes "--png, --svg or --pdf", the options of COMMAND for VIEWS, and whether text is one of
- * them. */
+/* Writes "--png, --svg or --pdf", the options of COMMAND for VIEWS, after the name of text that is
+ * among these. */
 static void list_outputs(const struct command *command, unsigned views, unsigned shown, char *list,
                          size_t size)
 {

@@ -27,8 +27,9 @@ enum view {
     VIEW_ROWS = 1 << 14    /* predictions as lines of JSON */
 };
 
-/* Refuses an option of CALL that changes neither OUTPUT, nor what PICTURE draws, nor SHOWN, the views
- * that the command has besides; those as text are left out where other outputs take their place. */
+/* Refuses an option of CALL that changes none of its outputs: those of OUTPUT, the heat map of
+ * PICTURE, and SHOWN, views that the command has by itself. A table, tensors and the first screen
+ * are only printed if there is no other output. */
 enum attn_status effects_check(const struct call *call, const struct output_args *output,
                                const struct picture_args *picture, unsigned shown,
                                struct attn_error *err);

@@ -90,8 +90,8 @@ extern const struct option_group table_width_options;    /* likewise, without pi
 /* Whether pictures are asked for. */
 bool tables_have_pictures(const struct tables_args *args);
 
-/* Refuses options of CALL without an effect, and outputs that do not go together: one of them at most
- * goes to standard output, no two are one file. */
+/* Refuses options of CALL without an effect, and outputs that do not go together: at most one goes
+ * to standard output, no two are one file. */
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
                               struct attn_error *err);
 

@@ -203,7 +203,7 @@ int word_find(const char *list, const char *word)
     }
 }
 
-/* What others call a value of an option. */
+/* Names that others have for values of an option. */
 static const struct {
     const char *option, *name, *meant;
 } other_names[] = {

@@ -195,9 +195,10 @@ enum attn_status named_values_read(const struct text_list *list, const char *opt
                                    struct attn_error *err);
 void named_values_release(struct named_values *values);
 
-/* Writes "did you mean 'kl'?" into HINT, and returns it, if TYPED [size], a value of OPTION, is near one
- * of the words of LIST, "map|read", or is what people call one of them; else NULL. */
 enum { VALUE_HINT_SIZE = 64 };
+
+/* Writes "did you mean 'kl'?" into HINT, and returns HINT, if TYPED [size], a value of OPTION, is near
+ * a word of LIST, "map|read", or near another name of such a word. Else returns NULL. */
 const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
                        char hint[VALUE_HINT_SIZE]);
 

@@ -16,8 +16,8 @@
  *
  *     site, elements     the name, and how many numbers both have
  *     largest, at        the largest difference |a - b|, and its indices; equal infinities do not
- *                        differ, nor does NaN from NaN. A number of -1e30 or less is a masked score,
- *                        as minus infinity is: TransformerLens 4 has the least float32
+ *                        differ, nor does NaN from NaN. A number of -1e30 or less is a masked
+ *                        score, as minus infinity is: TransformerLens 4 has the least float32
  *     within             whether |a - b| <= tolerance + relative |b| for every number, as numpy's
  *                        allclose has it
  */
@@ -46,8 +46,8 @@ struct attn_archive_sum {
 };
 
 /* ARGS may be NULL. The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input
- * where no tensor is in both files (one with elements; ids, queries and heads are labels), and where
- * two of one name have not the same shape. */
+ * where no tensor is in both files (one with elements; ids, queries and heads are labels), and
+ * where two of one name have not the same shape. */
 ATTN_API enum attn_status attn_diff_archives(const char *a, const char *b,
                                              const struct attn_archive_args *args,
                                              struct attn_table **table,

@@ -82,8 +82,8 @@ static bool has_values(const struct ordering *ordering, size_t column)
     return !has_rows;
 }
 
-/* Refuses to sort by the column EMPTY, which has no values, or if that is NULL by a column that does
- * not exist. Names the other columns. */
+/* Refuses to sort by the column EMPTY, which has no values, or if EMPTY is NULL by a column that is
+ * not there. Names the other columns. */
 static enum attn_status refuse_column(const struct ordering *ordering, const char *empty,
                                       struct attn_error *err)
 {

@@ -36,7 +36,8 @@ struct attn_table_order {
 
 /* A new table of the rows of TABLE that ORDER keeps, in its order. The caller owns *sorted.
  * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
- * value in any row that moves, or if `is_joint` and groups have different numbers of rows. */
+ * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
+ * value in any row that may move, or if `is_joint` and groups have different numbers of rows. */
 ATTN_API enum attn_status attn_table_sort(const struct attn_table *table,
                                           const struct attn_table_order *order,
                                           struct attn_table **sorted, struct attn_error *err);

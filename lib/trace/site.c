@@ -245,7 +245,7 @@ static attn_site_set match_item(const char *item)
     return (found & computed) != 0 ? found & computed : found;
 }
 
-/* What others call a site. These are no names of it: the hint of an error has the name. */
+/* Names that others have for a site. They are not accepted: the hint of an error names the site. */
 static const struct {
     const char *name;
     enum attn_site site;
