@@ -197,8 +197,8 @@ void named_values_release(struct named_values *values);
 
 enum { VALUE_HINT_SIZE = 64 };
 
-/* Writes "did you mean 'kl'?" into HINT, and returns HINT, if TYPED [size], a value of OPTION, is near
- * a word of LIST, "map|read", or near another name of such a word. Else returns NULL. */
+/* Writes "did you mean 'kl'?" into HINT, and returns HINT, if TYPED [size], a value of OPTION, is
+ * near a word of LIST, "map|read", or near another name of such a word. Else returns NULL. */
 const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
                        char hint[VALUE_HINT_SIZE]);
 
