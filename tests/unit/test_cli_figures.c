@@ -38,9 +38,11 @@ static struct attn_ran run(const char *const *args, const char *const *more)
     return ran;
 }
 
+/* The numbers of the figure of ARGS. It is drawn, too: without it its options are refused. */
 static struct attn_csv csv_of(const char *const *args)
 {
-    struct attn_ran ran = run(args, (const char *const[]){"--csv", "-", NULL});
+    struct attn_ran ran =
+        run(args, (const char *const[]){"--csv", "-", "--svg", "/dev/null", NULL});
     struct attn_csv csv = attn_csv_parse(ran.out);
 
     attn_ran_release(&ran);
