@@ -85,7 +85,7 @@ sweep run -t 2 --svg "$seen/heads.svg" --html "$seen/heads.html" 'The keys to th
 ATTN_CLI_GEMM=jit sweep run -t 2 --attention window:2 'The keys to the cabinet'
 sweep run --compute bf16 --attention window:2 'The keys'
 sweep generate -n 3 The
-sweep generate -n 10 --temperature 1 --seed 3 -t 2 --jsonl "$seen/all.jsonl" The
+sweep generate -n 10 --temperature 1 --seed 3 -t 2 --json "$seen/all.json" The
 sweep heads --effect --target ' are' 'The keys to the cabinet'
 sweep heads -t 2 --lines --texts "$scratch/texts" --csv "$seen/heads.csv"
 sweep ablate --target ' are' --foil ' is' 'The keys to the cabinet'

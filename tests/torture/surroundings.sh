@@ -6,11 +6,11 @@
 
 unset LC_ALL
 everything_into "$scratch/seen"
-model=(-m models/tiny-gpt2 --sites '*' --top 3 -p 'The keys are')
+model=(-m models/tiny-gpt2 --top 3 -p 'The keys are')
 
 run() { # COMMAND...
     clear_folder "$scratch/seen"
-    "$@" run "${model[@]}" "${everything[@]}" >"$scratch/out" 2>"$scratch/err" &&
+    "$@" run "${model[@]}" --sites '*' "${everything[@]}" >"$scratch/out" 2>"$scratch/err" &&
         "$@" run "${model[@]}" >"$scratch/seen/text" 2>>"$scratch/err"
 }
 
