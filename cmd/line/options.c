@@ -350,7 +350,7 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         char hint[HINT_SIZE];
 
         if (find_older(call, option, &flag))
-            return store(call, &flag, label, NULL, err);
+            return store(call, &flag, label, "", err);
         if (next && is_option(call->command, next))
             snprintf(hint, sizeof hint, "'%.32s' is an option; as the value: '--%s=%.32s'", next,
                      option->name, next);

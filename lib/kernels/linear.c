@@ -426,6 +426,7 @@ static void run_task(void *context, size_t task, int worker)
     const size_t first = args->first_col + strip.column;
     size_t begin, end, step;
 
+    assert(packed);
     strip.a = find_panel(map, panel, &strip.lda);
     if (!strip.a && !packs_pieces(map)) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);

@@ -68,70 +68,79 @@ static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
         memcpy(c + wanted, (const float *)&sum + n_before, (LANES - n_before) * sizeof *c);
 }
 
-/* Adds the products of N steps of k, a constant: ROWS rows of x at B, LDB floats apart, by rows of
- * weights at A, LDA floats apart, of which registers begin at AT. Every address is a base and an
- * index times 1, 2 or 4, as processors add them: no register holds an address of a row of x. */
-static inline __attribute__((always_inline)) void
-add_products(size_t n, const float *a, size_t lda, const float *b, size_t ldb, size_t rows,
-             size_t registers, const size_t *at, vf sum[ROWS][ALL_REGISTERS])
+/* The part of c that one call computes: ROWS rows from ROW on, REGISTERS registers of columns from
+ * FIRST on. Constants but for `row` and `first`, so that all sums stay in registers. */
+struct block {
+    size_t row, first, rows, registers;
+    bool is_full; /* the panel has 64 columns and nothing between its rows */
+};
+
+/* Where the next steps of k read weights and x. */
+struct operands {
+    const float *a, *b;
+    size_t lda, ldb;
+};
+
+/* Adds the products of N steps of k, a constant, to SUM. Registers of weights begin at AT. Every
+ * address is a base and an index times 1, 2 or 4, as processors add them: no register holds an
+ * address of a row of x. */
+static inline __attribute__((always_inline)) void add_products(size_t n, struct operands *next,
+                                                               struct block block, const size_t *at,
+                                                               vf sum[ROWS][ALL_REGISTERS])
 {
-    const float *b3 = b + 3 * ldb;
+    const float *a = next->a, *b = next->b, *b3 = b + 3 * next->ldb;
+    const size_t lda = next->lda, ldb = next->ldb;
 
 #pragma GCC unroll 16
     for (size_t k = 0; k < n; k++) {
         vf weight[ALL_REGISTERS];
 
 #pragma GCC unroll 16
-        for (size_t v = 0; v < registers; v++)
+        for (size_t v = 0; v < block.registers; v++)
             weight[v] = v_load(a + k * lda + at[v]);
 #pragma GCC unroll 16
-        for (size_t i = 0; i < rows; i++) {
+        for (size_t i = 0; i < block.rows; i++) {
             const vf x = v_splat(i < 3 ? b[i * ldb + k] : b3[(i - 3) * ldb + k]);
 
 #pragma GCC unroll 16
-            for (size_t v = 0; v < registers; v++)
+            for (size_t v = 0; v < block.registers; v++)
                 sum[i][v] = v_fma(x, weight[v], sum[i][v]);
         }
     }
+    next->a += n * lda;
+    next->b += n;
 }
 
-/*
- * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. These numbers are
- * constants where this is called, so that all sums stay in registers; so is IS_FULL, whether the
- * panel has 64 columns and nothing between its rows.
- */
 static inline __attribute__((always_inline)) void
-multiply_block(const struct product *p, size_t row, size_t first, size_t rows, size_t registers,
-               bool is_full, struct prefetch prefetch)
+multiply_block(const struct product *p, struct block block, struct prefetch prefetch)
 {
     const struct attn_gemm_shape *s = p->shape;
-    const size_t lda = is_full ? ATTN_PANEL : s->lda;
-    const float *a = p->a, *b = p->b + row * s->ldb;
-    float *c = p->c + row * s->ldc;
+    const size_t rows = block.rows, registers = block.registers, first = block.first;
+    struct operands begin = {p->a, p->b + block.row * s->ldb, block.is_full ? ATTN_PANEL : s->lda,
+                             s->ldb};
+    float *c = p->c + block.row * s->ldc;
     vf sum[ROWS][ALL_REGISTERS] = {{{0}}};
     size_t at[ALL_REGISTERS]; /* the columns that a register begins with */
 
 #pragma GCC unroll 16
     for (size_t v = 0; v < registers; v++)
-        at[v] = is_full || first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
+        at[v] = block.is_full || first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
     if (s->is_continued)
 #pragma GCC unroll 16
         for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 16
             for (size_t v = 0; v < registers; v++)
                 sum[i][v] = v_load(c + i * s->ldc + at[v]);
-    for (size_t block = 0; block < p->count; block++, a += s->step_a, b += s->step_b) {
-        const float *weights = a, *x = b;
+    for (size_t i = 0; i < p->count; i++, begin.a += s->step_a, begin.b += s->step_b) {
+        struct operands next = begin;
 
         for (size_t group = 0; group < s->k / UNROLLED; group++) {
             if (PREFETCHES)
                 prefetch_some(&prefetch, group);
-            add_products(UNROLLED, weights, lda, x, s->ldb, rows, registers, at, sum);
-            weights += UNROLLED * lda;
-            x += UNROLLED;
+            add_products(UNROLLED, &next, block, at, sum);
         }
-        for (size_t k = s->k / UNROLLED * UNROLLED; k < s->k; k++, weights += lda, x++)
-            add_products(1, weights, lda, x, s->ldb, rows, registers, at, sum);
+        for (size_t k = s->k / UNROLLED * UNROLLED; k < s->k; k++)
+            add_products(1, &next, block, at, sum);
     }
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
@@ -174,9 +183,9 @@ static void multiply(const struct product *p)
 #define ROWS_CASE(rows)                                                                            \
     case rows:                                                                                     \
         if (is_full)                                                                               \
-            multiply_block(p, row, 0, rows, REGISTERS, true, prefetch);                            \
+            multiply_block(p, (struct block){row, 0, rows, REGISTERS, true}, prefetch);            \
         else                                                                                       \
-            multiply_block(p, row, 0, rows, REGISTERS, false, prefetch);                           \
+            multiply_block(p, (struct block){row, 0, rows, REGISTERS, false}, prefetch);           \
         break;
             ROWS_CASE(1)
             ROWS_CASE(2)
@@ -201,9 +210,9 @@ static void multiply(const struct product *p)
 
     for (; s->n - i >= ROWS; i += ROWS)
         for (size_t j = 0; j < s->m; j += (size_t)REGISTERS * LANES)
-            multiply_block(p, i, j, ROWS, REGISTERS, false, none);
+            multiply_block(p, (struct block){i, j, ROWS, REGISTERS, false}, none);
     for (; i < s->n; i++)
-        multiply_block(p, i, 0, 1, ALL_REGISTERS, false, none);
+        multiply_block(p, (struct block){i, 0, 1, ALL_REGISTERS, false}, none);
 }
 #endif
 
