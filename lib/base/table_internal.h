@@ -4,6 +4,14 @@
 
 #include "base/table.h"
 
+#include <string.h>
+
+/* TEXT, terminated, which is borrowed; NULL is no value. */
+static inline struct attn_cell attn_cell_string(const char *text)
+{
+    return attn_cell_text(text, text ? strlen(text) : 0);
+}
+
 /* Room for N_ROW rows: as many are appended with no more memory for numbers. */
 enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err);
 

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct attn_cell attn_cell_string(const char *text)
-{
-    return attn_cell_text(text, text ? strlen(text) : 0);
-}
-
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     size_t size = 0;

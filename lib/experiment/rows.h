@@ -27,9 +27,6 @@ enum { ATTN_MOST_COLUMNS = 80 };
 
 #define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
 
-/* TEXT, terminated; NULL is no value. */
-struct attn_cell attn_cell_string(const char *text);
-
 /* The text of token ID; missing where there is none. TOKENIZER may be NULL. */
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
 

@@ -107,6 +107,20 @@ struct attn_weight_rule {
     size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */
 };
 
+/* How GGUF files hold models of a family: constants of llama.cpp's code, which metadata lack, and
+ * the changes of its converter. */
+struct attn_gguf_form {
+    const char *architecture; /* `general.architecture`; NULL: no GGUF file is of this family */
+    bool refuses_windows;     /* files with windows are refused; else only families with
+                                 ATTN_WINDOWS_BY_LIST have windows, whatever a file says */
+    size_t default_window;    /* width of the windows of files without the key; 0: no windows */
+    size_t n_layer_large;     /* the model with this many layers scales scores by D / H; 0: none */
+    bool has_interleaved_heads;    /* rows of q and k: the halves of a head alternate; and
+                                      rope_freqs.weight divides frequencies */
+    const char *part, *difference; /* how these tensors differ from Hugging Face's; NULL: they do
+                                      not */
+};
+
 struct attn_family {
     const char *model_type;   /* as config.json says it; constant */
     const char *architecture; /* how `architectures` begins in configs without model_type; NULL */
@@ -124,7 +138,7 @@ struct attn_family {
     size_t n_rule;
     bool is_gguf; /* the rules are those of GGUF files: biases are those that a file has, and q, k
                      and v may be one tensor or three */
-    bool has_interleaved_heads; /* rows of q and k: the halves of a head take turns */
+    struct attn_gguf_form gguf;
     const char *vocabulary_key; /* of the config: "vocab_size" */
     /* Of a family with two towers the model_type of each (enum attn_tower); of the other fields
      * only the first two count then. */

@@ -18,58 +18,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Which layers have a window, where the file has a width for it. */
-enum window_layers {
-    WINDOWS_NEVER, /* whatever the file says: llama.cpp reads it for no layer */
-    WINDOWS_REFUSED,
-    WINDOWS_BY_TURNS /* of each `n`, the first n - 1 */
-};
-
-/* An architecture: the name of its family here, and what the metadata do not say. */
-static const struct architecture {
-    const char *name, *model_type, *activation;
-    enum window_layers windows;
-    size_t n_turn;        /* of WINDOWS_BY_TURNS */
-    size_t default_width; /* of a window; 0: none */
-    size_t n_layer_large; /* the model of so many layers scales scores by D / H; 0: none */
-    bool turns_whole_heads;
-} architectures[] = {
-    {.name = "llama", .model_type = "llama", .activation = "silu", .turns_whole_heads = true},
-    {.name = "qwen2", .model_type = "qwen2", .activation = "silu", .turns_whole_heads = true},
-    {.name = "qwen3", .model_type = "qwen3", .activation = "silu", .turns_whole_heads = true},
-    {.name = "gemma2",
-     .model_type = "gemma2",
-     .activation = "gelu_pytorch_tanh",
-     .windows = WINDOWS_BY_TURNS,
-     .n_turn = 2,
-     .default_width = 4096,
-     .n_layer_large = 46,
-     .turns_whole_heads = true},
-    {.name = "gemma3",
-     .model_type = "gemma3_text",
-     .activation = "gelu_pytorch_tanh",
-     .windows = WINDOWS_BY_TURNS,
-     .n_turn = 6,
-     .n_layer_large = 62,
-     .turns_whole_heads = true},
-    {.name = "gpt2", .model_type = "gpt2", .activation = "gelu_new"},
-    {.name = "gptneox", .model_type = "gpt_neox", .activation = "gelu"},
-    {.name = "olmo2",
-     .model_type = "olmo2",
-     .activation = "silu",
-     .windows = WINDOWS_REFUSED,
-     .turns_whole_heads = true},
-    {.name = "phi2", .model_type = "phi", .activation = "gelu_new"},
-};
-
-enum { N_ARCHITECTURE = sizeof architectures / sizeof *architectures, KEY_SIZE = 96 };
+enum { KEY_SIZE = 96 };
 
 static const double max_number = 1e30; /* as in config_rope.c */
 
 /* What the functions of one writing share. */
 struct writing {
     const struct attn_gguf *gguf;
-    const struct architecture *architecture;
     const struct attn_family *family;
     struct attn_buffer *json;
     struct attn_error *err;
@@ -81,7 +36,7 @@ struct writing {
 
 static void write_key(const struct writing *w, const char *key, char full[KEY_SIZE])
 {
-    snprintf(full, KEY_SIZE, "%s.%s", w->architecture->name, key);
+    snprintf(full, KEY_SIZE, "%s.%s", w->family->gguf.architecture, key);
 }
 
 static bool has_key(const struct writing *w, const char *key)
@@ -351,6 +306,7 @@ static enum attn_status put_scaling(const struct writing *w)
 static enum attn_status put_rope(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
+    const bool turns_whole_heads = form->rope.default_partial == 1;
     double theta = 10000, local = form->rope_of_windows.default_theta;
     size_t d_rotary = w->d_head;
 
@@ -365,13 +321,13 @@ static enum attn_status put_rope(const struct writing *w)
         put_real(w, form->rope_of_windows.theta, local);
     }
     ATTN_TRY(get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, &d_rotary));
-    if (d_rotary > w->d_head || (w->architecture->turns_whole_heads && d_rotary != w->d_head)) {
+    if (d_rotary > w->d_head || (turns_whole_heads && d_rotary != w->d_head)) {
         char text[60];
 
         snprintf(text, sizeof text, "%zu, of heads of %zu", d_rotary, w->d_head);
         return refuse_value(w, "rope.dimension_count", text);
     }
-    if (!w->architecture->turns_whole_heads)
+    if (!turns_whole_heads)
         put_real(w, form->rope.partial, share_of(d_rotary, w->d_head));
     return put_scaling(w);
 }
@@ -382,7 +338,7 @@ static enum attn_status find_pattern(const struct writing *w, size_t *n,
 {
     char full[KEY_SIZE];
 
-    *n = w->architecture->n_turn;
+    *n = w->family->form.windows.full_every;
     *list = (struct attn_gguf_pair){0};
     write_key(w, "attention.sliding_window_pattern", full);
     if (!attn_gguf_find_pair(w->gguf, full, list) || !list->is_array)
@@ -397,15 +353,16 @@ static enum attn_status find_pattern(const struct writing *w, size_t *n,
 
 static enum attn_status put_windows(const struct writing *w)
 {
-    size_t width = w->architecture->default_width, n = 0;
+    const struct attn_gguf_form *form = &w->family->gguf;
+    size_t width = form->default_window, n = 0;
     struct attn_gguf_pair list;
     char full[KEY_SIZE];
 
-    if (w->architecture->windows == WINDOWS_NEVER)
+    if (w->family->form.windows.rule != ATTN_WINDOWS_BY_LIST && !form->refuses_windows)
         return ATTN_OK;
     write_key(w, "attention.sliding_window", full);
     ATTN_TRY(attn_gguf_get_size(w->gguf, full, &width, w->err));
-    if (w->architecture->windows == WINDOWS_REFUSED)
+    if (form->refuses_windows)
         return width == 0 ? ATTN_OK : refuse_value(w, "attention.sliding_window", "set");
     ATTN_TRY(find_pattern(w, &n, &list));
     if (width > 0)
@@ -427,7 +384,7 @@ static enum attn_status put_windows(const struct writing *w)
 static enum attn_status put_gemma(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
-    const bool is_large = w->n_layer == w->architecture->n_layer_large;
+    const bool is_large = w->n_layer == w->family->gguf.n_layer_large;
     double score_cap = form->score_cap, logits_cap = form->defaults.logits_cap;
 
     if (form->query_scalar > 0)
@@ -489,15 +446,14 @@ static enum attn_status find_architecture(struct writing *w)
         attn_error_set(w->err, ATTN_FORMAT, "'general.architecture' is missing in '%s'", w->path);
         return ATTN_FORMAT;
     }
-    for (size_t i = 0; i < N_ARCHITECTURE; i++) {
-        const struct architecture *row = &architectures[i];
+    for (size_t i = 0; (w->family = attn_family_at(i)); i++) {
+        const char *known = w->family->gguf.architecture;
 
-        if (strlen(row->name) == size && memcmp(row->name, name, size) == 0) {
-            w->architecture = row;
-            w->family = attn_family_find(row->model_type);
+        if (!known)
+            continue;
+        if (strlen(known) == size && memcmp(known, name, size) == 0)
             return ATTN_OK;
-        }
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "", row->name);
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "", known);
     }
     attn_error_set(w->err, ATTN_UNSUPPORTED,
                    "'general.architecture' in '%s' is '%s', which is not read", w->path,
@@ -522,9 +478,9 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no matrix 'token_embd.weight', expected the embedding",
                               path.text);
-    attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.architecture->model_type);
+    attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.family->model_type);
     put_sizes(&w, embed.tensor.shape[0]);
-    put_text(&w, w.family->form.activation_key, w.architecture->activation);
+    put_text(&w, w.family->form.activation_key, w.family->form.defaults.act_fn);
     ATTN_TRY(put_eps(&w));
     ATTN_TRY(put_rope(&w));
     ATTN_TRY(put_windows(&w));
@@ -569,8 +525,8 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
     if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
         config->norm = ATTN_NORM_RMSNORM;
     read_end_ids(gguf, config);
-    if (strcmp(config->model_type, "llama") != 0 ||
-        !attn_tensor_files_find(attn_gguf_files(gguf), "rope_freqs.weight", &entry))
+    if (!attn_family_find(config->model_type)->gguf.has_interleaved_heads ||
+        !attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, &entry))
         return ATTN_OK;
     n = layers->rope[0].d_rotary / 2;
     if (entry.tensor.dtype != ATTN_DTYPE_F32 || attn_tensor_n_element(&entry.tensor) != n)

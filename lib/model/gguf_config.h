@@ -5,7 +5,7 @@
  *     attn_gguf_write_config(gguf, &json, &err); // {"model_type": "llama", ...
  *
  * Keys are those of llama.cpp (src/llama-arch.cpp); what it leaves to its code, as activations and
- * which layers have windows, is a row here.
+ * which layers have windows, is in the rows of families (struct attn_gguf_form).
  */
 #ifndef ATTN_MODEL_GGUF_CONFIG_H
 #define ATTN_MODEL_GGUF_CONFIG_H
@@ -13,6 +13,9 @@
 #include "base/buffer.h"
 #include "formats/gguf.h"
 #include "model/config_internal.h"
+
+/* The tensor of the numbers that divide the frequencies of rotary positions. */
+#define ATTN_ROPE_FREQS "rope_freqs.weight"
 
 /*
  * Writes the text of a config.json for GGUF. ATTN_UNSUPPORTED names an architecture that is not

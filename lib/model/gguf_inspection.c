@@ -5,6 +5,7 @@
 #include "base/dtype_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "model/gguf_config.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -227,8 +228,7 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
         if (!is_long)
             status = write_value(pair, &value, err);
         const struct attn_cell row[] = {
-            attn_cell_text(pair.key, strlen(pair.key)),
-            attn_cell_text(words[pair.type], strlen(words[pair.type])),
+            attn_cell_string(pair.key), attn_cell_string(words[pair.type]),
             pair.is_array ? attn_cell_integer(pair.n > INT64_MAX ? INT64_MAX : (int64_t)pair.n)
                           : attn_cell_missing(),
             is_long ? attn_cell_missing()
@@ -244,36 +244,18 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
 
 /* --- What the converter changed --------------------------------------------------------------- */
 
-/* By the family's name, and by a tensor where only some files have it. */
-static const struct conversion {
-    const char *model_type, *tensor; /* NULL: any */
-    const char *part, *difference;
-} conversions[] = {
-    {"llama", NULL, "q and k",
-     "read in Hugging Face's order: in the file the halves of each head alternate"},
-    {"llama", "rope_freqs.weight", "positions", "frequencies are divided by rope_freqs.weight"},
-    {"gemma2", NULL, "norms", "weights have their 1 in them: 1 + w of Hugging Face's w"},
-    {"gemma3_text", NULL, "norms", "weights have their 1 in them: 1 + w of Hugging Face's w"},
-    {"gpt2", NULL, "matrices", "[out, in], where Hugging Face's are [in, out]"},
-    {"gpt_neox", NULL, "q, k and v",
-     "all of q, all of k, all of v, where Hugging Face goes head by head"},
-};
-
-enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf, const char *model_type,
+enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
+                                             const struct attn_gguf_form *form,
                                              struct attn_table *table, struct attn_error *err)
 {
-    const struct attn_tensor_files *files = attn_gguf_files(gguf);
+    const bool has_divisors = form->has_interleaved_heads &&
+                              attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, NULL);
+    const struct attn_cell rows[2][2] = {
+        {attn_cell_string(form->part), attn_cell_string(form->difference)},
+        {attn_cell_string("positions"),
+         attn_cell_string("frequencies are divided by " ATTN_ROPE_FREQS)}};
 
-    for (size_t i = 0; i < N(conversions); i++) {
-        const struct conversion *row = &conversions[i];
-
-        if (strcmp(row->model_type, model_type) != 0 ||
-            (row->tensor && !attn_tensor_files_find(files, row->tensor, NULL)))
-            continue;
-        const struct attn_cell cells[] = {attn_cell_text(row->part, strlen(row->part)),
-                                          attn_cell_text(row->difference, strlen(row->difference))};
-
-        ATTN_TRY(attn_table_append(table, cells, N(cells), err));
-    }
-    return ATTN_OK;
+    if (form->part)
+        ATTN_TRY(attn_table_append(table, rows[0], 2, err));
+    return has_divisors ? attn_table_append(table, rows[1], 2, err) : ATTN_OK;
 }

@@ -42,11 +42,6 @@ static struct attn_cell count_cell(uint64_t n)
     return attn_cell_integer(n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
-static struct attn_cell word_cell(const char *word)
-{
-    return word ? attn_cell_text(word, strlen(word)) : attn_cell_missing();
-}
-
 static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[ATTN_MAX_RANK])
 {
     for (int i = 0; i < rank; i++)
@@ -92,7 +87,7 @@ static void add_field(struct table_record *record, const struct attn_config *con
     switch (field->type) {
     case ATTN_CONFIG_TEXT:
         column.type = ATTN_VALUE_TEXT;
-        cell = word_cell(*(const char *const *)at);
+        cell = attn_cell_string(*(const char *const *)at);
         break;
     case ATTN_CONFIG_SIZE:
         column.type = ATTN_VALUE_INTEGER;
@@ -101,7 +96,7 @@ static void add_field(struct table_record *record, const struct attn_config *con
         break;
     case ATTN_CONFIG_WORD:
         column.type = ATTN_VALUE_TEXT;
-        cell = word_cell(field->words[*(const int *)at]);
+        cell = attn_cell_string(field->words[*(const int *)at]);
         break;
     case ATTN_CONFIG_FLAG:
         column.type = ATTN_VALUE_BOOLEAN;
@@ -167,15 +162,15 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         const bool has_rope = config->positions == ATTN_POSITIONS_ROTARY;
         const struct attn_rope *rope = &config->rope[layer];
         const struct attn_cell row[] = {
-            word_cell(attn_attention_kind_name(a->kind)),
+            attn_cell_string(attn_attention_kind_name(a->kind)),
             attn_cell_boolean(is_cross),
-            word_cell(is_causal ? "causal" : "none"),
+            attn_cell_string(is_causal ? "causal" : "none"),
             attn_cell_boolean(a->is_scaled),
             attn_cell_real(a->eps),
             attn_cell_real(a->factor),
             a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),
             a->score_cap > 0 ? attn_cell_real(a->score_cap) : attn_cell_missing(),
-            has_rope ? word_cell(ropes[rope->type]) : attn_cell_missing(),
+            has_rope ? attn_cell_string(ropes[rope->type]) : attn_cell_missing(),
             has_rope ? attn_cell_real(rope->theta) : attn_cell_missing(),
             has_rope && rope->factor > 0 ? attn_cell_real(rope->factor) : attn_cell_missing(),
             has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
@@ -195,14 +190,15 @@ static enum attn_status append_tower(struct attn_table *table, const struct attn
 {
     const struct attn_config *config = attn_model_config(model);
     const struct attn_parameters found = attn_model_parameters(model);
-    const struct attn_cell row[] = {word_cell(config->image.patch_height > 0 ? "image" : "text"),
-                                    word_cell(config->model_type),
-                                    count_cell(config->n_layer),
-                                    count_cell(config->n_head),
-                                    count_cell(config->d_model),
-                                    count_cell(config->n_ctx),
-                                    count_cell(found.embedding + found.positions + found.attention +
-                                               found.mlp + found.norms + found.output)};
+    const struct attn_cell row[] = {
+        attn_cell_string(config->image.patch_height > 0 ? "image" : "text"),
+        attn_cell_string(config->model_type),
+        count_cell(config->n_layer),
+        count_cell(config->n_head),
+        count_cell(config->d_model),
+        count_cell(config->n_ctx),
+        count_cell(found.embedding + found.positions + found.attention + found.mlp + found.norms +
+                   found.output)};
 
     return attn_table_append(table, row, N(row), err);
 }
@@ -258,7 +254,7 @@ static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
 {
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
     const struct attn_cell row[] = {
-        word_cell(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
+        attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
         count_cell(attn_tokenizer_n_vocab(tokenizer))};
 
     return attn_table_append(*table, row, N(row), err);
@@ -311,9 +307,9 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
         int64_t shape[ATTN_MAX_RANK];
         const struct attn_cell row[] = {
             attn_cell_text(entry.name, entry.name_size),
-            word_cell(attn_dtype_name(tensor->dtype)),
+            attn_cell_string(attn_dtype_name(tensor->dtype)),
             shape_cell(tensor->shape, tensor->rank, shape),
-            word_cell(shard_name(weights, entry.shard)),
+            attn_cell_string(shard_name(weights, entry.shard)),
             count_cell(entry.offset),
             count_cell(attn_tensor_n_byte(tensor)),
         };
@@ -375,7 +371,7 @@ static enum attn_status find_types(const struct attn_inspection *inspection,
         n += (double)sums[i].n_value;
     for (int i = 0; i < ATTN_N_DTYPE; i++) {
         const struct attn_cell row[] = {
-            word_cell(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
+            attn_cell_string(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
             count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
             n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()};
 
@@ -404,7 +400,7 @@ static enum attn_status find_precision(const struct attn_inspection *inspection,
         n_byte += (double)sums[i].n_byte;
     }
     const struct attn_cell row[] = {
-        word_cell(inspection->gguf ? attn_gguf_mixture(inspection->gguf) : NULL),
+        attn_cell_string(inspection->gguf ? attn_gguf_mixture(inspection->gguf) : NULL),
         n_value > 0 ? attn_cell_real(8 * n_byte / n_value) : attn_cell_missing()};
 
     return attn_table_append(*table, row, N(row), err);
@@ -424,10 +420,12 @@ static const struct attn_column conversion_columns[] = {{TEXT("part")}, {TEXT("d
 static enum attn_status find_conversion(const struct attn_inspection *inspection,
                                         struct attn_table **table, struct attn_error *err)
 {
-    const char *model_type = attn_model_config(inspection->model)->model_type;
+    const struct attn_family *family =
+        attn_family_find(attn_model_config(inspection->model)->model_type);
 
-    return inspection->gguf ? attn_gguf_conversion_append(inspection->gguf, model_type, *table, err)
-                            : ATTN_OK;
+    return inspection->gguf
+               ? attn_gguf_conversion_append(inspection->gguf, &family->gguf, *table, err)
+               : ATTN_OK;
 }
 
 /* The size of the file at PATH; false when there is none. */
@@ -466,7 +464,7 @@ static const struct attn_column files_columns[] = {{TEXT("name")}, {BYTES("bytes
 static enum attn_status append_file(struct attn_table *table, const char *name, uint64_t size,
                                     struct attn_error *err)
 {
-    const struct attn_cell row[] = {word_cell(name), count_cell(size)};
+    const struct attn_cell row[] = {attn_cell_string(name), count_cell(size)};
 
     return attn_table_append(table, row, N(row), err);
 }
@@ -590,7 +588,7 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
             is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
         }
         const struct attn_cell row[] = {
-            word_cell(attn_site_name(site)),
+            attn_cell_string(attn_site_name(site)),
             is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
             is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
             count_cell(cost->sites[site])};
@@ -652,7 +650,7 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
         if (full.matrices == 0)
             full = cost;
         const struct attn_cell row[] = {
-            word_cell(kind), count_cell(cost.n_pair), count_cell(cost.matrices),
+            attn_cell_string(kind), count_cell(cost.n_pair), count_cell(cost.matrices),
             attn_cell_real((double)cost.matrices / (double)full.matrices)};
 
         ATTN_TRY(attn_table_append(*table, row, N(row), err));

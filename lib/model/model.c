@@ -99,7 +99,7 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     attn_json_free(parsed);
     attn_buffer_release(&json);
     ATTN_TRY(status);
-    m->naming = attn_family_of_gguf(m->config.model_type);
+    m->naming = attn_family_of_gguf(attn_family_find(m->config.model_type));
     return ATTN_OK;
 }
 

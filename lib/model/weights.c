@@ -578,7 +578,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         for (size_t layer = 0; layer < n; layer++)
             ATTN_TRY(bind_rule(&binder, rule, (int)layer, err));
     }
-    if (family->has_interleaved_heads)
+    if (family->is_gguf && family->gguf.has_interleaved_heads)
         interleave_heads(weights, config);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);

@@ -10,8 +10,7 @@
 #include "model/families/gguf.h"
 
 #include "model/families/rules.h"
-
-#include <string.h>
+#include "model/gguf_config.h"
 
 #define NORM(name, part, norm)                                                                     \
     VECTOR("blk.#." name ".weight", "D", part, NORM_W(norm)),                                      \
@@ -42,20 +41,21 @@
         {"output.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN,                        \
          MODEL(unembed.weight)},                                                                   \
         VECTOR("output.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),                    \
-        IGNORED("blk.#.attn_rot_embd"), IGNORED("rope_freqs.weight")
+        IGNORED("blk.#.attn_rot_embd"), IGNORED(ATTN_ROPE_FREQS)
 
 static const struct attn_weight_rule by_head_rules[] = {RULES("E", "E")};
 static const struct attn_weight_rule over_heads_rules[] = {RULES("Q", "K")};
 
 #define NAMES(list) .rules = (list), .n_rule = sizeof(list) / sizeof *(list), .is_gguf = true
 
-const struct attn_family *attn_family_of_gguf(const char *model_type)
+const struct attn_family *attn_family_of_gguf(const struct attn_family *family)
 {
     static const struct attn_family by_head = {NAMES(by_head_rules)};
     static const struct attn_family over_heads = {NAMES(over_heads_rules)};
-    static const struct attn_family llama = {NAMES(by_head_rules), .has_interleaved_heads = true};
+    static const struct attn_family interleaved = {NAMES(by_head_rules),
+                                                   .gguf.has_interleaved_heads = true};
 
-    if (strcmp(model_type, "llama") == 0)
-        return &llama;
-    return strcmp(model_type, "olmo2") == 0 ? &over_heads : &by_head;
+    if (family->gguf.has_interleaved_heads)
+        return &interleaved;
+    return family->form.defaults.qk_norm == ATTN_QK_NORM_ALL_HEADS ? &over_heads : &by_head;
 }

@@ -4,7 +4,7 @@
 
 #include "model/family.h"
 
-/* How GGUF files name the tensors of MODEL_TYPE: a row that has rules alone. */
-const struct attn_family *attn_family_of_gguf(const char *model_type);
+/* How GGUF files name the tensors of FAMILY: a row that has rules alone. */
+const struct attn_family *attn_family_of_gguf(const struct attn_family *family);
 
 #endif

@@ -109,6 +109,8 @@ static enum attn_status read_gpt2(const struct attn_json *json, const struct att
 
 const struct attn_family attn_family_gpt2 = {
     FAMILY("gpt2", "GPT2", "transformer.", gpt2_rules), .read_config = read_gpt2,
+    .gguf = {"gpt2", .part = "matrices",
+             .difference = "[out, in], where Hugging Face's are [in, out]"},
     .form = {FORM_OF_GPT2, .names = &gpt2_names,
              .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .n_vocab = 50257, .d_model = 768,
                           .n_layer = 12, .n_head = 12, .n_ctx = 1024}}};
@@ -297,6 +299,8 @@ static const struct attn_weight_rule neox_rules[] = {
 
 const struct attn_family attn_family_gpt_neox = {
     FAMILY("gpt_neox", NULL, "gpt_neox.", neox_rules),
+    .gguf = {"gptneox", .part = "q, k and v",
+             .difference = "all of q, all of k, all of v, where Hugging Face goes head by head"},
     .form = {FORM_OF_NEOX,
              .defaults = {BLOCK_OF_NEOX, .n_vocab = 50432, .d_model = 6144, .d_mlp = 24576,
                           .n_layer = 44, .n_head = 64, .n_ctx = 2048, .norm_eps = 1e-5F}}};

@@ -134,6 +134,9 @@ static const struct attn_weight_rule phi_rules[] = {
  * o, mlp_bias of all three maps. */
 const struct attn_family attn_family_llama = {
     FAMILY("llama", "LlamaFor", "model.", llama_rules),
+    .gguf = {"llama", .has_interleaved_heads = true, .part = "q and k",
+             .difference = "read in Hugging Face's order: in the file the halves of each head "
+                           "alternate"},
     .form = {KEYS, .has_attention_bias_key = true, .has_mlp_bias_key = true, .is_divided = true,
              .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 11008,
                           .n_layer = 32, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-6F}}};
@@ -151,7 +154,7 @@ const struct attn_family attn_family_mistral = {
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
  * sliding_window, and use_sliding_window false, so there is none. */
 const struct attn_family attn_family_qwen2 = {
-    FAMILY("qwen2", "Qwen2For", "model.", llama_rules),
+    FAMILY("qwen2", "Qwen2For", "model.", llama_rules), .gguf = {"qwen2"},
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_vocab = 151936, .d_model = 4096,
                           .d_mlp = 22016, .n_layer = 32, .n_head = 32, .n_kv_head = 32,
@@ -167,7 +170,7 @@ const struct attn_family attn_family_qwen2 = {
  * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
-    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules),
+    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules), .gguf = {"qwen3"},
     .form = {KEYS, .has_attention_bias_key = true,
              .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 151936,
@@ -183,7 +186,7 @@ const struct attn_family attn_family_qwen3 = {
  *     post = mid + rms(down(act(gate(mid)) * up(mid)))
  */
 const struct attn_family attn_family_olmo2 = {
-    FAMILY("olmo2", "Olmo2For", "model.", olmo2_rules),
+    FAMILY("olmo2", "Olmo2For", "model.", olmo2_rules), .gguf = {"olmo2", .refuses_windows = true},
     .form = {KEYS, .has_attention_bias_key = true,
              .defaults = {BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST,
                           .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_vocab = 50304, .d_model = 4096,
@@ -200,6 +203,8 @@ const struct attn_family attn_family_olmo2 = {
     .norm = ATTN_NORM_RMSNORM_PLUS_ONE, .norm_place = ATTN_NORM_AROUND, .has_final_norm = true,    \
     .has_projections = true, .has_out_proj = true, .has_residual = true, .has_gated_mlp = true,    \
     .act_fn = "gelu_pytorch_tanh", .output = ATTN_OUTPUT_TIED
+#define GGUF_NORMS                                                                                 \
+    .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
 
 /*
  * Gemma 2 (configuration_gemma2.py, modeling_gemma2.py): norms before and after attention and MLP.
@@ -214,6 +219,7 @@ const struct attn_family attn_family_olmo2 = {
  */
 const struct attn_family attn_family_gemma2 = {
     FAMILY("gemma2", "Gemma2For", "model.", gemma2_rules),
+    .gguf = {"gemma2", .default_window = 4096, .n_layer_large = 46, GGUF_NORMS},
     .form = {KEYS_OF_GEMMA, .score_cap = 50,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 2}, .rope = WHOLE_HEADS,
              .defaults = {BLOCK_OF_GEMMA, .logits_cap = 30, .n_vocab = 256000, .d_model = 2304,
@@ -231,6 +237,7 @@ const struct attn_family attn_family_gemma2 = {
  */
 const struct attn_family attn_family_gemma3_text = {
     FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma3_rules),
+    .gguf = {"gemma3", .n_layer_large = 62, GGUF_NORMS},
     .form = {KEYS_OF_GEMMA,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 6, .has_pattern = true},
              .rope = {"rope_theta", 1e6, "partial_rotary_factor", 1},
@@ -261,7 +268,7 @@ const struct attn_family attn_family_gemma3_text = {
  * qk_layernorm q and k of each head are normalized by themselves before that.
  */
 const struct attn_family attn_family_phi = {
-    FAMILY("phi", "PhiFor", "model.", phi_rules),
+    FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {"phi2"},
     .form = {KEYS_OF_PHI,
              .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
                           .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};
