@@ -548,53 +548,27 @@ static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
     return attn_sequence_feed(&run->text, *session, err);
 }
 
+static void add_cost(struct attn_attention_cost *sum, const struct attn_attention_cost *cost)
+{
+    sum->n_pair = attn_saturated_add(sum->n_pair, cost->n_pair);
+    sum->n_byte = attn_saturated_add(sum->n_byte, cost->n_byte);
+    sum->seconds += cost->seconds;
+}
+
 /* Each layer by itself: error and cost. */
 static enum attn_status compare_layers(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++) {
-        struct attn_compared_layer *found = &comparison->layers[comparison->n_layer];
+    for (size_t i = 0; i < comparison->n_layer; i++) {
+        struct attn_compared_row *row = &comparison->layers[i];
 
-        if (attn_selection_n_head(comparing->run->selection, layer) == 0)
-            continue;
-        found->layer = layer;
-        comparison->n_layer++;
-        ATTN_TRY(compare_locally(comparing, layer, err));
-        ATTN_TRY(find_cost(comparing, layer, false, &found->exact, err));
-        ATTN_TRY(find_cost(comparing, layer, true, &found->chosen, err));
+        ATTN_TRY(compare_locally(comparing, row->layer, err));
+        ATTN_TRY(find_cost(comparing, row->layer, false, &row->exact, err));
+        ATTN_TRY(find_cost(comparing, row->layer, true, &row->chosen, err));
+        add_cost(&comparison->all->exact, &row->exact);
+        add_cost(&comparison->all->chosen, &row->chosen);
     }
     return ATTN_OK;
-}
-
-static void find_both(const struct comparing *comparing, int layer, int head,
-                      struct attn_difference *local, struct attn_difference *propagated)
-{
-    attn_measurement_find(comparing->local, layer, head, local->values);
-    attn_measurement_find(comparing->propagated, layer, head, propagated->values);
-}
-
-/* Stores what the sums of heads, layers and everything come to. */
-static void find_differences(const struct comparing *comparing, struct attn_comparison *comparison)
-{
-    const int n_head = (int)comparing->dims.n_head;
-
-    for (size_t i = 0; i < comparison->n_layer; i++) {
-        struct attn_compared_layer *layer = &comparison->layers[i];
-
-        for (int head = 0; head < n_head; head++) {
-            struct attn_compared_head *found = &comparison->heads[comparison->n_head];
-
-            if (!attn_selection_has_head(comparing->run->selection, layer->layer, head))
-                continue;
-            comparison->n_head++;
-            found->layer = layer->layer;
-            found->head = head;
-            find_both(comparing, layer->layer, head, &found->local, &found->propagated);
-        }
-        find_both(comparing, layer->layer, ATTN_ALL_HEADS, &layer->local, &layer->propagated);
-    }
-    find_both(comparing, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, &comparison->local,
-              &comparison->propagated);
 }
 
 /* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as
@@ -657,7 +631,10 @@ static enum attn_status work(struct comparing *comparing, struct attn_comparison
     ATTN_TRY(attn_comparison_create(comparing->run->selection, comparison, err));
     ATTN_TRY(comparing->run->model ? compare_run(comparing, *comparison, err)
                                    : compare_arrays(comparing, *comparison, err));
-    find_differences(comparing, *comparison);
+    for (struct attn_compared_row *row = (*comparison)->heads; row <= (*comparison)->all; row++) {
+        attn_measurement_find(comparing->local, row->layer, row->head, row->local.values);
+        attn_measurement_find(comparing->propagated, row->layer, row->head, row->propagated.values);
+    }
     return ATTN_OK;
 }
 

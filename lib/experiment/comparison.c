@@ -7,21 +7,46 @@
 #include "experiment/rows.h"
 #include "trace/selection_internal.h"
 
+/* Names the rows of C, for which there is room. */
+static void list_rows(const struct attn_selection *selection, struct attn_comparison *c)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_compared_row *head = c->heads, *layer = c->layers;
+
+    for (int l = 0; l < (int)dims->n_layer; l++) {
+        const size_t n = attn_selection_n_head(selection, l);
+
+        if (n == 0)
+            continue;
+        *layer++ = (struct attn_compared_row){.layer = l, .head = ATTN_ALL_HEADS, .n = n};
+        for (int h = 0; h < (int)dims->n_head; h++)
+            if (attn_selection_has_head(selection, l, h))
+                *head++ = (struct attn_compared_row){.layer = l, .head = h, .n = 1};
+    }
+    *c->all = (struct attn_compared_row){
+        .layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS, .n = c->n_layer};
+}
+
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_comparison *c = attn_alloc(1, sizeof *c, err);
 
     if (!c)
         return ATTN_NO_MEMORY;
-    c->heads = attn_alloc(dims->n_layer * dims->n_head, sizeof *c->heads, err);
-    c->layers = attn_alloc(dims->n_layer, sizeof *c->layers, err);
+    for (int l = 0; l < (int)attn_selection_dims(selection)->n_layer; l++) {
+        c->n_head += attn_selection_n_head(selection, l);
+        c->n_layer += attn_selection_n_head(selection, l) > 0;
+    }
+    c->heads = attn_alloc(c->n_head + c->n_layer + 1, sizeof *c->heads, err);
     c->logits = attn_alloc(attn_selection_n_query(selection), sizeof *c->logits, err);
-    if (!c->heads || !c->layers || !c->logits) {
+    if (!c->heads || !c->logits) {
         attn_comparison_free(c);
         return ATTN_NO_MEMORY;
     }
+    c->layers = c->heads + c->n_head;
+    c->all = c->layers + c->n_layer;
+    list_rows(selection, c);
     *comparison = c;
     return ATTN_OK;
 }
@@ -31,14 +56,13 @@ void attn_comparison_free(struct attn_comparison *comparison)
     if (!comparison)
         return;
     attn_free(comparison->heads);
-    attn_free(comparison->layers);
     attn_free(comparison->logits);
     attn_free(comparison);
 }
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
+struct attn_head_place attn_comparison_place(const struct attn_compared_row *head,
                                              const struct attn_labels *labels)
 {
     size_t n_head;
@@ -75,7 +99,7 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
     attn_difference_columns(columns + N_PLACE);
     ATTN_TRY(attn_table_create("heads", columns, N_OF_HEAD, table, err));
     for (size_t i = 0; i < comparison->n_head; i++) {
-        const struct attn_compared_head *head = &comparison->heads[i];
+        const struct attn_compared_row *head = &comparison->heads[i];
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
         ATTN_TRY(append_head(*table, place, "local", &head->local, err));
@@ -111,7 +135,7 @@ static enum attn_status tabulate_costs(const struct attn_comparison *comparison,
 {
     ATTN_TRY(attn_table_create("costs", cost_columns, N_COLUMN, table, err));
     for (size_t i = 0; i < comparison->n_layer; i++) {
-        const struct attn_compared_layer *layer = &comparison->layers[i];
+        const struct attn_compared_row *layer = &comparison->layers[i];
         const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
                                                   attn_cell_integer((int64_t)layer->exact.n_pair),
                                                   attn_cell_integer((int64_t)layer->chosen.n_pair),

@@ -14,11 +14,6 @@
 #include "output/output.h"
 #include "text/tokenizer.h"
 
-struct attn_compared_head {
-    int layer, head; /* of arrays layer 0, and all batches' heads numbered as one list */
-    struct attn_difference local, propagated;
-};
-
 /* One attention of a layer: all heads and queries, whatever was selected. */
 struct attn_attention_cost {
     uint64_t n_pair; /* attn_attention_n_pair */
@@ -28,10 +23,13 @@ struct attn_attention_cost {
     double seconds;  /* wall time from q, k and v to z, measured once */
 };
 
-struct attn_compared_layer {
-    int layer;
-    struct attn_difference local, propagated; /* over its selected heads */
-    struct attn_attention_cost exact, chosen;
+/* The differences of a head, their means over the selected heads of a layer, or over everything. Of
+ * arrays the layer is 0, and the heads of all batches are numbered as one list. */
+struct attn_compared_row {
+    int layer, head; /* ATTN_ALL_LAYERS, ATTN_ALL_HEADS: the mean over those that were selected */
+    size_t n;        /* heads of a layer, layers of everything; 1 for a head */
+    struct attn_difference local, propagated;
+    struct attn_attention_cost exact, chosen; /* of layers and of everything; 0 for heads */
 };
 
 /* Next tokens after one position. */
@@ -42,19 +40,15 @@ struct attn_compared_logits {
 };
 
 struct attn_comparison {
-    struct attn_compared_head *heads; /* [n_head] those selected, by layer and head */
+    struct attn_compared_row *heads; /* owns; [n_head] those selected, by layer and head; then the
+                                        rows of layers, then that of everything */
     size_t n_head;
-    struct attn_difference local, propagated; /* over all of them */
-    bool has_propagated; /* whether there was a model: otherwise these hold nothing */
-    struct attn_compared_layer *layers; /* [n_layer] those that have such heads */
+    struct attn_compared_row *layers; /* [n_layer] those that have such heads */
     size_t n_layer;
+    struct attn_compared_row *all; /* over everything */
+    bool has_propagated; /* whether there was a model: otherwise `propagated` holds nothing */
     struct attn_compared_logits *logits; /* [n_logits] by position; none without an output layer */
     size_t n_logits;
-};
-
-/* Where a head stands: in a layer, or of arrays in a batch, whose heads are numbered from 0. */
-struct attn_head_place {
-    int first, head; /* first: layer or batch */
 };
 
 /*

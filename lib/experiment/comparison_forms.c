@@ -39,14 +39,18 @@ struct comparison_text {
 /* Text shows the values without the numbers of rows. */
 enum { N_SHOWN = ATTN_DIFFERENCE_ROWS };
 
-/* As a selection writes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
+/* As a selection writes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. Means
+ * are 5.* and all. */
 static void write_name(const struct attn_compared_run *comparison,
-                       const struct attn_compared_head *head, char name[NAME_SIZE])
+                       const struct attn_compared_row *row, char name[NAME_SIZE])
 {
     const struct attn_array_axes *axes = comparison->labels->axes;
-    const struct attn_head_place place = attn_comparison_place(head, comparison->labels);
+    const struct attn_head_place place = attn_comparison_place(row, comparison->labels);
 
-    if (!axes)
+    if (row->head == ATTN_ALL_HEADS)
+        snprintf(name, NAME_SIZE, axes || row->layer == ATTN_ALL_LAYERS ? "all" : "%d.*",
+                 row->layer);
+    else if (!axes)
         snprintf(name, NAME_SIZE, "%d.%d", place.first, place.head);
     else if (axes->rank < 4)
         snprintf(name, NAME_SIZE, "%d", place.head);
@@ -54,13 +58,19 @@ static void write_name(const struct attn_compared_run *comparison,
         snprintf(name, NAME_SIZE, "B%dH%d", place.first, place.head);
 }
 
-static enum attn_status append_named(struct attn_table *table, const char *name,
-                                     const struct attn_difference *difference,
-                                     struct attn_error *err)
+/* Appends ROW, unless it is the mean of one row. */
+static enum attn_status append_row(const struct attn_compared_run *comparison,
+                                   const struct attn_compared_row *row, bool is_local,
+                                   struct attn_table *table, struct attn_error *err)
 {
-    struct attn_cell cells[1 + ATTN_N_DIFFERENCE] = {attn_cell_text(name, strlen(name))};
+    struct attn_cell cells[1 + ATTN_N_DIFFERENCE];
+    char name[NAME_SIZE];
 
-    attn_difference_cells(difference, cells + 1);
+    if (row->head == ATTN_ALL_HEADS && row->n == 1)
+        return ATTN_OK;
+    write_name(comparison, row, name);
+    cells[0] = attn_cell_string(name);
+    attn_difference_cells(is_local ? &row->local : &row->propagated, cells + 1);
     return attn_table_append(table, cells, 1 + N_SHOWN, err);
 }
 
@@ -78,70 +88,37 @@ static enum attn_status sort_heads(const struct attn_compared_run *comparison,
     return ATTN_OK;
 }
 
-/* The mean over layer I, unless it has one head. */
-static enum attn_status append_layer(const struct attn_compared_run *comparison, size_t i,
-                                     bool is_local, struct attn_table *table,
-                                     struct attn_error *err)
-{
-    const struct attn_comparison *found = comparison->found;
-    const struct attn_compared_layer *layer = &found->layers[i];
-    char name[NAME_SIZE];
-    size_t n = 0;
-
-    for (size_t k = 0; k < found->n_head; k++)
-        n += found->heads[k].layer == layer->layer;
-    snprintf(name, sizeof name, comparison->labels->axes ? "all" : "%d.*", layer->layer);
-    return n > 1 ? append_named(table, name, is_local ? &layer->local : &layer->propagated, err)
-                 : ATTN_OK;
-}
-
 /* Heads, layers and everything, for one of the two errors. Layers come after all heads that are
  * sorted. */
 static enum attn_status fill_table(const struct attn_compared_run *comparison, bool is_local,
                                    struct attn_table **table, struct attn_error *err)
 {
     const struct attn_comparison *found = comparison->found;
+    const struct attn_compared_row *head = found->heads;
     const bool is_sorted = comparison->order.sort || comparison->order.n_most > 0;
     struct attn_column columns[1 + ATTN_N_DIFFERENCE] = {
         {.name = "head", .type = ATTN_VALUE_TEXT, .width = 5}};
-    char name[NAME_SIZE];
-    size_t at = 0;
 
     attn_difference_columns(columns + 1);
     ATTN_TRY(attn_table_create("heads", columns, 1 + N_SHOWN, table, err));
-    for (size_t i = 0; i < found->n_layer; i++) {
-        for (; at < found->n_head && found->heads[at].layer == found->layers[i].layer; at++) {
-            const struct attn_compared_head *head = &found->heads[at];
-
-            write_name(comparison, head, name);
-            ATTN_TRY(append_named(*table, name, is_local ? &head->local : &head->propagated, err));
-        }
+    for (const struct attn_compared_row *layer = found->layers; layer < found->all; layer++) {
+        for (; head < found->layers && head->layer == layer->layer; head++)
+            ATTN_TRY(append_row(comparison, head, is_local, *table, err));
         if (!is_sorted)
-            ATTN_TRY(append_layer(comparison, i, is_local, *table, err));
+            ATTN_TRY(append_row(comparison, layer, is_local, *table, err));
     }
     ATTN_TRY(sort_heads(comparison, table, err));
-    for (size_t i = 0; is_sorted && i < found->n_layer; i++)
-        ATTN_TRY(append_layer(comparison, i, is_local, *table, err));
-    if (found->n_layer > 1)
-        ATTN_TRY(append_named(*table, "all", is_local ? &found->local : &found->propagated, err));
+    for (head = is_sorted ? found->layers : found->all; head <= found->all; head++)
+        ATTN_TRY(append_row(comparison, head, is_local, *table, err));
     return ATTN_OK;
 }
 
 static void add_costs(struct attn_document *document, const struct attn_comparison *found)
 {
+    const struct attn_attention_cost *costs[] = {&found->all->exact, &found->all->chosen};
     struct attn_text_table *lines = attn_document_grid(document, 3, 0);
-    struct attn_attention_cost sums[2] = {{0}}; /* of exact and of chosen attention */
     char number[ATTN_QUANTITY_SIZE];
 
-    for (size_t i = 0; i < found->n_layer; i++)
-        for (int k = 0; k < 2; k++) {
-            const struct attn_compared_layer *layer = &found->layers[i];
-            const struct attn_attention_cost *cost = k == 0 ? &layer->exact : &layer->chosen;
-
-            sums[k].n_pair += cost->n_pair;
-            sums[k].n_byte += cost->n_byte;
-            sums[k].seconds += cost->seconds;
-        }
     attn_text_table_flush_left(lines, 0);
     attn_text_table_widen(lines, 0, 8);
     attn_text_table_widen(lines, 1, 14);
@@ -151,13 +128,13 @@ static void add_costs(struct attn_document *document, const struct attn_comparis
     attn_text_table_string(lines, "chosen");
     attn_text_table_string(lines, "pairs");
     for (int k = 0; k < 2; k++)
-        attn_text_table_string(lines, attn_quantity_count(sums[k].n_pair, number));
+        attn_text_table_string(lines, attn_quantity_count(costs[k]->n_pair, number));
     attn_text_table_string(lines, "bytes");
     for (int k = 0; k < 2; k++)
-        attn_text_table_string(lines, attn_quantity_count(sums[k].n_byte, number));
+        attn_text_table_string(lines, attn_quantity_count(costs[k]->n_byte, number));
     attn_text_table_string(lines, "seconds");
     for (int k = 0; k < 2; k++)
-        attn_text_table_format(lines, "%.6f", sums[k].seconds);
+        attn_text_table_format(lines, "%.6f", costs[k]->seconds);
 }
 
 /* A first choice: its text, or its id. */
@@ -359,15 +336,14 @@ static void push_object(struct comparison_json *to, const char *name,
     attn_json_end(&to->json);
 }
 
-static void push_differences(struct comparison_json *to, const struct attn_difference *local,
-                             const struct attn_difference *propagated)
+static void push_differences(struct comparison_json *to, const struct attn_compared_row *row)
 {
     const bool has_propagated = to->comparison->found->has_propagated;
     struct attn_cell cells[ATTN_N_DIFFERENCE];
 
-    attn_difference_cells(local, cells);
+    attn_difference_cells(&row->local, cells);
     push_object(to, "local", to->differences, cells, ATTN_N_DIFFERENCE, to->precision);
-    attn_difference_cells(propagated, cells);
+    attn_difference_cells(&row->propagated, cells);
     push_object(to, "propagated", to->differences, has_propagated ? cells : NULL, ATTN_N_DIFFERENCE,
                 to->precision);
 }
@@ -408,40 +384,38 @@ static void push_labels(struct comparison_json *to)
     attn_json_integer(push_line(to, "recalled"), comparison->n_recalled);
 }
 
-static void push_heads(struct comparison_json *to)
+static void push_rows(struct comparison_json *to)
 {
     const struct attn_comparison *found = to->comparison->found;
     const struct attn_labels *labels = to->comparison->labels;
+    struct attn_json_writer *json = &to->json;
 
     attn_json_begin(push_line(to, "heads"), '[');
-    for (size_t i = 0; i < found->n_head; i++) {
-        const struct attn_compared_head *head = &found->heads[i];
+    for (const struct attn_compared_row *head = found->heads; head < found->layers; head++) {
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
-        attn_json_line(&to->json);
-        attn_json_begin(&to->json, '{');
-        attn_json_integer(attn_json_key(&to->json, labels->axes ? "batch" : "layer"), place.first);
-        attn_json_integer(attn_json_key(&to->json, "head"), place.head);
-        push_differences(to, &head->local, &head->propagated);
-        attn_json_end(&to->json);
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_integer(attn_json_key(json, labels->axes ? "batch" : "layer"), place.first);
+        attn_json_integer(attn_json_key(json, "head"), place.head);
+        push_differences(to, head);
+        attn_json_end(json);
     }
-    attn_json_end(&to->json);
+    attn_json_end(json);
     attn_json_begin(push_line(to, "layers"), '[');
-    for (size_t i = 0; i < found->n_layer; i++) {
-        const struct attn_compared_layer *layer = &found->layers[i];
-
-        attn_json_line(&to->json);
-        attn_json_begin(&to->json, '{');
-        attn_json_integer(attn_json_key(&to->json, "layer"), layer->layer);
-        push_differences(to, &layer->local, &layer->propagated);
+    for (const struct attn_compared_row *layer = found->layers; layer < found->all; layer++) {
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_integer(attn_json_key(json, "layer"), layer->layer);
+        push_differences(to, layer);
         push_cost(to, "exact", &layer->exact);
         push_cost(to, "chosen", &layer->chosen);
-        attn_json_end(&to->json);
+        attn_json_end(json);
     }
-    attn_json_end(&to->json);
+    attn_json_end(json);
     attn_json_begin(push_line(to, "all"), '{');
-    push_differences(to, &found->local, &found->propagated);
-    attn_json_end(&to->json);
+    push_differences(to, found->all);
+    attn_json_end(json);
 }
 
 static void push_logits(struct comparison_json *to)
@@ -483,7 +457,7 @@ static enum attn_status write_json(const struct attn_compared_run *comparison, i
     attn_difference_columns(to.differences);
     attn_json_begin(&to.json, '{');
     push_labels(&to);
-    push_heads(&to);
+    push_rows(&to);
     push_logits(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);

@@ -10,11 +10,17 @@
 #include "tables/table_order.h"
 #include "tables/table_writer_internal.h"
 
+/* The place of a head: in a layer, or for arrays in a batch, whose heads are numbered from 0. */
+struct attn_head_place {
+    int first, head; /* first: layer or batch */
+};
+
 /* LABELS are those of the run. */
-struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
+struct attn_head_place attn_comparison_place(const struct attn_compared_row *head,
                                              const struct attn_labels *labels);
 
-/* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
+/* Makes a row for each head of SELECTION, each layer with such heads, and everything, without
+ * numbers; and room for the logits after all its queries. */
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison,
                                         struct attn_error *err);

@@ -115,7 +115,7 @@ static void record_exact(const struct setup *s, struct attn_recording *recording
     record(s, exact, recording);
 }
 
-static void assert_near(const char *what, const struct attn_compared_head *head, double actual,
+static void assert_near(const char *what, const struct attn_compared_row *head, double actual,
                         double expected)
 {
     if (isinf(expected))
@@ -194,7 +194,7 @@ static void assert_propagated(const struct setup *s, const struct attn_recording
 
     attn_difference_columns(names);
     for (size_t i = 0; i < s->found->n_head; i++) {
-        const struct attn_compared_head *head = &s->found->heads[i];
+        const struct attn_compared_row *head = &s->found->heads[i];
         const struct attn_difference expected =
             from_recordings(s, exact, chosen, head->layer, (size_t)head->head);
 
@@ -210,7 +210,7 @@ static void assert_local(const struct setup *s, const struct attn_recording *exa
     int32_t keys[N_MAX];
 
     for (size_t i = 0; i < s->found->n_head; i++) {
-        const struct attn_compared_head *head = &s->found->heads[i];
+        const struct attn_compared_row *head = &s->found->heads[i];
         struct attn_attention attention = s->attention[head->layer];
         double lost = 0, kl_back = 0, n = 0;
 
@@ -335,7 +335,7 @@ START_TEST(other_ways_of_masking_are_compared_with_the_first)
         for (size_t layer = 0; layer < s.config->n_layer; layer++)
             s.attention[layer].masking = (enum attn_masking)masking;
         setup_compare(&s);
-        const double *local = s.found->local.values;
+        const double *local = s.found->all->local.values;
         ck_assert_double_eq(local[ATTN_DIFFERENCE_MASS_LOST], 0);
         if (masking == ATTN_MASKING_RENORMALIZE) /* the same but for rounding */
             ck_assert_double_le(local[ATTN_DIFFERENCE_Z_ERROR], 1e-6);
@@ -375,7 +375,7 @@ START_TEST(both_errors_are_one_in_the_first_layer_and_two_from_then_on)
     setup_compare(&s);
     ck_assert_uint_eq(s.found->n_layer, 2);
     for (size_t i = 0; i < s.found->n_head; i++) {
-        const struct attn_compared_head *head = &s.found->heads[i];
+        const struct attn_compared_row *head = &s.found->heads[i];
         const double local = head->local.values[ATTN_DIFFERENCE_Z_ERROR];
         const double propagated = head->propagated.values[ATTN_DIFFERENCE_Z_ERROR];
 
@@ -401,8 +401,9 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
         for (int j = 0; j < ATTN_DIFFERENCE_ROWS; j++) {
             const bool is_one = j == ATTN_DIFFERENCE_RECALL || j == ATTN_DIFFERENCE_Z_COSINE;
 
-            ck_assert_double_le(fabs(s.found->local.values[j] - is_one), is_one ? 1e-12 : 0);
-            ck_assert_double_le(fabs(s.found->propagated.values[j] - is_one), is_one ? 1e-12 : 0);
+            ck_assert_double_le(fabs(s.found->all->local.values[j] - is_one), is_one ? 1e-12 : 0);
+            ck_assert_double_le(fabs(s.found->all->propagated.values[j] - is_one),
+                                is_one ? 1e-12 : 0);
         }
         for (size_t j = 0; j < s.found->n_logits; j++) {
             ck_assert_double_eq(s.found->logits[j].kl, 0);
@@ -488,7 +489,7 @@ START_TEST(blockwise_is_exact_in_every_family)
             s.attention[1].window = 40;
         setup_compare(&s);
         for (size_t h = 0; h < s.found->n_head; h++) {
-            const struct attn_compared_head *head = &s.found->heads[h];
+            const struct attn_compared_row *head = &s.found->heads[h];
             const bool is_longer = strstr(directories[i], "mistral") != NULL && head->layer == 1;
 
             ck_assert_msg((head->local.values[ATTN_DIFFERENCE_TV] < 1e-5) == !is_longer,
@@ -511,12 +512,12 @@ START_TEST(blockwise_is_exact_but_for_rounding)
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.attention[layer].algorithm = ATTN_ALGORITHM_BLOCKWISE;
     setup_compare(&s);
-    ck_assert_double_le(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 1e-6);
-    ck_assert_double_le(s.found->propagated.values[ATTN_DIFFERENCE_Z_ERROR], 1e-5);
-    ck_assert_double_le(s.found->local.values[ATTN_DIFFERENCE_TV], 1e-6);
+    ck_assert_double_le(s.found->all->local.values[ATTN_DIFFERENCE_Z_ERROR], 1e-6);
+    ck_assert_double_le(s.found->all->propagated.values[ATTN_DIFFERENCE_Z_ERROR], 1e-5);
+    ck_assert_double_le(s.found->all->local.values[ATTN_DIFFERENCE_TV], 1e-6);
     /* It is another order of sums. */
-    ck_assert_double_gt(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 0);
-    ck_assert_double_eq(s.found->local.values[ATTN_DIFFERENCE_MASS_LOST], 0);
+    ck_assert_double_gt(s.found->all->local.values[ATTN_DIFFERENCE_Z_ERROR], 0);
+    ck_assert_double_eq(s.found->all->local.values[ATTN_DIFFERENCE_MASS_LOST], 0);
     ck_assert_uint_eq(s.found->layers[0].chosen.n_byte, s.config->n_head * 2 * 70 * sizeof(float));
     setup_close(&s);
 }
@@ -606,9 +607,9 @@ START_TEST(low_rank_attention_has_no_pattern_to_compare)
 
     setup_open(&s, "tests/fixtures/attn-bidirectional", 12, "lowrank:4:3");
     setup_compare(&s);
-    ck_assert(isnan(s.found->local.values[ATTN_DIFFERENCE_TV]));
-    ck_assert(isnan(s.found->propagated.values[ATTN_DIFFERENCE_RECALL]));
-    ck_assert_double_gt(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 0.01);
+    ck_assert(isnan(s.found->all->local.values[ATTN_DIFFERENCE_TV]));
+    ck_assert(isnan(s.found->all->propagated.values[ATTN_DIFFERENCE_RECALL]));
+    ck_assert_double_gt(s.found->all->local.values[ATTN_DIFFERENCE_Z_ERROR], 0.01);
     ck_assert_uint_eq(s.found->layers[0].chosen.n_pair, s.config->n_head * 12 * 4);
     ck_assert_uint_eq(s.found->layers[0].chosen.n_byte,
                       s.config->n_head * 4 * (12 + s.config->d_head + s.config->d_value) *
@@ -633,7 +634,7 @@ START_TEST(dropout_draws_alike_alone_and_in_a_model)
         record_exact(&s, &exact);
         record(&s, s.attention, &chosen);
         for (size_t i = s.config->n_head; i < s.found->n_head; i++) {
-            const struct attn_compared_head *head = &s.found->heads[i];
+            const struct attn_compared_row *head = &s.found->heads[i];
 
             ck_assert_double_gt(head->local.values[ATTN_DIFFERENCE_Z_ERROR], 0.01);
             assert_near("z_error", head, head->local.values[ATTN_DIFFERENCE_Z_ERROR],
@@ -666,7 +667,7 @@ START_TEST(a_source_is_attended_to_exactly)
     s.run.source.n = 5;
     setup_compare(&s);
     for (size_t i = 0; i < s.found->n_layer; i++) {
-        const struct attn_compared_layer *layer = &s.found->layers[i];
+        const struct attn_compared_row *layer = &s.found->layers[i];
         const double error = layer->local.values[ATTN_DIFFERENCE_Z_ERROR];
         const size_t n_key = s.config->is_cross[layer->layer] ? 5 : 0;
 

@@ -805,15 +805,11 @@ class attn_difference(Structure):
     pass
 
 
-class attn_compared_head(Structure):
-    pass
-
-
 class attn_attention_cost(Structure):
     pass
 
 
-class attn_compared_layer(Structure):
+class attn_compared_row(Structure):
     pass
 
 
@@ -822,10 +818,6 @@ class attn_compared_logits(Structure):
 
 
 class attn_comparison(Structure):
-    pass
-
-
-class attn_head_place(Structure):
     pass
 
 
@@ -1969,19 +1961,15 @@ attn_study_args._fields_ = [
 attn_difference._fields_ = [
     ("values", c_double * 10),
 ]
-attn_compared_head._fields_ = [
-    ("layer", c_int),
-    ("head", c_int),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-]
 attn_attention_cost._fields_ = [
     ("n_pair", c_uint64),
     ("n_byte", c_uint64),
     ("seconds", c_double),
 ]
-attn_compared_layer._fields_ = [
+attn_compared_row._fields_ = [
     ("layer", c_int),
+    ("head", c_int),
+    ("n", c_size_t),
     ("local", attn_difference),
     ("propagated", attn_difference),
     ("exact", attn_attention_cost),
@@ -1994,19 +1982,14 @@ attn_compared_logits._fields_ = [
     ("chosen_first", c_int32),
 ]
 attn_comparison._fields_ = [
-    ("heads", POINTER(attn_compared_head)),
+    ("heads", POINTER(attn_compared_row)),
     ("n_head", c_size_t),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("has_propagated", c_bool),
-    ("layers", POINTER(attn_compared_layer)),
+    ("layers", POINTER(attn_compared_row)),
     ("n_layer", c_size_t),
+    ("all", POINTER(attn_compared_row)),
+    ("has_propagated", c_bool),
     ("logits", POINTER(attn_compared_logits)),
     ("n_logits", c_size_t),
-]
-attn_head_place._fields_ = [
-    ("first", c_int),
-    ("head", c_int),
 ]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
