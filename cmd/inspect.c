@@ -39,21 +39,20 @@ struct inspect_args {
     bool has_check, has_json, is_quiet, is_verbose;
 };
 
-/* What is looked at, and what there is to show of it. */
+/* What is inspected, and its tables. */
 struct inspection {
-    const char *name;                        /* what the user called it */
-    struct model_source source;              /* of a model; must stay in its place */
-    struct attn_model *model;                /* owns; NULL: one file of tensors is looked at */
-    struct attn_tensor_files *alone;         /* owns; that file */
-    struct attn_gguf *alone_gguf;            /* owns; the same, of GGUF */
-    const struct attn_gguf *gguf;            /* of either; NULL: safetensors */
-    const struct attn_tensor_files *weights; /* of either */
-    struct attn_tokenizer *tokenizer;        /* owns; NULL: there is none */
-    struct attn_error no_tokenizer;          /* why */
-    struct attn_cost cost;                   /* of a model */
-    bool has_kinds;                          /* what other kinds of attention would cost */
-    bool is_verbose;                         /* metadata are shown */
-    struct attn_table *tables[N_PART];       /* own; NULL: what there is nothing to say of */
+    const char *name;                  /* what the user called it */
+    struct attn_inspection given;      /* borrows from the rest */
+    struct model_source source;        /* of a model; must stay in its place */
+    struct attn_model *model;          /* owns; NULL: one file of tensors */
+    struct attn_tensor_files *alone;   /* owns; that file */
+    struct attn_gguf *alone_gguf;      /* owns; the same, of GGUF */
+    struct attn_tokenizer *tokenizer;  /* owns; or NULL */
+    struct attn_error no_tokenizer;    /* why it is NULL */
+    struct attn_cost cost;             /* of a model */
+    bool has_kinds;                    /* whether other kinds of attention are counted, too */
+    bool is_verbose;                   /* whether metadata are shown */
+    struct attn_table *tables[N_PART]; /* own; NULL: without subject */
 };
 
 static const struct option path_rows[] = {
@@ -173,7 +172,7 @@ static enum attn_status open_file(const struct inspect_args *args, struct inspec
                       attn_safetensors_open_file(model->name, (enum attn_load)model->load,
                                                  &inspection->alone, err),
                       err));
-    inspection->weights = inspection->alone;
+    inspection->given.weights = inspection->alone;
     return ATTN_OK;
 }
 
@@ -255,10 +254,11 @@ static enum attn_status open_alone(const struct inspect_args *args, struct inspe
         attn_error_hint(err, "'attn-cli inspect FILE' shows the tensors of any file");
     if ((status == ATTN_UNSUPPORTED || status == ATTN_FORMAT) && !needs_model)
         inspection->alone_gguf = open_gguf(args, &inspection->source.source);
-    inspection->gguf = inspection->alone_gguf;
-    if (!inspection->gguf || (status != ATTN_UNSUPPORTED && !is_other(inspection->gguf)))
+    if (!inspection->alone_gguf ||
+        (status != ATTN_UNSUPPORTED && !is_other(inspection->alone_gguf)))
         return at_stage(ATTN_STAGE_MODEL, status, err);
-    inspection->weights = attn_gguf_files(inspection->gguf);
+    inspection->given.gguf = inspection->alone_gguf;
+    inspection->given.weights = attn_gguf_files(inspection->alone_gguf);
     if (!args->is_quiet)
         note("no model is made of this file: %s", err->message);
     return ATTN_OK;
@@ -278,13 +278,17 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
         return open_alone(args, inspection, err);
-    inspection->weights = attn_model_files(inspection->model);
-    inspection->gguf = attn_model_gguf(inspection->model);
+    inspection->given.model = inspection->model;
+    inspection->given.source = &inspection->source.source;
+    inspection->given.weights = attn_model_files(inspection->model);
+    inspection->given.gguf = attn_model_gguf(inspection->model);
+    inspection->given.cost = &inspection->cost;
     status = attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer,
                                  &inspection->no_tokenizer);
     /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
     if (status != ATTN_OK && status != ATTN_IO && status != ATTN_UNSUPPORTED)
         return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
+    inspection->given.tokenizer = inspection->tokenizer;
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
         on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
     if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
@@ -294,52 +298,29 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
 
 /* --- The tables ------------------------------------------------------------------------------- */
 
-/* Whether there is something to say of PART. */
-static bool is_there(const struct inspection *inspection, enum attn_inspected part, bool is_checked)
-{
-    switch (part) {
-    case ATTN_INSPECTED_TENSORS:
-    case ATTN_INSPECTED_TYPES:
-    case ATTN_INSPECTED_PRECISION:
-    case ATTN_INSPECTED_FILES:
-        return true;
-    case ATTN_INSPECTED_METADATA:
-        return inspection->gguf;
-    case ATTN_INSPECTED_CONVERSION:
-        return inspection->gguf && inspection->model;
-    case ATTN_INSPECTED_NON_FINITE:
-        return is_checked;
-    case ATTN_INSPECTED_TOKENIZER:
-    case ATTN_INSPECTED_SPECIAL:
-        return inspection->tokenizer;
-    case ATTN_INSPECTED_KINDS:
-        return inspection->model && inspection->has_kinds;
-    default:
-        return inspection->model;
-    }
-}
-
-/* Fills in the tables; reads the weights when IS_CHECKED. */
+/* Fills in the tables of what is given; reads the weights when IS_CHECKED. */
 static enum attn_status find_tables(struct inspection *inspection, bool is_checked,
                                     struct attn_error *err)
 {
-    struct attn_inspection subject = ATTN_INSPECTION_DEFAULT;
-
-    subject.model = inspection->model;
-    subject.weights = inspection->weights;
-    subject.gguf = inspection->gguf;
-    subject.tokenizer = inspection->tokenizer;
-    subject.source = inspection->model ? &inspection->source.source : NULL;
-    subject.cost = &inspection->cost;
-    subject.cancel = interrupt_flag();
+    inspection->given.cancel = interrupt_flag();
     for (int i = 0; i < N_PART; i++) {
         const enum attn_inspected part = (enum attn_inspected)i;
+        const bool is_wanted = part == ATTN_INSPECTED_NON_FINITE ? is_checked
+                               : part == ATTN_INSPECTED_KINDS    ? inspection->has_kinds
+                                                                 : true;
 
-        if (is_there(inspection, part, is_checked))
+        if (is_wanted && attn_inspection_has(&inspection->given, part))
             ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
-                              attn_inspect(&subject, part, &inspection->tables[i], err), err));
+                              attn_inspect(&inspection->given, part, &inspection->tables[i], err),
+                              err));
     }
     return ATTN_OK;
+}
+
+/* Rows of the table of PART; 0 without a table. */
+static size_t n_row_of(const struct inspection *inspection, enum attn_inspected part)
+{
+    return inspection->tables[part] ? attn_table_n_row(inspection->tables[part]) : 0;
 }
 
 /* The cell of COLUMN, by its name, which the table has. */
@@ -524,11 +505,8 @@ static void add_attention(struct attn_document *document, const struct attn_tabl
 static void add_config(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
-    const struct attn_table *conversion = inspection->tables[ATTN_INSPECTED_CONVERSION];
 
-    const struct attn_table *towers = inspection->tables[ATTN_INSPECTED_TOWERS];
-
-    if (towers && attn_table_n_row(towers) > 0) {
+    if (n_row_of(inspection, ATTN_INSPECTED_TOWERS) > 0) {
         attn_document_text(document, "\nTowers\n");
         add(document, inspection, ATTN_INSPECTED_TOWERS);
     }
@@ -541,11 +519,11 @@ static void add_config(struct attn_document *document, const struct inspection *
         add_attention(document, inspection->tables[ATTN_INSPECTED_ATTENTION]);
         add(document, inspection, ATTN_INSPECTED_ATTENTION);
         attn_document_end(document);
-        if (attn_table_n_row(inspection->tables[ATTN_INSPECTED_DIFFERENCES]) > 0)
-            attn_document_text(document, "\nUnlike GPT-2\n");
     }
+    if (n_row_of(inspection, ATTN_INSPECTED_DIFFERENCES) > 0)
+        attn_document_text(document, "\nUnlike GPT-2\n");
     add(document, inspection, ATTN_INSPECTED_DIFFERENCES);
-    if (conversion && attn_table_n_row(conversion) > 0)
+    if (n_row_of(inspection, ATTN_INSPECTED_CONVERSION) > 0)
         attn_document_text(document, "\nUnlike Hugging Face's files\n");
     add(document, inspection, ATTN_INSPECTED_CONVERSION);
     if (inspection->model)
@@ -560,14 +538,15 @@ static void add_config(struct attn_document *document, const struct inspection *
 
 static void add_tensors(struct attn_document *document, const struct inspection *inspection)
 {
-    const struct attn_table *tensors = inspection->tables[ATTN_INSPECTED_TENSORS];
     struct attn_document_view view = views[ATTN_INSPECTED_TENSORS];
 
-    view.n_column -= attn_tensor_files_n_shard(inspection->weights) <= 1;
-    if (attn_table_n_row(tensors) == 0)
+    attn_document_text(document, "\nTensors\n");
+    view.n_column -= attn_tensor_files_n_shard(inspection->given.weights) <= 1;
+    if (n_row_of(inspection, ATTN_INSPECTED_TENSORS) == 0) {
+        attn_document_text(document, "  none\n");
         view.text = ATTN_TEXT_NOTHING;
-    attn_document_text(document, "\nTensors\n%s", attn_table_n_row(tensors) == 0 ? "  none\n" : "");
-    attn_document_table(document, tensors, &view);
+    }
+    attn_document_table(document, inspection->tables[ATTN_INSPECTED_TENSORS], &view);
 }
 
 /* What of a value fits into a line. */
@@ -587,7 +566,7 @@ static void add_value(struct attn_document *document, const struct attn_cell *va
 static void add_metadata(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *metadata = inspection->tables[ATTN_INSPECTED_METADATA];
-    const size_t n = metadata ? attn_table_n_row(metadata) : 0;
+    const size_t n = n_row_of(inspection, ATTN_INSPECTED_METADATA);
 
     if (n > 0 && (inspection->is_verbose || !inspection->model)) {
         attn_document_text(document, "\nMetadata\n");
@@ -731,7 +710,7 @@ static void add_precision(struct attn_document *document, const struct inspectio
 static void add_heading(struct attn_document *document, const struct inspection *inspection,
                         uint64_t n_byte)
 {
-    const size_t n = attn_tensor_files_count(inspection->weights);
+    const size_t n = attn_tensor_files_count(inspection->given.weights);
     const char *name = inspection->name;
     char text[ATTN_QUANTITY_SIZE];
 
@@ -744,10 +723,10 @@ static void add_heading(struct attn_document *document, const struct inspection 
             attn_quantity_count(
                 number_of(inspection->tables[ATTN_INSPECTED_PARAMETERS], 0, "total"), text));
     else
-        attn_document_text(document, inspection->gguf ? ": GGUF" : ": safetensors");
+        attn_document_text(document, inspection->given.gguf ? ": GGUF" : ": safetensors");
     attn_document_text(document, ", %zu tensor%s, %s", n, n == 1 ? "" : "s",
                        attn_quantity_bytes(n_byte, text));
-    if (inspection->gguf)
+    if (inspection->given.gguf)
         add_precision(document, inspection);
     attn_document_text(document, "\n");
 }
@@ -755,7 +734,7 @@ static void add_heading(struct attn_document *document, const struct inspection 
 static void fill(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *files = inspection->tables[ATTN_INSPECTED_FILES];
-    const size_t n_tensor = attn_tensor_files_count(inspection->weights);
+    const size_t n_tensor = attn_tensor_files_count(inspection->given.weights);
     uint64_t n_byte = 0;
 
     for (size_t i = 0; i < attn_table_n_row(files); i++)
@@ -781,7 +760,7 @@ static void fill(struct attn_document *document, const struct inspection *inspec
 static void fill_check(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
-    const size_t n = attn_tensor_files_count(inspection->weights);
+    const size_t n = attn_tensor_files_count(inspection->given.weights);
 
     for (size_t i = 0; i < attn_table_n_row(bad); i++) {
         const struct attn_cell name = cell_of(bad, i, "name");
@@ -803,8 +782,8 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
                              struct attn_sink *out, struct attn_error *err)
 {
     struct attn_document document = {0};
-    const struct attn_table *bad;
     enum attn_status status;
+    size_t n_bad;
 
     ATTN_TRY(check_arguments(args, err));
     inspection->name = args->model.name;
@@ -813,7 +792,7 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
         ATTN_TRY(open_file(args, inspection, err));
     else
         ATTN_TRY(open_model(args, inspection, err));
-    interrupt_watch_weights(inspection->weights);
+    interrupt_watch_weights(inspection->given.weights);
     ATTN_TRY(find_tables(inspection, args->has_check, err));
     (args->has_check && !args->has_json ? fill_check : fill)(&document, inspection);
     status =
@@ -821,17 +800,17 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
     attn_document_release(&document);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, status, err));
     ATTN_TRY(print_flush(out, err)); /* it stays when the check fails */
-    bad = inspection->tables[ATTN_INSPECTED_NON_FINITE];
-    if (bad && attn_table_n_row(bad) > 0)
+    n_bad = n_row_of(inspection, ATTN_INSPECTED_NON_FINITE);
+    if (n_bad > 0)
         return problem(err, ATTN_STAGE_CHECK, NULL,
-                       "%zu of %zu tensors hold values that are not finite", attn_table_n_row(bad),
-                       attn_tensor_files_count(inspection->weights));
+                       "%zu of %zu tensors hold values that are not finite", n_bad,
+                       attn_tensor_files_count(inspection->given.weights));
     return ATTN_OK;
 }
 
 static enum attn_status inspect(struct call *call, struct attn_error *err)
 {
-    struct inspection inspection = {0};
+    struct inspection inspection = {.given = ATTN_INSPECTION_DEFAULT};
     const enum attn_status status = work(call->args, &inspection, call->out, err);
 
     interrupt_watch_weights(NULL);

@@ -412,7 +412,7 @@ static const struct attn_column metadata_columns[] = {
 static enum attn_status find_metadata(const struct attn_inspection *inspection,
                                       struct attn_table **table, struct attn_error *err)
 {
-    return inspection->gguf ? attn_gguf_metadata_append(inspection->gguf, *table, err) : ATTN_OK;
+    return attn_gguf_metadata_append(inspection->gguf, *table, err);
 }
 
 static const struct attn_column conversion_columns[] = {{TEXT("part")}, {TEXT("difference")}};
@@ -423,9 +423,7 @@ static enum attn_status find_conversion(const struct attn_inspection *inspection
     const struct attn_family *family =
         attn_family_find(attn_model_config(inspection->model)->model_type);
 
-    return inspection->gguf
-               ? attn_gguf_conversion_append(inspection->gguf, &family->gguf, *table, err)
-               : ATTN_OK;
+    return attn_gguf_conversion_append(inspection->gguf, &family->gguf, *table, err);
 }
 
 /* The size of the file at PATH; false when there is none. */
@@ -660,8 +658,15 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
 
 /* --- All of them ------------------------------------------------------------------------------ */
 
-/* What a table is about. */
-enum subject { SUBJECT_MODEL, SUBJECT_WEIGHTS, SUBJECT_TOKENIZER, SUBJECT_COST };
+/* The subject of a table. */
+enum subject {
+    SUBJECT_MODEL,
+    SUBJECT_WEIGHTS,
+    SUBJECT_GGUF,
+    SUBJECT_GGUF_MODEL,
+    SUBJECT_TOKENIZER,
+    SUBJECT_COST
+};
 
 /* FIND appends the rows, of a config with the columns. */
 static const struct {
@@ -679,26 +684,31 @@ static const struct {
 #undef PART_ROW
 };
 
+bool attn_inspection_has(const struct attn_inspection *given, enum attn_inspected part)
+{
+    const bool is_given[] = {
+        [SUBJECT_MODEL] = given->model,         [SUBJECT_WEIGHTS] = given->weights,
+        [SUBJECT_GGUF] = given->gguf,           [SUBJECT_GGUF_MODEL] = given->gguf && given->model,
+        [SUBJECT_TOKENIZER] = given->tokenizer, [SUBJECT_COST] = given->model && given->cost};
+
+    return is_given[parts[part].subject];
+}
+
 enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err)
 {
-    static const char *const words[] = {[SUBJECT_MODEL] = "a model",
-                                        [SUBJECT_WEIGHTS] = "weights",
-                                        [SUBJECT_TOKENIZER] = "a tokenizer",
-                                        [SUBJECT_COST] = "a model and the cost of a run"};
+    static const char *const words[] = {
+        [SUBJECT_MODEL] = "a model",         [SUBJECT_WEIGHTS] = "weights",
+        [SUBJECT_GGUF] = "a GGUF file",      [SUBJECT_GGUF_MODEL] = "a model in a GGUF file",
+        [SUBJECT_TOKENIZER] = "a tokenizer", [SUBJECT_COST] = "a model and the cost of a run"};
     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
     struct attn_table *found = NULL;
     enum attn_status status;
 
     ATTN_TRY(attn_options_read(given, &inspection, err));
-    const bool is_given[] = {[SUBJECT_MODEL] = inspection.model,
-                             [SUBJECT_WEIGHTS] = inspection.weights,
-                             [SUBJECT_TOKENIZER] = inspection.tokenizer,
-                             [SUBJECT_COST] = inspection.model && inspection.cost};
-
     if ((size_t)part >= N(parts))
         return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
-    if (!is_given[parts[part].subject])
+    if (!attn_inspection_has(&inspection, part))
         return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
                               parts[part].name, words[parts[part].subject]);
     if (parts[part].columns->name)

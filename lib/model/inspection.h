@@ -53,8 +53,8 @@
     X(TENSORS, tensors, WEIGHTS)                                                                   \
     X(TYPES, types, WEIGHTS)                                                                       \
     X(PRECISION, precision, WEIGHTS)                                                               \
-    X(METADATA, metadata, WEIGHTS)                                                                 \
-    X(CONVERSION, conversion, MODEL)                                                               \
+    X(METADATA, metadata, GGUF)                                                                    \
+    X(CONVERSION, conversion, GGUF_MODEL)                                                          \
     X(TOKENIZER, tokenizer, TOKENIZER)                                                             \
     X(SPECIAL, special, TOKENIZER)                                                                 \
     X(FILES, files, WEIGHTS)                                                                       \
@@ -85,7 +85,10 @@ struct attn_inspection {
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
 
-/* ATTN_INVALID when GIVEN lacks what the table is about. */
+/* Whether GIVEN has the subject of PART's table. */
+bool attn_inspection_has(const struct attn_inspection *given, enum attn_inspected part);
+
+/* ATTN_INVALID when it has not. */
 enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err);
 
