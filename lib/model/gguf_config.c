@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_SIZE = 96 };
-
 static const double max_number = 1e30; /* as in config_rope.c */
 
 /* What the functions of one writing share. */
@@ -34,76 +32,67 @@ struct writing {
 
 /* --- Reading keys of the architecture --------------------------------------------------------- */
 
-static void write_key(const struct writing *w, const char *key, char full[KEY_SIZE])
+/* A key as the file has it: "llama.block_count". */
+struct full_key {
+    char text[96];
+};
+
+static struct full_key full_key(const struct writing *w, const char *key)
 {
-    snprintf(full, KEY_SIZE, "%s.%s", w->family->gguf.architecture, key);
+    struct full_key full;
+
+    snprintf(full.text, sizeof full.text, "%s.%s", w->family->gguf.architecture, key);
+    return full;
 }
 
 static bool has_key(const struct writing *w, const char *key)
 {
-    char full[KEY_SIZE];
-
-    write_key(w, key, full);
-    return attn_gguf_find_pair(w->gguf, full, NULL);
+    return attn_gguf_find_pair(w->gguf, full_key(w, key).text, NULL);
 }
 
 static enum attn_status refuse_missing(const struct writing *w, const char *key)
 {
-    char full[KEY_SIZE];
-
-    write_key(w, key, full);
-    return attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'", full, w->path);
+    return attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'", full_key(w, key).text,
+                          w->path);
 }
 
 /* A size from 1 to MAX; absent it stays, and is missing if it was 0. */
 static enum attn_status get_size(const struct writing *w, const char *key, size_t max, size_t *size)
 {
-    char full[KEY_SIZE];
-
-    write_key(w, key, full);
-    ATTN_TRY(attn_gguf_get_size(w->gguf, full, size, w->err));
+    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, key).text, size, w->err));
     if (*size == 0 && !has_key(w, key))
         return refuse_missing(w, key);
     if (*size < 1 || *size > max)
-        return attn_error_set(w->err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected 1 to %zu", full,
-                              w->path, *size, max);
+        return attn_error_set(w->err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected 1 to %zu",
+                              full_key(w, key).text, w->path, *size, max);
     return ATTN_OK;
 }
 
 /* A number; absent it stays. */
 static enum attn_status get_real(const struct writing *w, const char *key, double *value)
 {
-    char full[KEY_SIZE];
-
-    write_key(w, key, full);
-    return attn_gguf_get_real(w->gguf, full, value, w->err);
+    return attn_gguf_get_real(w->gguf, full_key(w, key).text, value, w->err);
 }
 
 /* A number from LOW to HIGH; absent it stays. */
 static enum attn_status get_within(const struct writing *w, const char *key, double low,
                                    double high, double *value)
 {
-    char full[KEY_SIZE];
-
     ATTN_TRY(get_real(w, key, value));
     if (!has_key(w, key) || (*value >= low && *value <= high))
         return ATTN_OK;
-    write_key(w, key, full);
     return attn_error_set(w->err, ATTN_FORMAT,
-                          "'%s' in '%s' is %g, expected a number from %g to %g", full, w->path,
-                          *value, low, high);
+                          "'%s' in '%s' is %g, expected a number from %g to %g",
+                          full_key(w, key).text, w->path, *value, low, high);
 }
 
 /* --- What is refused -------------------------------------------------------------------------- */
 
 static enum attn_status refuse_value(const struct writing *w, const char *key, const char *what)
 {
-    char full[KEY_SIZE];
-
-    write_key(w, key, full);
     return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                          "'%s' in '%s' is %s, which this version does not support", full, w->path,
-                          what);
+                          "'%s' in '%s' is %s, which this version does not support",
+                          full_key(w, key).text, w->path, what);
 }
 
 /* Keys of whole numbers that may only be 0, and of others that may only have one value. */
@@ -125,14 +114,13 @@ static enum attn_status refuse_extras(const struct writing *w)
         {"rope.scaling.yarn_ext_factor", 1},
         {"rope.scaling.yarn_log_multiplier", 0},
     };
-    char full[KEY_SIZE], text[40];
+    char text[40];
     bool is_causal = true;
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         size_t n = 0;
 
-        write_key(w, counts[i], full);
-        ATTN_TRY(attn_gguf_get_size(w->gguf, full, &n, w->err));
+        ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, counts[i]).text, &n, w->err));
         snprintf(text, sizeof text, "%zu", n);
         if (n > 0)
             return refuse_value(w, counts[i], text);
@@ -145,8 +133,7 @@ static enum attn_status refuse_extras(const struct writing *w)
         if (value < numbers[i].usual || value > numbers[i].usual)
             return refuse_value(w, numbers[i].key, text);
     }
-    write_key(w, "attention.causal", full);
-    ATTN_TRY(attn_gguf_get_bool(w->gguf, full, &is_causal, w->err));
+    ATTN_TRY(attn_gguf_get_bool(w->gguf, full_key(w, "attention.causal").text, &is_causal, w->err));
     if (!is_causal)
         return refuse_value(w, "attention.causal", "false");
     for (int i = 0; i < 2; i++) {
@@ -165,12 +152,8 @@ static enum attn_status refuse_extras(const struct writing *w)
 static enum attn_status refuse_division(const struct writing *w, const char *key, size_t n,
                                         const char *whole_key, size_t whole)
 {
-    char full[KEY_SIZE], whole_full[KEY_SIZE];
-
-    write_key(w, key, full);
-    write_key(w, whole_key, whole_full);
-    return attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu", full, n,
-                          w->path, whole_full, whole);
+    return attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
+                          full_key(w, key).text, n, w->path, full_key(w, whole_key).text, whole);
 }
 
 static enum attn_status read_sizes(struct writing *w)
@@ -269,15 +252,14 @@ static double share_of(size_t d_rotary, size_t d_head)
 /* Linear and YaRN scaling, as `rope_scaling` has it; nothing where there is none. */
 static enum attn_status put_scaling(const struct writing *w)
 {
-    char full[KEY_SIZE];
     const char *type = "none";
     size_t size = 4, n_original = w->n_ctx;
     double factor = 0, fast = 32, slow = 1;
 
     if (has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear"))
         type = "linear", size = 6;
-    write_key(w, "rope.scaling.type", full);
-    ATTN_TRY(attn_gguf_get_text(w->gguf, full, &type, &size, w->err));
+    ATTN_TRY(
+        attn_gguf_get_text(w->gguf, full_key(w, "rope.scaling.type").text, &type, &size, w->err));
     ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
     ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
     if (size == 4 && memcmp(type, "none", 4) == 0)
@@ -291,7 +273,8 @@ static enum attn_status put_scaling(const struct writing *w)
     if (size != 4 || memcmp(type, "yarn", 4) != 0)
         return attn_error_set(w->err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is '%s', this version reads none, linear and yarn",
-                              full, w->path, attn_quote(type, size).text);
+                              full_key(w, "rope.scaling.type").text, w->path,
+                              attn_quote(type, size).text);
     ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n_original));
     ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_fast", 0, max_number, &fast));
     ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_slow", 0, max_number, &slow));
@@ -336,19 +319,18 @@ static enum attn_status put_rope(const struct writing *w)
 static enum attn_status find_pattern(const struct writing *w, size_t *n,
                                      struct attn_gguf_pair *list)
 {
-    char full[KEY_SIZE];
-
     *n = w->family->form.windows.full_every;
     *list = (struct attn_gguf_pair){0};
-    write_key(w, "attention.sliding_window_pattern", full);
-    if (!attn_gguf_find_pair(w->gguf, full, list) || !list->is_array)
+    if (!attn_gguf_find_pair(w->gguf, full_key(w, "attention.sliding_window_pattern").text, list) ||
+        !list->is_array)
         return get_size(w, "attention.sliding_window_pattern", ATTN_MAX_LAYER, n);
     if (list->type == ATTN_GGUF_BOOL && list->n == w->n_layer)
         return ATTN_OK;
     return attn_error_set(w->err, ATTN_FORMAT,
                           "'%s' in '%s' has %" PRIu64 " items, expected %zu of type bool, one for "
                           "each layer",
-                          full, w->path, list->n, w->n_layer);
+                          full_key(w, "attention.sliding_window_pattern").text, w->path, list->n,
+                          w->n_layer);
 }
 
 static enum attn_status put_windows(const struct writing *w)
@@ -356,12 +338,11 @@ static enum attn_status put_windows(const struct writing *w)
     const struct attn_gguf_form *form = &w->family->gguf;
     size_t width = form->default_window, n = 0;
     struct attn_gguf_pair list;
-    char full[KEY_SIZE];
 
     if (w->family->form.windows.rule != ATTN_WINDOWS_BY_LIST && !form->refuses_windows)
         return ATTN_OK;
-    write_key(w, "attention.sliding_window", full);
-    ATTN_TRY(attn_gguf_get_size(w->gguf, full, &width, w->err));
+    ATTN_TRY(
+        attn_gguf_get_size(w->gguf, full_key(w, "attention.sliding_window").text, &width, w->err));
     if (form->refuses_windows)
         return width == 0 ? ATTN_OK : refuse_value(w, "attention.sliding_window", "set");
     ATTN_TRY(find_pattern(w, &n, &list));
@@ -412,7 +393,6 @@ static bool has_tensor(const struct writing *w, const char *name)
 static enum attn_status put_parts(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
-    char full[KEY_SIZE];
     bool is_parallel = false;
 
     attn_buffer_append_format(w->json, ",\n\"tie_word_embeddings\": %s",
@@ -426,8 +406,8 @@ static enum attn_status put_parts(const struct writing *w)
         return ATTN_OK;
     if (!has_key(w, "use_parallel_residual"))
         return refuse_missing(w, "use_parallel_residual");
-    write_key(w, "use_parallel_residual", full);
-    ATTN_TRY(attn_gguf_get_bool(w->gguf, full, &is_parallel, w->err));
+    ATTN_TRY(attn_gguf_get_bool(w->gguf, full_key(w, "use_parallel_residual").text, &is_parallel,
+                                w->err));
     attn_buffer_append_format(w->json, ",\n\"use_parallel_residual\": %s",
                               is_parallel ? "true" : "false");
     return ATTN_OK;
