@@ -2,8 +2,8 @@
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
+#include "inspect/cost.h"
 #include "model/backward.h"
-#include "model/cost.h"
 #include "model/model_internal.h"
 #include "model/session.h"
 #include "trace/site_internal.h"

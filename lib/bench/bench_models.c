@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "model/cost.h"
+#include "inspect/cost.h"
 #include "model/model_internal.h"
 #include "model/session.h"
 #include "model/session_pack.h"

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
-#include "model/cost.h"
+#include "inspect/cost.h"
 #include "model/session_internal.h"
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"

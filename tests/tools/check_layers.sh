@@ -14,7 +14,7 @@ found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
 of_pictures='base trace encode tables output figures analysis'
-of_run="kernels attention formats text capture model terminal page $of_pictures"
+of_run="kernels attention formats text capture model inspect terminal page $of_pictures"
 
 # What each layer may include, itself aside.
 declare -A below=(
@@ -25,6 +25,8 @@ declare -A below=(
     [formats]='base'
     [text]='base formats'
     [model]='base kernels attention formats trace text'
+    [inspect]='base attention formats text trace model'
+    [make]='base formats text model'
     [capture]='base trace'
     [analysis]='base kernels trace capture'
     [encode]='base'
@@ -36,7 +38,7 @@ declare -A below=(
     [run]="$of_run"
     [records]="$of_run run"
     [experiment]="$of_run run records"
-    [bench]='base kernels trace attention formats model tables output'
+    [bench]='base kernels trace attention formats model inspect tables output'
 )
 
 # Foreign headers and the one place that may include them: an expression over paths.

@@ -5,7 +5,7 @@
  */
 #include "attn.h"
 #include "base/buffer.h"
-#include "model/cost.h"
+#include "inspect/cost.h"
 #include "model/session_internal.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"

@@ -1,7 +1,7 @@
 /* What inspect finds, as tables: beside sums done by hand, and beside what the files hold. */
 #include "attn.h"
 #include "base/buffer.h"
-#include "model/gguf_inspection.h"
+#include "inspect/inspection_internal.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/gguf_image.h"

@@ -4,7 +4,7 @@
  */
 #include "analysis/measure_internal.h"
 #include "attn.h"
-#include "model/model_init.h"
+#include "make/model_init.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,7 @@
  * made. */
 #include "base/dtype_internal.h"
 #include "base/random.h"
-#include "model/model_init.h"
+#include "make/model_init.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"

@@ -1,12 +1,12 @@
 /* model_init_internal.h - the two halves of a model that is made: its config.json, and its
  * weights. */
-#ifndef ATTN_MODEL_MODEL_INIT_INTERNAL_H
-#define ATTN_MODEL_MODEL_INIT_INTERNAL_H
+#ifndef ATTN_MAKE_MODEL_INIT_INTERNAL_H
+#define ATTN_MAKE_MODEL_INIT_INTERNAL_H
 
 #include "base/buffer.h"
 #include "formats/safetensors.h"
+#include "make/model_init.h"
 #include "model/config.h"
-#include "model/model_init.h"
 #include "model/weights.h"
 
 /* Appends the text of config.json to OUT: the members of a file, then settings, then what follows

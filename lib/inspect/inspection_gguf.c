@@ -1,5 +1,6 @@
-/* gguf_inspection.c - see gguf_inspection.h. */
-#include "model/gguf_inspection.h"
+/* inspection_gguf.c - the mixture of types of a GGUF file, its metadata, and the changes of its
+ * converter. */
+#include "inspect/inspection_internal.h"
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"

@@ -2,7 +2,7 @@
  * cost.c - see cost.h. Weights are counted where they were bound, sizes follow from the config, and
  * a session's memory is what planning one measures.
  */
-#include "model/cost.h"
+#include "inspect/cost.h"
 
 #include "attention/attention_internal.h"
 #include "base/dtype_internal.h"

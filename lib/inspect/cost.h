@@ -13,8 +13,8 @@
  * layer attends to one, and Ds the width of what its keys and values are made of. P are the pairs
  * of query and key that the mask leaves: T (T + 1) / 2 when it is causal, else T S.
  */
-#ifndef ATTN_MODEL_COST_H
-#define ATTN_MODEL_COST_H
+#ifndef ATTN_INSPECT_COST_H
+#define ATTN_INSPECT_COST_H
 
 #include "model/model.h"
 #include "trace/site.h"

@@ -5,7 +5,7 @@
  * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
  * layer; everything else is drawn in the order in which we keep it, a matrix a head.
  */
-#include "model/model_init_internal.h"
+#include "make/model_init_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -2,7 +2,7 @@
  * model_init_config.c - makes the config.json. Values are kept as the JSON they will be; those of a
  * file are copied as they are written there.
  */
-#include "model/model_init_internal.h"
+#include "make/model_init_internal.h"
 
 #include "base/escape.h"
 #include "base/file.h"

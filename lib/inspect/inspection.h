@@ -11,13 +11,13 @@
  * Nothing is run. Weights are read for ATTN_INSPECTED_NON_FINITE alone. Counts that do not fit an
  * int64_t are INT64_MAX.
  */
-#ifndef ATTN_MODEL_INSPECTION_H
-#define ATTN_MODEL_INSPECTION_H
+#ifndef ATTN_INSPECT_INSPECTION_H
+#define ATTN_INSPECT_INSPECTION_H
 
 #include "base/source.h"
 #include "base/table.h"
 #include "formats/gguf.h"
-#include "model/cost.h"
+#include "inspect/cost.h"
 #include "text/tokenizer.h"
 
 #include <signal.h>

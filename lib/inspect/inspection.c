@@ -2,7 +2,7 @@
  * inspection.c - see inspection.h. The columns of each table stand before the function that appends
  * its rows; those of a config are its fields.
  */
-#include "model/inspection.h"
+#include "inspect/inspection.h"
 
 #include "attention/kind_internal.h"
 #include "base/dtype_internal.h"
@@ -11,10 +11,9 @@
 #include "base/table_internal.h"
 #include "base/thread.h"
 #include "formats/safetensors.h"
+#include "inspect/inspection_internal.h"
 #include "model/config_internal.h"
-#include "model/differences.h"
 #include "model/elements.h"
-#include "model/gguf_inspection.h"
 #include "model/model.h"
 #include "text/tokenizer_internal.h"
 #include "trace/selection.h"

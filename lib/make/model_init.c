@@ -1,5 +1,5 @@
 /* model_init.c - see model_init.h: draws as text, checking, and the files. */
-#include "model/model_init.h"
+#include "make/model_init.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -8,8 +8,8 @@
 #include "base/number.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "make/model_init_internal.h"
 #include "model/family.h"
-#include "model/model_init_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -15,8 +15,8 @@
  * The generator is PyTorch's for the CPU, without AVX2 (base/random.h). Norms begin as 1 and 0,
  * biases as 0 unless they are drawn with `linear`; a config with "bias": true has them everywhere.
  */
-#ifndef ATTN_MODEL_MODEL_INIT_H
-#define ATTN_MODEL_MODEL_INIT_H
+#ifndef ATTN_MAKE_MODEL_INIT_H
+#define ATTN_MAKE_MODEL_INIT_H
 
 #include "base/status.h"
 #include "text/words.h"
