@@ -245,6 +245,16 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
     atomic_flag_clear(&pool->is_taken);
 }
 
+bool attn_pool_lock(struct attn_pool *pool)
+{
+    return !atomic_flag_test_and_set(&pool->is_taken);
+}
+
+void attn_pool_unlock(struct attn_pool *pool)
+{
+    atomic_flag_clear(&pool->is_taken);
+}
+
 enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct attn_error *err)
 {
     const int n_core = attn_core_count(MAX_THREAD);

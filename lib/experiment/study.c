@@ -1,7 +1,7 @@
 /*
- * study.c - see study.h. Each thread of the host takes the next item when it has none; who finds
- * the oldest one answered folds it. At most WINDOW items a thread are read and not yet folded, so
- * one item that takes long does not keep all others in memory.
+ * study.c - see study.h. Items go through a window (run/window.h): each thread asks about one item
+ * at a time, and the answers are folded in the order of the items. At most WINDOW items a thread
+ * are read and not yet folded, so one item that takes long does not keep all others in memory.
  */
 #include "experiment/study_internal.h"
 
@@ -18,6 +18,8 @@
 #include "records/each_internal.h"
 #include "records/items_internal.h"
 #include "run/host_internal.h"
+#include "run/record_internal.h"
+#include "run/window.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -698,184 +700,126 @@ void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 
 /* --- Side by side ----------------------------------------------------------------------------- */
 
-enum { MOVED, N_CONDITION };
-
 /* An item on its way. */
 struct slot {
     struct attn_item *item; /* owns */
     struct attn_study_answer answer;
     struct attn_error failure;
-    bool has_failed, is_answered;
+    bool has_failed;
     bool ends_all; /* the failure is not that of the item alone */
 };
 
 struct asking {
     struct attn_study *study;
-    struct attn_host *host;
     attn_study_ask_fn ask;
     void *user;
-    struct attn_monitor *monitor; /* owns; what follows is looked at inside */
-    struct slot *slots;           /* [n_slot] owns; a ring */
-    size_t n_slot;
-    size_t n_read, n_taken;       /* items; those between are in slots */
-    bool is_reading, is_taking;   /* some thread is */
-    bool is_over;                 /* all were read */
-    enum attn_status read_status; /* of the reader, which is over then: after the items before */
-    struct attn_error read_failure;
-    enum attn_status status; /* of what ended it early */
-    struct attn_error failure;
 };
 
-static void empty_slot(struct slot *slot)
+/* Reads the next item into SLOT. */
+static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *is_over,
+                                  struct attn_error *err)
 {
-    attn_item_free(slot->item);
-    attn_table_free(slot->answer.table);
-    attn_free(slot->answer.more);
-    *slot = (struct slot){.item = NULL};
+    const struct asking *asking = user;
+    struct slot *empty = slot;
+
+    ATTN_TRY(attn_study_next(asking->study, &empty->item, err));
+    *is_over = !empty->item;
+    if (!*is_over)
+        *n_byte = attn_record_n_byte(&empty->item->record) + empty->item->other.n_text;
+    return ATTN_OK;
 }
 
-/* Folds the oldest item, which is answered. */
-static void take_oldest(struct asking *asking, int worker)
+/* Finds the answer about item NUMBER. A failure waits for the items before. */
+static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
+                                    size_t number, size_t n, struct attn_error *err)
 {
-    struct slot *slot = &asking->slots[asking->n_taken % asking->n_slot];
-    enum attn_status status = slot->failure.status;
-    struct attn_error err = slot->failure;
-
-    asking->is_taking = true;
-    attn_monitor_leave(asking->monitor);
-    if (!slot->ends_all) {
-        err.status = ATTN_OK;
-        status = attn_study_take(asking->study, slot->item, &slot->answer,
-                                 slot->has_failed ? &slot->failure : NULL, &err);
-    }
-    if (worker == 0) /* the caller's own thread reports for all */
-        attn_study_report(asking->study);
-    attn_monitor_enter(asking->monitor);
-    empty_slot(slot);
-    asking->is_taking = false;
-    asking->n_taken++;
-    if (status != ATTN_OK) {
-        asking->status = status;
-        asking->failure = err;
-    }
-}
-
-/* Finds the answer about the item of SLOT. */
-static void answer_slot(const struct asking *asking, struct slot *slot)
-{
+    const struct asking *asking = user;
+    struct slot *slot = attn_window_slot(window, number);
     const struct attn_record *record = &slot->item->record;
-    enum attn_status status;
 
+    (void)worker;
+    (void)err;
     if (record->failure != ATTN_RECORD_FAILURE_NONE) {
         slot->failure = record->err;
         slot->has_failed = true;
-        return;
+    } else {
+        const enum attn_status status =
+            asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
+
+        slot->failure.status = status;
+        slot->has_failed = status != ATTN_OK;
+        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
+                                              !attn_study_is_of_item(status, &slot->failure));
     }
-    status = asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
-    slot->failure.status = status;
-    slot->has_failed = status != ATTN_OK;
-    slot->ends_all = slot->has_failed &&
-                     (slot->answer.is_general || !attn_study_is_of_item(status, &slot->failure));
+    attn_window_finish(window, number, n);
+    return ATTN_OK;
 }
 
-/* Reads the next item and answers it. */
-static void answer_next(struct asking *asking)
+/* Folds the answer about the item in SLOT. */
+static enum attn_status take_item(void *user, void *slot, bool is_followed, struct attn_error *err)
 {
-    struct attn_item *item = NULL;
-    struct attn_error err = {0};
-    struct slot *slot;
+    const struct asking *asking = user;
+    const struct slot *answered = slot;
     enum attn_status status;
 
-    asking->is_reading = true;
-    attn_monitor_leave(asking->monitor);
-    status = attn_host_check_canceled(asking->host, &err);
-    if (status == ATTN_OK)
-        status = attn_study_next(asking->study, &item, &err);
-    attn_monitor_enter(asking->monitor);
-    asking->is_reading = false;
-    asking->is_over = !item;
-    asking->read_status = status;
-    asking->read_failure = err;
-    attn_monitor_wake(asking->monitor, MOVED);
-    if (!item)
-        return;
-    slot = &asking->slots[asking->n_read++ % asking->n_slot];
-    slot->item = item;
-    attn_monitor_leave(asking->monitor);
-    answer_slot(asking, slot);
-    attn_monitor_enter(asking->monitor);
-    slot->is_answered = true;
+    (void)is_followed;
+    if (answered->ends_all)
+        return attn_error_copy(err, &answered->failure);
+    status = attn_study_take(asking->study, answered->item, &answered->answer,
+                             answered->has_failed ? &answered->failure : NULL, err);
+    attn_study_report(asking->study);
+    return status;
 }
 
-/* An attn_task_fn: what a thread does, until all is done. */
-static void work(void *context, size_t task, int worker)
+static void release_item(void *user, void *slot)
 {
-    struct asking *asking = context;
+    struct slot *taken = slot;
 
-    (void)task;
-    attn_monitor_enter(asking->monitor);
-    while (asking->status == ATTN_OK) {
-        const struct slot *oldest = &asking->slots[asking->n_taken % asking->n_slot];
-
-        if (asking->n_taken < asking->n_read && oldest->is_answered && !asking->is_taking)
-            take_oldest(asking, worker);
-        else if (!asking->is_over && !asking->is_reading &&
-                 asking->n_read - asking->n_taken < asking->n_slot)
-            answer_next(asking);
-        else if (asking->is_over && asking->n_taken == asking->n_read)
-            break;
-        else
-            attn_monitor_wait(asking->monitor, MOVED);
-        attn_monitor_wake(asking->monitor, MOVED);
-    }
-    attn_monitor_wake(asking->monitor, MOVED);
-    attn_monitor_leave(asking->monitor);
+    (void)user;
+    attn_item_free(taken->item);
+    attn_table_free(taken->answer.table);
+    attn_free(taken->answer.more);
+    *taken = (struct slot){.item = NULL};
 }
 
-/* How many items are asked about at a time: one for each thread. Fewer items than threads, in a
- * file, are asked about one after the other, each on all threads. */
-static enum attn_status count_workers(const struct attn_study *study, size_t n_thread,
-                                      size_t *n_worker, struct attn_error *err)
+/* *HAS_MORE: there are at least N_THREAD items, so each thread asks about one at a time. Else each
+ * item gets all threads. A pipe counts as long: nobody waits for its items here. */
+static enum attn_status count_items(const struct attn_study *study, size_t n_thread, bool *has_more,
+                                    struct attn_error *err)
 {
     struct attn_items *items = study->args->items;
     struct attn_item *last = NULL;
 
-    *n_worker = n_thread;
-    if (n_thread == 1 || isnan(attn_items_share(items))) /* a pipe: it may be long until the next */
+    *has_more = n_thread > 1;
+    if (n_thread == 1 || isnan(attn_items_share(items)))
         return ATTN_OK;
     ATTN_TRY(attn_items_peek(items, n_thread - 1, &last, err));
-    *n_worker = last ? n_thread : 1;
+    *has_more = last != NULL;
     return ATTN_OK;
-}
-
-/* Answers all items. Release ASKING also after a failure. */
-static enum attn_status answer_all(struct asking *asking, struct attn_error *err)
-{
-    struct attn_pool *pool = asking->host->pool;
-    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
-    size_t n_worker;
-
-    asking->n_slot = WINDOW * n_thread;
-    ATTN_TRY(attn_monitor_create(N_CONDITION, &asking->monitor, err));
-    asking->slots = attn_alloc(asking->n_slot, sizeof *asking->slots, err);
-    if (!asking->slots)
-        return ATTN_NO_MEMORY;
-    ATTN_TRY(count_workers(asking->study, n_thread, &n_worker, err));
-    attn_pool_run(pool, n_worker, work, asking); /* one leaves the pool to its runs */
-    if (asking->status != ATTN_OK || asking->read_status != ATTN_OK)
-        attn_error_copy(err, asking->status != ATTN_OK ? &asking->failure : &asking->read_failure);
-    return asking->status != ATTN_OK ? asking->status : asking->read_status;
 }
 
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err)
 {
-    struct asking asking = {.study = study, .host = host, .ask = ask, .user = user};
-    const enum attn_status status = answer_all(&asking, err);
+    const int n_thread = attn_host_n_thread(host);
+    struct asking asking = {.study = study, .ask = ask, .user = user};
+    struct attn_window_form form = {
+        .slot_size = sizeof(struct slot),
+        .n_slot = WINDOW * (size_t)n_thread,
+        .read = read_item,
+        .compute = answer_item,
+        .take = take_item,
+        .release = release_item,
+        .user = &asking,
+    };
+    enum attn_status status;
+    bool is_parallel, is_locked;
 
-    for (size_t i = 0; asking.slots && i < asking.n_slot; i++)
-        empty_slot(&asking.slots[i]);
-    attn_free(asking.slots);
-    attn_monitor_free(asking.monitor);
+    ATTN_TRY(count_items(study, (size_t)n_thread, &is_parallel, err));
+    form.n_worker = is_parallel ? n_thread : 0;
+    is_locked = is_parallel && attn_pool_lock(host->pool);
+    status = attn_window_run(&form, host, err);
+    if (is_locked)
+        attn_pool_unlock(host->pool);
     return status;
 }

@@ -505,3 +505,16 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_free(store->next);
     *store = (struct attn_record_store){.rows = NULL};
 }
+
+size_t attn_record_n_byte(const struct attn_record *record)
+{
+    const struct attn_input *input = &record->input, *source = &record->source;
+    size_t n_byte =
+        record->n_id + input->n_text + input->n_pair + source->n_text +
+        (input->n_id + input->n_type + input->n_key_mask + source->n_id + source->n_key_mask) *
+            sizeof(int32_t);
+
+    for (size_t i = 0; i < record->n_next; i++)
+        n_byte += strlen(record->next[i]);
+    return n_byte;
+}

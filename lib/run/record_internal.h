@@ -105,4 +105,7 @@ enum attn_status attn_record_take_source(struct attn_record_reading *reading, co
 /* Whether VALUE is an integer as it is written: no fraction, no exponent. */
 bool attn_record_is_integer(const struct attn_json_token *value);
 
+/* Bytes that what RECORD points to takes, about. */
+size_t attn_record_n_byte(const struct attn_record *record);
+
 #endif

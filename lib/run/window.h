@@ -1,0 +1,77 @@
+/*
+ * window.h - computes many items on several threads: reads them in one order, hands their results
+ * out in that order, and holds no more of them at a time than fit. For run/many.h and for the
+ * items of experiments.
+ *
+ *     static const struct attn_window_form form = {
+ *         .slot_size = sizeof(struct slot), .n_slot = 16, .n_worker = 4,
+ *         .read = read, .compute = compute, .take = take, .release = release, .user = &mine};
+ *     attn_window_run(&form, host, &err);
+ *
+ * The caller's thread reads items into a ring of slots. Workers take what lies ready from its other
+ * end, in order. The thread that finishes the oldest item hands out what is finished, so that no
+ * thread is there for this alone. Without workers, or where the system refuses threads, the
+ * caller's thread computes and hands out each item before it reads the next one.
+ */
+#ifndef ATTN_RUN_WINDOW_H
+#define ATTN_RUN_WINDOW_H
+
+#include "run/host.h"
+
+struct attn_window;
+
+struct attn_window_form {
+    size_t slot_size;  /* bytes of what the window keeps for an item; zeros before `read` */
+    size_t n_slot;     /* items inside at a time */
+    size_t most_bytes; /* that they hold together, but for one item; 0: any number */
+    size_t n_row;      /* a worker takes items of about so many rows at a time; 0: one item */
+    int n_worker;      /* threads beside the caller's; 0: the caller's does all */
+
+    /* Reads the next item into SLOT, *N_BYTE of them, or sets *is_over. May block. On the caller's
+     * thread. */
+    enum attn_status (*read)(void *user, void *slot, size_t *n_byte, bool *is_over,
+                             struct attn_error *err);
+    size_t (*guess_rows)(const void *slot); /* about how many rows it has; NULL where n_row is 0 */
+
+    /* Computes the N items from FIRST on, by attn_window_slot, and reports each by
+     * attn_window_finish. WORKER is 0 .. n_worker - 1, or 0. */
+    enum attn_status (*compute)(void *user, struct attn_window *window, int worker, size_t first,
+                                size_t n, struct attn_error *err);
+
+    /* Takes the item in SLOT, which is finished: in the order of items, one at a time, on any
+     * thread. IS_FOLLOWED: the next one is finished, too. */
+    enum attn_status (*take)(void *user, void *slot, bool is_followed, struct attn_error *err);
+
+    /* Frees what is in SLOT, and leaves zeros. Once for each call of `read`, on any thread. */
+    void (*release)(void *user, void *slot);
+    void (*on_end)(void *user); /* the run ends early, by a failure: `read`, if it blocks, should
+                                   return; once, on any thread; or NULL */
+    void *user;                 /* for these */
+};
+
+/*
+ * Goes over all items. A failure of `compute` or `take` ends it at once. A failure of `read` ends
+ * it after the items before, but for ATTN_CANCELED, which the window also reports when the flag of
+ * HOST is set.
+ */
+enum attn_status attn_window_run(const struct attn_window_form *form, struct attn_host *host,
+                                 struct attn_error *err);
+
+/* --- For `compute` ---------------------------------------------------------------------------- */
+
+/* The slot of item NUMBER, counted from 0. */
+void *attn_window_slot(const struct attn_window *window, size_t number);
+
+/*
+ * Waits until N_BYTE more have room, which those of the oldest item always have, and until this
+ * thread may compute; IS_ALONE: until no other thread does. False when the run has failed. A worker
+ * computes its items one after the other, so it waits only for items before FIRST. Call
+ * attn_window_end after it returned true.
+ */
+bool attn_window_begin(struct attn_window *window, size_t first, size_t n_byte, bool is_alone);
+void attn_window_end(struct attn_window *window);
+
+/* The N items from FIRST on are computed. */
+void attn_window_finish(struct attn_window *window, size_t first, size_t n);
+
+#endif
