@@ -49,8 +49,10 @@ struct attn_fold_form {
     uint64_t derived; /* columns of reals that are no means: `derive` finds them. They have no sd
                          and se, and bounds only where they are among `bounded` */
     uint64_t bounded;
-    uint64_t names;             /* columns of texts that must be those of the first item */
-    uint64_t unfilled;          /* columns that stay empty over items: not to be sorted by */
+    uint64_t names;    /* columns of texts that must be those of the first item */
+    uint64_t unfilled; /* columns that stay empty over items: not to be sorted by */
+    bool keeps_keys;   /* what says which row it is stays that of the first item if items differ in
+                          it; else it is missing then */
     attn_fold_derive_fn derive; /* or NULL */
     const void *args;           /* for it */
     const char *hint;           /* how items could have rows like the first; or NULL */
@@ -98,5 +100,10 @@ size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items wit
  * have but for those that are HIDDEN. */
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
                                     struct attn_table **table, struct attn_error *err);
+
+/* The table of all items, without groups, in the form of texts: after the columns of an item come
+ * NAME_sd of each column of reals, and the number of items as `texts`. It is the caller's. */
+enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
+                                          struct attn_error *err);
 
 #endif

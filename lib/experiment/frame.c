@@ -8,82 +8,8 @@
 #include "tables/table_order.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* --- Means over texts ------------------------------------------------------------------------- */
-
-/* The same rows of several texts, as one. Columns of reals become means, those of booleans shares;
- * the others say which row it is and are those of the first text. A value that is missing in one
- * text is left out of its mean. Memory is that of one table, however many texts there are. */
-struct means {
-    size_t n_text;
-    struct attn_table *first;     /* owns; of the first text */
-    struct attn_moments *moments; /* [n_row, n_column] owns */
-};
-
-static bool is_averaged(const struct attn_column *column)
-{
-    return column->type == ATTN_VALUE_REAL || column->type == ATTN_VALUE_BOOLEAN;
-}
-
-/* Adds the rows of one text, *TABLE, which becomes NULL when it is taken. */
-static enum attn_status add_rows(struct means *means, struct attn_table **table,
-                                 struct attn_error *err)
-{
-    const size_t n_row = attn_table_n_row(*table), n_column = attn_table_n_column(*table);
-    const struct attn_table *added = *table;
-
-    if (!means->first) {
-        means->moments = attn_alloc(n_row * n_column, sizeof *means->moments, err);
-        if (!means->moments)
-            return ATTN_NO_MEMORY;
-        means->first = *table;
-        *table = NULL;
-    } else if (n_row != attn_table_n_row(means->first) ||
-               n_column != attn_table_n_column(means->first)) {
-        return attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu",
-                              means->n_text + 1, n_row, attn_table_n_row(means->first));
-    }
-    for (size_t i = 0; i < n_row * n_column; i++) {
-        const struct attn_cell cell = attn_table_cell(added, i / n_column, i % n_column);
-
-        if (cell.type != ATTN_VALUE_MISSING && is_averaged(attn_table_column(added, i % n_column)))
-            attn_moments_add(&means->moments[i],
-                             cell.type == ATTN_VALUE_REAL ? cell.real : (double)cell.integer);
-    }
-    means->n_text++;
-    return ATTN_OK;
-}
-
-/* Makes *TABLE, the caller's also after a failure: the rows of all texts as one. */
-static enum attn_status tabulate_means(const struct means *means, struct attn_table **table,
-                                       struct attn_error *err)
-{
-    const struct attn_table *first = means->first;
-    const size_t n_row = attn_table_n_row(first), n_column = attn_table_n_column(first);
-    struct attn_column columns[ATTN_MOST_COLUMNS];
-    struct attn_rows rows = {.columns = columns, .n = n_column, .is_of_many = true};
-    enum attn_status status;
-
-    for (size_t i = 0; i < n_column; i++)
-        columns[i] = *attn_table_column(first, i);
-    status = attn_rows_create(&rows, attn_table_name(first), err);
-    for (size_t row = 0; status == ATTN_OK && row < n_row; row++) {
-        const struct attn_moments *moments = means->moments + row * n_column;
-        struct attn_cell cells[ATTN_MOST_COLUMNS];
-
-        for (size_t i = 0; i < n_column; i++) {
-            cells[i] = attn_table_cell(first, row, i);
-            if (is_averaged(&columns[i]))
-                cells[i] = moments[i].n > 0 ? attn_cell_real(moments[i].mean) : attn_cell_missing();
-        }
-        status = attn_rows_append(&rows, cells, moments, means->n_text, err);
-    }
-    *table = rows.table;
-    return status;
-}
 
 /* --- An inquiry ------------------------------------------------------------------------------- */
 
@@ -98,7 +24,6 @@ struct asking {
     size_t n_text;
     const struct attn_study_args *study; /* borrowed; or NULL */
     void *sum;                           /* owns */
-    struct means means;                  /* owns; over the texts */
     struct attn_table *table;            /* owns */
     size_t n_label;                      /* its leading columns by which items are grouped */
 };
@@ -262,14 +187,31 @@ static enum attn_status ask(const struct asking *asking, const struct asked *ask
     return status;
 }
 
+/* Adds the rows of text I, TABLE, to FOLD, the means over all. */
+static enum attn_status add_text(struct attn_fold *fold, size_t i, const struct attn_table *table,
+                                 size_t *n_row, struct attn_error *err)
+{
+    static const struct attn_item unlabeled;
+    const struct attn_fold_entry entry = {.item = &unlabeled, .table = table};
+
+    if (i == 0)
+        *n_row = attn_table_n_row(table);
+    if (attn_table_n_row(table) != *n_row)
+        return attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu", i + 1,
+                              attn_table_n_row(table), *n_row);
+    return attn_fold_add(fold, &entry, err);
+}
+
 /* Asks about each text, one after the other. The request's on_progress counts texts. */
-static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
+static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold,
+                                   struct attn_error *err)
 {
     const struct attn_request *asked = &asking->request;
     struct attn_request one_text = *asked;
     struct attn_spaces spaces = {0};
     const struct asked one = {
         .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum, .spaces = &spaces};
+    size_t n_row = 0;
 
     one_text.on_progress = NULL;     /* it counts texts */
     one_text.reading.example = NULL; /* the hint is which text it was */
@@ -280,7 +222,7 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
         one_text.input = asking->texts[i];
         status = ask(asking, &one, &table, err);
         if (status == ATTN_OK)
-            status = add_rows(&asking->means, &table, err);
+            status = add_text(fold, i, table, &n_row, err);
         attn_table_free(table);
         if (status != ATTN_OK) {
             attn_error_hint(err, "in text %zu of %zu", i + 1, asking->n_text);
@@ -290,7 +232,24 @@ static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
             asked->on_progress(asked->user, i + 1, asking->n_text);
     }
     attn_spaces_note(&spaces, asked);
-    return tabulate_means(&asking->means, &asking->table, err);
+    return attn_fold_tabulate_texts(fold, &asking->table, err);
+}
+
+/* Fills the table with the means over the texts. */
+static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_study_args ungrouped = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_fold_form form = {.name = asking->experiment->name,
+                                        .columns = asking->experiment->columns,
+                                        .n_column = asking->experiment->n_column,
+                                        .keeps_keys = true};
+    struct attn_fold *fold;
+    enum attn_status status;
+
+    ATTN_TRY(attn_fold_create(&form, &ungrouped, &fold, err));
+    status = fold_texts(asking, fold, err);
+    attn_fold_free(fold);
+    return status;
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -543,8 +502,6 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
     } else {
         attn_table_free(asking.table);
     }
-    attn_table_free(asking.means.first);
-    attn_free(asking.means.moments);
     attn_free(asking.sum);
     attn_host_free(asking.labelled);
     return status;
