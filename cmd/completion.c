@@ -1,7 +1,12 @@
 /*
- * completion.c - attn-cli completion: the script that lets a shell complete command lines.
- * Commands, options and their values come from the table of commands and their options; only what
- * stands for a kind of value in each shell is written here.
+ * completion.c - attn-cli completion: completes command lines. The script of a shell passes the
+ * words of the line to `attn-cli completion --complete -- WORD...`, the last one to be completed,
+ * and adds what that prints. Everything comes from the table of commands and their options.
+ *
+ * The first line of the answer is "KIND SIZE". KIND is `words`, or `file` or `directory` if the
+ * shell completes paths as well. SIZE is the number of bytes of the last word that come before the
+ * completed part, as in --load=m and pattern,resid_p. Each other line is one proposal for that
+ * part, maybe with a tab and a description.
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
@@ -12,296 +17,277 @@
 
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* What may stand where an option, or a command, takes a value. */
-enum value {
-    VALUE_OWN,   /* text of the user's: nothing to propose */
-    VALUE_WORDS, /* one of the words in the name of the argument, "map|read" */
-    VALUE_FILE,  /* or one of such words: "causal|none|FILE.npy" */
-    VALUE_FOLDER,
-    VALUE_MODEL,
-    VALUE_SITES,
-    VALUE_KIND,    /* of attention */
-    VALUE_SUBJECT, /* a command, or a topic of the help */
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* An answer on its way. */
+struct answer {
+    struct attn_sink *out;
+    const char *word; /* the last word of the line */
+    const char *part; /* the end of WORD that is completed */
 };
 
-/* How each shell completes it. For fish these are flags of `complete`: -x takes a value and offers
- * no files, -r -F offers them. */
-static const struct {
-    const char *bash, *zsh, *fish;
-} actions[] = {
-    [VALUE_OWN] = {":", " ", " -x"},
-    [VALUE_WORDS] = {"_attn_cli_words", "(", " -x"},
-    [VALUE_FILE] = {"_attn_cli_files", "_files", " -r -F"},
-    [VALUE_FOLDER] = {"_attn_cli_folders", "_files -/", " -x -a '(__fish_complete_directories)'"},
-    [VALUE_MODEL] = {"_attn_cli_models", "_attn_cli_models", " -x -a '(__attn_cli_models)'"},
-    [VALUE_SITES] = {"_attn_cli_sites", "_attn_cli_sites", " -x -a '(__attn_cli_sites)'"},
-    [VALUE_KIND] = {"_attn_cli_words", "(", " -x"},
-    [VALUE_SUBJECT] = {"_attn_cli_subjects", "_attn_cli_subjects",
-                       " -x -a '(__attn_cli_commands; __attn_cli_topics)'"},
-};
-
-/* The length of the first word of an argument, "ig[:N]|atp": to a bar that is in no brackets. */
-static size_t word_size(const char *argument)
+/* Prints the first line. KIND is "words", "file" or "directory". */
+static void print_kind(const struct answer *answer, const char *kind)
 {
-    size_t size = 0;
-
-    for (int depth = 0; argument[size] && (depth > 0 || argument[size] != '|'); size++)
-        depth += (argument[size] == '[') - (argument[size] == ']');
-    return size;
+    print(answer->out, "%s %zu\n", kind, (size_t)(answer->part - answer->word));
 }
 
-/* It follows from the name of the argument, "FILE"; for some options from their own names. */
-static enum value value_of(const struct option *option)
+/* Proposes NAME [size] if the user may be typing it. HELP, up to its first break, describes it, or
+ * is NULL. */
+static void propose(const struct answer *answer, const char *name, size_t size, const char *help)
 {
-    static const struct {
-        const char *name, *argument;
-        enum value value;
-    } known[] = {
-        {"model", NULL, VALUE_MODEL},    {"sites", NULL, VALUE_SITES},
-        {"attention", NULL, VALUE_KIND}, {"with-attention", NULL, VALUE_KIND},
-        {NULL, "MODEL", VALUE_MODEL},    {NULL, "PATH", VALUE_FILE},
-        {NULL, "DIR", VALUE_FOLDER},     {NULL, "COMMAND|TOPIC", VALUE_SUBJECT},
-    };
+    const size_t typed = strlen(answer->part);
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].name ? option->name && strcmp(option->name, known[i].name) == 0
-                          : strcmp(option->argument, known[i].argument) == 0)
-            return known[i].value;
-    if (strstr(option->argument, "FILE"))
-        return VALUE_FILE;
-    return option->argument[word_size(option->argument)] ? VALUE_WORDS : VALUE_OWN;
-}
-
-static bool has_choices(const struct option *option)
-{
-    enum value value = value_of(option);
-
-    return value == VALUE_WORDS || value == VALUE_KIND ||
-           (value == VALUE_FILE && option->argument[0] >= 'a');
-}
-
-/* "map|read" as "map read", and colons as COLON; words in capitals stand for something else. */
-static void print_choices(struct attn_sink *out, const struct option *option, const char *colon)
-{
-    const char *gap = "";
-
-    for (int i = 0; value_of(option) == VALUE_KIND && i < ATTN_N_ATTENTION_KIND; i++)
-        print(out, "%s%s", i > 0 ? " " : "",
-              attn_attention_kind_name(attn_attention_kind_order[i]));
-    if (value_of(option) == VALUE_KIND) {
-        print_text(out, " help");
+    if (typed > size || memcmp(name, answer->part, typed) != 0)
         return;
-    }
-    for (const char *word = option->argument; *word;) {
-        const size_t size = word_size(word);
+    attn_sink_write(answer->out, name, size);
+    if (help)
+        print(answer->out, "\t%.*s", (int)strcspn(help, ";:"), help);
+    print_text(answer->out, "\n");
+}
 
-        if (word[0] >= 'a') {
-            print_text(out, gap);
-            for (size_t i = 0; i < size && word[i] != '['; i++)
-                print(out, "%.*s", word[i] == ':' ? 2 : 1, word[i] == ':' ? colon : &word[i]);
-            gap = " ";
-        }
+/* Proposes the words of ARGUMENT, "FILE|map|ig[:N]", without what brackets hold. Words in capitals
+ * stand for something else. */
+static void propose_words(const struct answer *answer, const char *argument)
+{
+    for (const char *word = argument; *word;) {
+        size_t size = 0;
+
+        for (int depth = 0; word[size] && (depth > 0 || word[size] != '|'); size++)
+            depth += (word[size] == '[') - (word[size] == ']');
+        if (word[0] >= 'a' && (word[size] || word != argument))
+            propose(answer, word, strcspn(word, "[|"), NULL);
         word += size + (word[size] == '|');
     }
 }
 
-/*
- * What OPTION does in few words, inside 'quotes': its help up to the first break, without the
- * characters that mean something to a shell's own descriptions.
- */
-static void print_brief(struct attn_sink *out, const char *help)
+static const char *kind_name(size_t i)
 {
-    size_t size = strcspn(help, ";:");
-
-    for (size_t i = 0; i < size; i++)
-        if (help[i] == '\'')
-            print_text(out, "’");
-        else if (!strchr("[]\\", help[i]))
-            attn_sink_write(out, help + i, 1);
+    return i < ATTN_N_ATTENTION_KIND ? attn_attention_kind_name(attn_attention_kind_order[i])
+                                     : NULL;
 }
 
-/* --- bash ------------------------------------------------------------------------------------- */
-
-static void print_bash_value(struct attn_sink *out, const struct option *option)
+static const char *site_name(size_t i)
 {
-    print_text(out, actions[value_of(option)].bash);
-    if (!has_choices(option) && value_of(option) != VALUE_FILE)
-        return;
-    print_text(out, " '");
-    print_choices(out, option, ":");
-    print_text(out, "'");
+    return i < ATTN_N_SITE ? attn_site_name(attn_site_order[i]) : NULL;
 }
 
-/* Values: a line of `case "$command $before"` for each option that takes one. */
-static void print_bash_values(struct attn_sink *out, const struct command *command)
+static const char *measure_name(size_t i)
 {
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        if (!option->name || !option->argument)
+    return i < ATTN_N_MEASURE ? attn_measure_name(attn_measure_order[i]) : NULL;
+}
+
+static const char *colormap_name(size_t i)
+{
+    return i < attn_n_colormap() ? attn_colormap_name(attn_colormap_at(i)) : NULL;
+}
+
+/* Options whose values are names that the library lists. */
+static const struct names {
+    const char *option;
+    const char *(*name)(size_t i); /* NULL: there are I names */
+    bool is_list;                  /* commas separate the names of one value */
+    bool has_help;                 /* the value `help` prints the names */
+} named[] = {
+    {"attention", kind_name, false, true},    {"with-attention", kind_name, false, true},
+    {"sites", site_name, true, true},         {"measures", measure_name, true, false},
+    {"colormap", colormap_name, false, true},
+};
+
+static void propose_names(struct answer *answer, const struct names *names)
+{
+    const char *comma = names->is_list ? strrchr(answer->part, ',') : NULL;
+
+    answer->part = comma ? comma + 1 : answer->part;
+    print_kind(answer, "words");
+    for (size_t i = 0; names->name(i); i++)
+        propose(answer, names->name(i), strlen(names->name(i)), NULL);
+    if (names->has_help)
+        propose(answer, "help", strlen("help"), NULL);
+}
+
+static void propose_commands(const struct answer *answer)
+{
+    for (size_t i = 0; i < n_command; i++)
+        propose(answer, commands[i]->name, strlen(commands[i]->name), commands[i]->summary);
+}
+
+/* Proposes values of OPTION, or arguments of a command if it has no name. */
+static enum attn_status propose_values(struct answer *answer, const struct option *option,
+                                       struct attn_error *err)
+{
+    const char *argument = option->argument;
+    const bool is_model =
+        (option->name && strcmp(option->name, "model") == 0) || strcmp(argument, "MODEL") == 0;
+    const bool is_subject = strcmp(argument, "COMMAND|TOPIC") == 0;
+
+    for (size_t i = 0; option->name && i < sizeof named / sizeof *named; i++)
+        if (strcmp(option->name, named[i].option) == 0) {
+            propose_names(answer, &named[i]);
+            return ATTN_OK;
+        }
+    print_kind(answer, is_model || strcmp(argument, "DIR") == 0               ? "directory"
+                       : strstr(argument, "FILE") || strstr(argument, "PATH") ? "file"
+                                                                              : "words");
+    if (is_model)
+        return model_names_print(answer->part, answer->out, err);
+    if (is_subject)
+        propose_commands(answer);
+    for (size_t i = 0; is_subject && i < n_topic; i++)
+        propose(answer, topics[i].name, strlen(topics[i].name), topics[i].summary);
+    propose_words(answer, argument);
+    return ATTN_OK;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* The option of COMMAND that WORD begins with, and in *rest what follows its name: "" or "=VALUE",
+ * after a letter "VALUE". Returns whether there is one. */
+static bool find_option(const struct command *command, const char *word, struct option *option,
+                        const char **rest)
+{
+    for (struct option_walk walk = {.command = command}; word[0] == '-' && option_next(&walk);) {
+        const size_t size = walk.option.name ? strlen(walk.option.name) : 0;
+        const bool is_long = size > 0 && word[1] == '-' &&
+                             strncmp(word + 2, walk.option.name, size) == 0 &&
+                             (word[2 + size] == '\0' || word[2 + size] == '=');
+
+        if (!is_long && (!walk.option.letter || word[1] != walk.option.letter))
             continue;
-        print_text(out, "    ");
-        if (option->letter)
-            print(out, "'%s -%c' | ", command->name, option->letter);
-        print(out, "'%s --%s') ", command->name, option->name);
-        print_bash_value(out, option);
-        print_text(out, " ;;\n");
+        *option = walk.option;
+        *rest = word + (is_long ? 2 + size : 2);
+        return true;
+    }
+    return false;
+}
+
+/* Whether OPTION has its only value among WORDS [n]. */
+static bool is_given(const struct command *command, const struct option *option,
+                     const char *const *words, size_t n)
+{
+    const char *rest;
+    struct option other;
+
+    for (size_t i = 0; i < n; i++)
+        if (find_option(command, words[i], &other, &rest) && strcmp(other.name, option->name) == 0)
+            return option->kind != OPTION_KIND_LIST;
+    return false;
+}
+
+/* Proposes the options of COMMAND that WORDS [n], the words before, do not have. */
+static void propose_options(const struct answer *answer, const struct command *command,
+                            const char *const *words, size_t n)
+{
+    print_kind(answer, "words");
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        char name[64];
+
+        if (!walk.option.name || is_given(command, &walk.option, words, n))
+            continue;
+        snprintf(name, sizeof name, "--%s", walk.option.name);
+        propose(answer, name, strlen(name), walk.option.help);
+        if (walk.option.letter)
+            propose(answer, (const char[]){'-', walk.option.letter}, 2, walk.option.help);
     }
 }
 
-/* All else: a line of `case "$command $kind"` for names of options and one for plain arguments. */
-static void print_bash_names(struct attn_sink *out, const struct command *command)
+/* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words. */
+static enum attn_status complete_argument(struct answer *answer, const struct command *command,
+                                          const char *const *words, size_t n,
+                                          struct attn_error *err)
 {
-    const char *gap = "";
+    const char *rest = "";
+    struct option option;
+    bool is_ended = false;
 
-    print(out, "        '%s option') _attn_cli_words '", command->name);
+    for (size_t i = 0; i < n; i++)
+        is_ended |= strcmp(words[i], "--") == 0;
+    if (n > 0 && strcmp(answer->word, "=") == 0)
+        answer->word = answer->part = "";
+    else if (n > 1 && strcmp(words[n - 1], "=") == 0)
+        n--;
+    if (!is_ended && n > 0 && find_option(command, words[n - 1], &option, &rest) &&
+        option.argument && !*rest)
+        return propose_values(answer, &option, err);
+    if (!is_ended && find_option(command, answer->word, &option, &rest) && option.argument &&
+        *rest) {
+        answer->part = rest + (*rest == '=' && answer->word[1] == '-');
+        return propose_values(answer, &option, err);
+    }
+    if (!is_ended && answer->word[0] == '-') {
+        propose_options(answer, command, words, n);
+        return ATTN_OK;
+    }
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name) {
-            print(out, "%s--%s", gap, walk.option.name);
-            gap = " ";
-        }
-    print_text(out, "' ;;\n");
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (!walk.option.name && value_of(&walk.option) != VALUE_OWN) {
-            print(out, "        '%s plain') ", command->name);
-            print_bash_value(out, &walk.option);
-            print_text(out, " ;;\n");
-        }
+        if (!walk.option.name)
+            return propose_values(answer, &walk.option, err);
+    print_kind(answer, "words");
+    return ATTN_OK;
 }
 
+/* Completes the last of WORDS [n], after "attn-cli". */
+static enum attn_status complete_line(const char *const *words, size_t n, struct attn_sink *out,
+                                      struct attn_error *err)
+{
+    const char *last = n > 0 ? words[n - 1] : "";
+    struct answer answer = {out, last, last};
+    const struct command *command = n > 1 ? command_find(words[0]) : NULL;
+
+    if (command)
+        return complete_argument(&answer, command, words + 1, n - 2, err);
+    print_kind(&answer, "words");
+    if (n > 1)
+        return ATTN_OK;
+    if (last[0] != '-') {
+        propose_commands(&answer);
+        return ATTN_OK;
+    }
+    propose(&answer, "--help", strlen("--help"), "print help");
+    propose(&answer, "--version", strlen("--version"), "print the version");
+    return ATTN_OK;
+}
+
+/* --- scripts ---------------------------------------------------------------------------------- */
+
 static const char bash_script[] =
-    "# bash completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion bash'\n\n"
-    "_attn_cli_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
-    "_attn_cli_paths() {\n"
-    "    compopt -o filenames 2>/dev/null\n"
-    "    mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\")\n"
-    "}\n"
-    "_attn_cli_files() { _attn_cli_paths -f -W \"$1\"; }\n"
-    "_attn_cli_folders() { _attn_cli_paths -d; }\n"
-    "_attn_cli_models() {\n"
-    "    _attn_cli_paths -d -W \"$(attn-cli completion --models 2>/dev/null)\"\n"
-    "}\n"
-    "_attn_cli_sites() {\n"
-    "    local before=''\n"
-    "    [[ $cur != *,* ]] || before=${cur%,*},\n"
-    "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W '@SITES@ help' -- \"${cur##*,}\")\n"
-    "}\n"
-    "_attn_cli_commands() { _attn_cli_words '@COMMANDS@'; }\n"
-    "_attn_cli_subjects() { _attn_cli_words '@COMMANDS@ @TOPICS@'; }\n\n"
+    "# bash completion for attn-cli, by 'attn-cli completion bash': attn-cli completes the "
+    "words\n\n"
     "_attn_cli() {\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local command=${COMP_WORDS[1]} kind=plain\n"
+    "    local cur=${COMP_WORDS[COMP_CWORD]} kind=words size=0 prefix lines\n"
+    "    mapfile -t lines < <(attn-cli completion --complete -- \\\n"
+    "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+    "    read -r kind size <<<\"${lines[0]}\"\n"
+    "    lines=(\"${lines[@]:1}\")\n"
+    "    [[ $cur != '=' ]] || cur='' # --name=VALUE comes as three words\n"
+    "    prefix=${cur:0:size}\n"
     "    COMPREPLY=()\n"
-    "    [[ $cur != -* ]] || kind=option\n"
-    "    if ((COMP_CWORD == 1)); then\n"
-    "        command='' before=''\n"
-    "    elif [[ $cur == '=' ]]; then # --name=VALUE comes as three words\n"
-    "        cur=''\n"
-    "    elif [[ $before == '=' ]]; then\n"
-    "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "    if [[ $kind == file || $kind == directory ]]; then\n"
+    "        compopt -o filenames 2>/dev/null\n"
+    "        mapfile -t COMPREPLY < <(compgen -A \"$kind\" -P \"$prefix\" -- \"${cur:size}\")\n"
     "    fi\n"
-    "    case \"$command $before\" in\n"
-    "@BASH_VALUES@"
-    "    *)\n"
-    "        case \"$command $kind\" in\n"
-    "        ' plain') _attn_cli_commands ;;\n"
-    "        ' option') _attn_cli_words '--help --version' ;;\n"
-    "@BASH_NAMES@"
-    "        esac\n"
-    "        ;;\n"
-    "    esac\n"
+    "    lines=(\"${lines[@]%%$'\\t'*}\")\n"
+    "    COMPREPLY+=(\"${lines[@]/#/\"$prefix\"}\")\n"
     "}\n\n"
     "complete -F _attn_cli attn-cli\n";
 
-/* --- zsh -------------------------------------------------------------------------------------- */
-
-/* ":what: how to complete it" of a specification for _arguments. */
-static void print_zsh_value(struct attn_sink *out, const struct option *option)
-{
-    enum value value = value_of(option);
-    bool is_either = value == VALUE_FILE && has_choices(option);
-
-    print_text(out, ":");
-    for (const char *at = has_choices(option) ? "value" : option->argument; *at; at++)
-        print(out, *at == ':' ? "\\%c" : "%c", *at);
-    print_text(out, ":");
-    print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value].zsh);
-    if (!has_choices(option))
-        return;
-    print_choices(out, option, "\\:");
-    print_text(out, is_either ? "" : ")");
-}
-
-static void print_zsh_option(struct attn_sink *out, const struct option *option)
-{
-    const char *attached = option->argument ? "=" : "";
-
-    if (option->kind == OPTION_KIND_LIST)
-        print(out, "'*--%s%s", option->name, attached);
-    else if (option->letter)
-        print(out, "'(-%c --%s)'{-%c%s,--%s%s}'", option->letter, option->name, option->letter,
-              option->argument ? "+" : "", option->name, attached);
-    else
-        print(out, "'--%s%s", option->name, attached);
-    print_text(out, "[");
-    print_brief(out, option->help);
-    print_text(out, "]");
-    if (option->argument)
-        print_zsh_value(out, option);
-    print_text(out, "'");
-}
-
-static void print_zsh_options(struct attn_sink *out, const struct command *command)
-{
-    print(out, "    %s) _arguments -s -S", command->name);
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        print_text(out, " \\\n        ");
-        if (option->name) {
-            print_zsh_option(out, option);
-        } else {
-            print_text(out, "'*");
-            print_zsh_value(out, option);
-            print_text(out, "'");
-        }
-    }
-    print_text(out, " ;;\n");
-}
-
-static void print_zsh_summary(struct attn_sink *out, const struct command *command)
-{
-    print(out, "        '%s:", command->name);
-    print_brief(out, command->summary);
-    print_text(out, "'\n");
-}
-
 static const char zsh_script[] =
     "#compdef attn-cli\n"
-    "# zsh completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion zsh'\n\n"
-    "_attn_cli_models() {\n"
-    "    local -a models=(${(f)\"$(attn-cli completion --models 2>/dev/null)\"})\n"
-    "    _alternative 'models:model:compadd -a models' 'folders:folder:_files -/'\n"
-    "}\n\n"
-    "_attn_cli_words_or_files() { compadd -- $*; _files; }\n\n"
-    "_attn_cli_sites() { _values -s , site @SITES@ help; }\n\n"
-    "_attn_cli_commands() {\n"
-    "    local -a names=(\n"
-    "@ZSH_SUMMARIES@"
-    "    )\n"
-    "    _describe -t commands command names\n"
-    "}\n\n"
-    "_attn_cli_subjects() { _attn_cli_commands; compadd -- @TOPICS@; }\n\n"
+    "# zsh completion for attn-cli, by 'attn-cli completion zsh': attn-cli completes the words\n\n"
     "_attn-cli() {\n"
-    "    local curcontext=$curcontext state line\n"
-    "    typeset -A opt_args\n"
-    "    _arguments -C '(- *)'{-h,--help}'[print help]' \\\n"
-    "        '(- *)--version[print the version]' \\\n"
-    "        '1:command:_attn_cli_commands' '*::argument:->rest'\n"
-    "    [[ $state == rest ]] || return\n"
-    "    case $words[1] in\n"
-    "@ZSH_OPTIONS@"
-    "    esac\n"
+    "    local kind size ret=1\n"
+    "    local -a before=(${(Q)words[2,CURRENT-1]}) lines\n"
+    "    lines=(\"${(@f)$(attn-cli completion --complete -- \\\n"
+    "        \"${(@)before}\" \"${(Q)PREFIX}\" 2>/dev/null)}\")\n"
+    "    read -r kind size <<<\"$lines[1]\"\n"
+    "    lines=(${${lines[2,-1]//:/\\\\:}//$'\\t'/:})\n"
+    "    compset -p ${size:-0}\n"
+    "    (($#lines == 0)) || { _describe -V value lines && ret=0 }\n"
+    "    [[ $kind != file ]] || { _files && ret=0 }\n"
+    "    [[ $kind != directory ]] || { _files -/ && ret=0 }\n"
+    "    return ret\n"
     "}\n\n"
     "# Loaded as a function of this name, or sourced.\n"
     "if [[ $funcstack[1] == _attn-cli ]]; then\n"
@@ -310,146 +296,42 @@ static const char zsh_script[] =
     "    compdef _attn-cli attn-cli\n"
     "fi\n";
 
-/* --- fish ------------------------------------------------------------------------------------- */
-
-static void print_fish_options(struct attn_sink *out, const struct command *command)
-{
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        if (!option->name && value_of(option) == VALUE_OWN)
-            continue;
-        print(out, "complete -c attn-cli -n '__attn_cli_is %s'", command->name);
-        if (option->letter)
-            print(out, " -s %c", option->letter);
-        if (option->name)
-            print(out, " -l %s", option->name);
-        if (option->argument)
-            print_text(out, actions[value_of(option)].fish);
-        if (option->argument && has_choices(option)) {
-            print_text(out, " -a '");
-            print_choices(out, option, ":");
-            print_text(out, "'");
-        }
-        if (option->help) {
-            print_text(out, " -d '");
-            print_brief(out, option->help);
-            print_text(out, "'");
-        }
-        print_text(out, "\n");
-    }
-}
-
-static void print_fish_summary(struct attn_sink *out, const struct command *command)
-{
-    print(out, " %s '", command->name);
-    print_brief(out, command->summary);
-    print_text(out, "'");
-}
-
-static void print_fish_sites(struct attn_sink *out)
-{
-    for (int i = 0; i < ATTN_N_SITE; i++)
-        print(out, "%s,", attn_site_name(attn_site_order[i]));
-}
-
 static const char fish_script[] =
-    "# fish completion for attn-cli " ATTN_VERSION ", by 'attn-cli completion fish'\n\n"
-    "function __attn_cli_is -a command\n"
-    "    set -l words (commandline -opc) ''\n"
-    "    test \"$words[2]\" = \"$command\"\n"
-    "end\n"
-    "function __attn_cli_models\n"
-    "    attn-cli completion --models 2>/dev/null\n"
-    "    __fish_complete_directories\n"
-    "end\n"
-    "function __attn_cli_sites\n"
-    "    set -l before (string match -r '.*,' -- (commandline -ct))\n"
-    "    printf '%s\\n' $before{@FISH_SITES@help}\n"
-    "end\n"
-    "function __attn_cli_commands\n"
-    "    printf '%s\\t%s\\n'@FISH_SUMMARIES@\n"
-    "end\n"
-    "function __attn_cli_topics\n"
-    "    printf '%s\\n' @TOPICS@\n"
+    "# fish completion for attn-cli, by 'attn-cli completion fish': attn-cli completes the "
+    "words\n\n"
+    "function __attn_cli\n"
+    "    set -l word (commandline -ct)\n"
+    "    set -l before (commandline -opc)\n"
+    "    set -l lines (attn-cli completion --complete -- $before[2..-1] \"$word\" 2>/dev/null)\n"
+    "    set -q lines[1]; or return\n"
+    "    set -l head (string split ' ' -- $lines[1])\n"
+    "    set -l prefix (string sub -l $head[2] -- \"$word\")\n"
+    "    set -l rest (string sub -s (math $head[2] + 1) -- \"$word\")\n"
+    "    switch $head[1]\n"
+    "        case file\n"
+    "            string join \\n -- \"$prefix\"(__fish_complete_path \"$rest\")\n"
+    "        case directory\n"
+    "            string join \\n -- \"$prefix\"(__fish_complete_directories \"$rest\")\n"
+    "    end\n"
+    "    string join \\n -- \"$prefix\"$lines[2..-1]\n"
     "end\n\n"
-    "complete -c attn-cli -f\n"
-    "complete -c attn-cli -n '__attn_cli_is \"\"' -a '(__attn_cli_commands)'\n"
-    "complete -c attn-cli -n '__attn_cli_is \"\"' -s h -l help -d 'print help'\n"
-    "complete -c attn-cli -n '__attn_cli_is \"\"' -l version -d 'print the version'\n"
-    "@FISH_OPTIONS@";
-
-/* --- scripts ---------------------------------------------------------------------------------- */
-
-static void print_commands(struct attn_sink *out)
-{
-    for (size_t i = 0; i < n_command; i++)
-        print(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
-}
-
-static void print_topics(struct attn_sink *out)
-{
-    for (size_t i = 0; i < n_topic; i++)
-        print(out, "%s%s", i > 0 ? " " : "", topics[i].name);
-}
-
-static void print_sites(struct attn_sink *out)
-{
-    for (int i = 0; i < ATTN_N_SITE; i++)
-        print(out, "%s%s", i > 0 ? " " : "", attn_site_name(attn_site_order[i]));
-}
-
-/* The lists in scripts, by their marks: printed at once, or for one command after another. */
-static const struct {
-    const char *mark;
-    void (*print)(struct attn_sink *out);
-    void (*print_of)(struct attn_sink *out, const struct command *command);
-} lists[] = {
-    {"@COMMANDS@", print_commands, NULL},
-    {"@TOPICS@", print_topics, NULL},
-    {"@SITES@", print_sites, NULL},
-    {"@BASH_VALUES@", NULL, print_bash_values},
-    {"@BASH_NAMES@", NULL, print_bash_names},
-    {"@ZSH_SUMMARIES@", NULL, print_zsh_summary},
-    {"@ZSH_OPTIONS@", NULL, print_zsh_options},
-    {"@FISH_SITES@", print_fish_sites, NULL},
-    {"@FISH_SUMMARIES@", NULL, print_fish_summary},
-    {"@FISH_OPTIONS@", NULL, print_fish_options},
-};
-enum { N_LIST = sizeof lists / sizeof *lists };
-
-static void print_script(struct attn_sink *out, const char *script)
-{
-    for (const char *at = script; *at;) {
-        const size_t size = strcspn(at, "@");
-        size_t i = 0;
-
-        attn_sink_write(out, at, size);
-        at += size;
-        while (i < N_LIST && strncmp(at, lists[i].mark, strlen(lists[i].mark)) != 0)
-            i++;
-        if (i == N_LIST && *at) { /* an @ of the shell's own */
-            attn_sink_write(out, at++, 1);
-        } else if (*at) {
-            at += strlen(lists[i].mark);
-            if (lists[i].print)
-                lists[i].print(out);
-            for (size_t k = 0; lists[i].print_of && k < n_command; k++)
-                lists[i].print_of(out, commands[k]);
-        }
-    }
-}
+    "complete -c attn-cli -f -a '(__attn_cli)'\n";
 
 /* --- the command ------------------------------------------------------------------------------ */
 
 struct completion_args {
-    struct text_list shells;
-    bool has_models;
+    struct text_list words; /* a shell, or those of --complete */
+    bool has_models, is_completing;
 };
 
 static const struct option rows[] = {
-    OPTION_PLAIN("bash|zsh|fish", struct completion_args, shells, NULL),
+    OPTION_PLAIN("bash|zsh|fish", struct completion_args, words, NULL),
+    OPTION_FLAG("complete", struct completion_args, is_completing,
+                "complete the last of the words after `--`, those of a line after attn-cli, as the "
+                "scripts need it"),
     OPTION_FLAG("models", struct completion_args, has_models,
-                "print the names that --model takes, one per line, as the scripts need them"),
+                "print the names that --model takes, one per line, as scripts of older versions "
+                "need them"),
 };
 
 static const struct option_group own_options = OPTION_GROUP("Output", rows);
@@ -473,23 +355,22 @@ const struct command command_completion = {
     .work = complete,
 };
 
-static const struct {
-    const char *name, *script;
-} shells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
-
 static enum attn_status complete(struct call *call, struct attn_error *err)
 {
+    static const char *const scripts[] = {bash_script, zsh_script, fish_script};
     const struct completion_args *args = call->args;
+    const struct text_list *words = &args->words;
+    int shell;
 
-    if (args->has_models && args->shells.n == 0)
-        return model_names_print(call->out, err);
-    if (args->shells.n != 1 || args->has_models)
+    if (args->is_completing && !args->has_models)
+        return complete_line(words->items, words->n, call->out, err);
+    if (args->has_models && !args->is_completing && words->n == 0)
+        return model_names_print("", call->out, err);
+    if (words->n != 1 || args->has_models || args->is_completing)
         return refuse(err, NULL, "'completion' takes one shell: bash, zsh or fish");
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(args->shells.items[0], shells[i].name) == 0) {
-            print_script(call->out, shells[i].script);
-            return ATTN_OK;
-        }
-    return refuse(err, NULL, "unknown shell '%s', expected bash, zsh or fish",
-                  args->shells.items[0]);
+    shell = word_find("bash|zsh|fish", words->items[0]);
+    if (shell < 0)
+        return refuse(err, NULL, "unknown shell '%s', expected bash, zsh or fish", words->items[0]);
+    print_text(call->out, scripts[shell]);
+    return ATTN_OK;
 }

@@ -419,26 +419,35 @@ void model_host_close(struct attn_host *host)
 
 /* --- For completion --------------------------------------------------------------------------- */
 
-/* An attn_catalog_fn. Completion hands names to the shell, which expands them: only those that a
+struct names {
+    const char *prefix;
+    struct attn_sink *out;
+};
+
+/* An attn_catalog_fn. Completion passes names to the shell, which expands them: only those that a
  * shell takes as they are. */
 static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/";
+    const struct names *names = user;
 
     (void)err;
-    if (name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0')
-        print(user, "%s\n", name);
+    if (name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0' &&
+        strncmp(name, names->prefix, strlen(names->prefix)) == 0)
+        print(names->out, "%s\n", name);
     return ATTN_OK;
 }
 
-enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err)
+enum attn_status model_names_print(const char *prefix, struct attn_sink *out,
+                                   struct attn_error *err)
 {
+    struct names names = {prefix, out};
     struct model_catalog catalog;
     enum attn_status status = model_catalog_open(&catalog, err);
 
     if (status == ATTN_OK)
-        status = attn_catalog_visit(&catalog.catalog, print_name, out, err);
+        status = attn_catalog_visit(&catalog.catalog, print_name, &names, err);
     model_catalog_release(&catalog);
     return at_stage(ATTN_STAGE_NONE, status, err);
 }

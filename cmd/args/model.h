@@ -78,8 +78,9 @@ enum attn_status model_open(const struct model_args *args, const struct running_
 
 void model_host_close(struct attn_host *host); /* NULL is allowed */
 
-/* Prints all names, one per line (attn_catalog_visit). Names with characters that are special to a
- * shell are left out. */
-enum attn_status model_names_print(struct attn_sink *out, struct attn_error *err);
+/* Prints the names that begin with PREFIX, one per line (attn_catalog_visit). Names with characters
+ * that are special to a shell are left out. */
+enum attn_status model_names_print(const char *prefix, struct attn_sink *out,
+                                   struct attn_error *err);
 
 #endif
