@@ -67,12 +67,13 @@ static const struct option selection_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct selection_args, queries, "queries to keep"),
     OPTION_TEXT("sites", "LIST", struct selection_args, sites,
                 "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
-                "pattern_lowrank, z; default pattern,z"),
+                "pattern_lowrank, z; default pattern,z",
+                .traits = OPTION_NOT_COMPARED),
 };
 
 /* Arrays have no layers. */
 static const struct option_group attend_selection_options =
-    OPTION_GROUP("Selection", selection_rows);
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Selection", selection_rows);
 
 static const struct option measures_rows[] = {
     OPTION_TEXT("measures", "LIST", struct attend_args, measures,

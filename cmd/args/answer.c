@@ -14,7 +14,8 @@ static const struct option target_rows[] = {
                   "the same by its id"),
 };
 
-const struct option_group target_options = OPTION_GROUP("Answer", target_rows);
+const struct option_group target_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS | OPTION_NOT_COMPARED, "Answer", target_rows);
 
 static const struct option foil_rows[] = {
     OPTION_TEXT("foil", "TEXT", struct answer_args, foil,
@@ -22,7 +23,8 @@ static const struct option foil_rows[] = {
     OPTION_NUMBER("foil-id", "ID", struct answer_args, foil_id, 0, INT32_MAX, "the same by its id"),
 };
 
-const struct option_group foil_options = OPTION_GROUP("Answer", foil_rows);
+const struct option_group foil_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", foil_rows);
 
 static const struct option at_rows[] = {
     OPTION_TEXT("at", "POS", struct answer_args, at,
@@ -30,7 +32,8 @@ static const struct option at_rows[] = {
                 "-1, the last. Of an encoder, where the target stands; default: the mask"),
 };
 
-const struct option_group at_options = OPTION_GROUP("Answer", at_rows);
+const struct option_group at_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", at_rows);
 
 static const struct option metric_rows[] = {
     OPTION_CHOICE("metric", METRICS, struct answer_args, metric,
@@ -40,7 +43,8 @@ static const struct option metric_rows[] = {
                   "-ln p over the text's own tokens, need no target"),
 };
 
-static const struct option_group metric_options = OPTION_GROUP("Answer", metric_rows);
+static const struct option_group metric_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", metric_rows);
 
 static const struct option_part parts[] = {
     {&target_options, 0},
@@ -57,7 +61,8 @@ static const struct option gradient_rows[] = {
                 "of its numbers; pattern_grad beside pattern"),
 };
 
-const struct option_group gradient_options = OPTION_GROUP("Answer", gradient_rows);
+const struct option_group gradient_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", gradient_rows);
 
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids)
 {

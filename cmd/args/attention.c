@@ -35,7 +35,8 @@ static const struct option attention_rows[] = {
                   "matrix"),
 };
 
-const struct option_group attention_options = OPTION_GROUP("Attention", attention_rows);
+const struct option_group attention_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Attention", attention_rows);
 
 static const struct option dropout_rows[] = {
     OPTION_REAL("dropout", "P", struct attention_args, dropout,
@@ -45,7 +46,8 @@ static const struct option dropout_rows[] = {
                   "seed of the choice of dropped weights; default: 0"),
 };
 
-const struct option_group dropout_options = OPTION_GROUP("Attention", dropout_rows);
+const struct option_group dropout_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Attention", dropout_rows);
 
 const char *attention_mask_file(const struct attention_args *args)
 {

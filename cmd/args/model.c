@@ -49,7 +49,8 @@ static const struct option compute_rows[] = {
                   "attention in bfloat16 with float32 sums, faster and less exact"),
 };
 
-const struct option_group compute_options = OPTION_GROUP("Precision", compute_rows);
+const struct option_group compute_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Precision", compute_rows);
 
 static const struct option_part parts[] = {
     {&model_options, 0},

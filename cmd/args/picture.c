@@ -18,10 +18,12 @@ static const struct option view_rows[] = {
     OPTION_FLAG(
         "renormalize", struct picture_args, renormalizes,
         "divide each row of a pattern by the sum of the weights that are left in it; scores "
-        "and gradients, which may be negative, stay as they are"),
+        "and gradients, which may be negative, stay as they are",
+        .traits = OPTION_NOT_COMPARED),
 };
 
-const struct option_group view_options = OPTION_GROUP("View", view_rows);
+const struct option_group view_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "View", view_rows);
 
 static const struct option picture_rows[] = {
     OPTION_FLAG("heatmap", struct picture_args, is_heatmap,

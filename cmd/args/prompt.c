@@ -64,7 +64,8 @@ static const struct option key_mask_rows[] = {
                 "source where there is one; no query attends to keys with 0"),
 };
 
-const struct option_group key_mask_options = OPTION_GROUP("Attention", key_mask_rows);
+const struct option_group key_mask_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Attention", key_mask_rows);
 
 static const struct option image_rows[] = {
     OPTION_TEXT("image", "FILE", struct prompt_args, image,

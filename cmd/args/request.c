@@ -82,9 +82,6 @@ static bool is_possible(const struct attn_format *format)
 /* Refuses what shows something else than a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
-    static const char others[] =
-        "sites|top|next|target|target-id|ablate|ablate-pattern|ablate-mean|knockout|patch|steer|"
-        "rescale|renormalize";
     const char *beside = served->args->is_explained ? "explain" : NULL;
     struct option_walk walk = {.command = served->call->command};
     char formats[128];
@@ -93,7 +90,8 @@ static enum attn_status check_comparison(const struct served *served, struct att
         const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
         const struct attn_format *format = name ? attn_format_find(name) : NULL;
 
-        if (name && (word_find(others, name) >= 0 || (format && !is_possible(format))))
+        if (name &&
+            ((walk.option.traits & OPTION_NOT_COMPARED) != 0 || (format && !is_possible(format))))
             beside = name;
     }
     for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
@@ -208,27 +206,23 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
-/* What was given of the options that decide what the tensors hold, among them the answer where it
- * has gradients. Flags are those of the view and of the answer alone. */
+/* Lists the given options that change tensors, or gradients if these are written. */
 static enum attn_status list_options(struct served *served, struct attn_error *err)
 {
     const struct attn_request *request = &served->request;
     const bool has_gradients = request->selection.gradients_of && !request->predict.answer;
-    const char *headings = has_gradients ? "Attention|Precision|Selection|Interventions|View|Answer"
-                                         : "Attention|Precision|Selection|Interventions|View";
+    const unsigned listed = OPTION_SHAPES_TENSORS | (has_gradients ? OPTION_SHAPES_GRADIENTS : 0U);
     const struct call *call = served->call;
 
     served->options = calloc(options_count(call->command), sizeof *served->options);
     if (!served->options)
         return attn_error_no_memory(err);
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
         const char *value = call->given[walk.n - 1];
 
-        if (value && word_find(headings, option->heading) >= 0 &&
-            (option->kind != OPTION_KIND_FLAG || word_find("View|Answer", option->heading) >= 0))
+        if (value && (walk.option.traits & listed) != 0)
             served->options[served->request.outputs.n_option++] =
-                (struct attn_option){option->name, value};
+                (struct attn_option){walk.option.name, value};
     }
     return ATTN_OK;
 }

@@ -22,10 +22,12 @@ static const struct option selection_rows[] = {
                 "it#2, its second time. A word that looks like a number or holds , - or # stands "
                 "in double quotes. Of a picture: [CLS], and 3,4 of the patch in row 3, column 4"),
     OPTION_TEXT("sites", "LIST", struct selection_args, sites,
-                "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z"),
+                "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
+                .traits = OPTION_NOT_COMPARED),
 };
 
-const struct option_group selection_options = OPTION_GROUP("Selection", selection_rows);
+const struct option_group selection_options =
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Selection", selection_rows);
 
 static const struct option ablation_rows[] = {
     OPTION_TEXT("ablate", "HEADS", struct ablation_args, z,
@@ -46,7 +48,7 @@ static const struct option ablation_rows[] = {
 };
 
 static const struct option_group ablation_own_options =
-    OPTION_GROUP("Interventions", ablation_rows);
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS | OPTION_NOT_COMPARED, "Interventions", ablation_rows);
 
 static const struct option steering_rows[] = {
     OPTION_LIST("steer", "SITE:LAYER[.HEAD][@POS]=FILE.npy[*FACTOR]", struct steering_args, steers,
@@ -60,7 +62,7 @@ static const struct option steering_rows[] = {
 
 const struct option_group steering_options = OPTION_GROUP("Ablation", steering_rows);
 static const struct option_group ablation_steering_options =
-    OPTION_GROUP("Interventions", steering_rows);
+    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS | OPTION_NOT_COMPARED, "Interventions", steering_rows);
 
 static const struct option_part ablation_parts[] = {
     {&ablation_own_options, 0},
@@ -80,7 +82,8 @@ static const struct option prediction_rows[] = {
                 "encoder, that it stands at the mask. May be given several times"),
 };
 
-const struct option_group prediction_options = OPTION_GROUP("Prediction", prediction_rows);
+const struct option_group prediction_options =
+    OPTION_GROUP_WITH(OPTION_NOT_COMPARED, "Prediction", prediction_rows);
 
 enum attn_status steering_fill(struct steering_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err)

@@ -53,6 +53,7 @@ bool option_next(struct option_walk *walk)
             walk->heading = option->heading;
         } else {
             option->heading = walk->heading;
+            option->traits |= sub.group->traits;
             option->offset += sub.offset + (is_large ? part.offset : 0);
             walk->begins =
                 option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);

@@ -71,6 +71,14 @@ struct option {
     bool is_closed;    /* of REAL: max too is allowed */
     const char *alone; /* of CHOICE: the flag that this name without one of its words meant in an
                           older version, for commands that have that flag; or NULL */
+    unsigned traits;   /* a set of enum option_trait; rows also have those of their group */
+};
+
+/* What an option does, for requests. */
+enum option_trait {
+    OPTION_SHAPES_TENSORS = 1 << 0,   /* changes tensors: outputs that list options list it */
+    OPTION_SHAPES_GRADIENTS = 1 << 1, /* changes gradients: listed where there are some */
+    OPTION_NOT_COMPARED = 1 << 2,     /* does not go together with --compare */
 };
 
 /*
@@ -127,12 +135,14 @@ struct option_group {
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
     const struct option_part *parts;                /* [n_part] */
     size_t n_part;
+    unsigned traits; /* of all its rows */
 };
 
-/* The group of an array of rows. */
-#define OPTION_GROUP(title, array)                                                                 \
+/* The group of an array of rows; all of them have the traits of SET. */
+#define OPTION_GROUP(title, array) OPTION_GROUP_WITH(0, title, array)
+#define OPTION_GROUP_WITH(set, title, array)                                                       \
     {                                                                                              \
-        .heading = (title), .rows = (array), .n = sizeof(array) / sizeof *(array)                  \
+        .heading = (title), .rows = (array), .n = sizeof(array) / sizeof *(array), .traits = (set) \
     }
 
 /* The groups of a command or of a larger group, among the fields of its struct. */
