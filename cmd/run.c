@@ -192,48 +192,15 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
                   request->is_explained ? "--explain" : "--top, --next and --label");
 }
 
-/* Whether a page of all its queries is among the outputs, and no other one shows predictions. */
-static bool has_page(const struct run_args *args)
-{
-    const struct request_args *request = &args->request;
-    bool is_there = false;
-
-    for (struct output_walk walk = {.args = &request->output}; output_next(&walk);)
-        if (strcmp(walk.output.format->name, "html") == 0)
-            is_there = true;
-        else if (has_predictions(walk.output.format))
-            return false;
-    return is_there && !request->is_compared && !request->is_explained &&
-           !request->selection.queries && !request->picture.figure;
-}
-
-/* Whether the run is for such a page and nothing else. */
+/* Whether the run is for a page of all its queries and nothing else. */
 static bool is_for_page(const struct run_args *args)
 {
-    struct output_walk walk = {.args = &args->request.output};
-    size_t n = 0;
+    const struct request_args *request = &args->request;
+    struct output_walk walk = {.args = &request->output};
 
-    while (output_next(&walk))
-        n++;
-    return n == 1 && has_page(args);
-}
-
-/* A page says what is expected after each position, where the output layer takes little time for
- * that. A token has about three bytes. */
-static void predict_for_page(struct served *served)
-{
-    enum { PAGE_TOP = 5, BYTES = 3 };
-    static const double most = 2e9; /* multiplications */
-    const struct attn_config *config = attn_model_config(attn_host_model(served->host));
-    const struct attn_input *input = &served->request.input;
-    const double n =
-        input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
-
-    if (config->output == ATTN_OUTPUT_NONE ||
-        n * (double)config->n_vocab * (double)config->d_model > most)
-        return;
-    served->request.predict.top = PAGE_TOP;
-    served->request.selection.queries = "all";
+    return output_next(&walk) && strcmp(walk.output.format->name, "html") == 0 &&
+           !output_next(&walk) && !request->is_compared && !request->is_explained &&
+           !request->selection.queries && !request->picture.figure;
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
@@ -284,8 +251,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
-    if (!is_predicting(args) && has_page(args))
-        predict_for_page(served);
+    if (!args->request.is_compared && !args->request.is_explained)
+        attn_request_predict_for_page(served->host, request);
     ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;

@@ -27,6 +27,7 @@
 #include "figures/table_picture.h"
 #include "page/live.h"
 #include "run/live.h"
+#include "run/page_request.h"
 
 /* Many inputs to files. */
 #include "records/items.h"

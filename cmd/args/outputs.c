@@ -100,7 +100,6 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
     return ATTN_OK;
 }
 
-/* Writes those of TABLES that are not NULL, one after the other. */
 /* Notes the first label of TABLE that a spreadsheet would run: in CSV labels are as they are. */
 static void note_formula(const struct attn_table *table)
 {
@@ -122,6 +121,7 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
+/* Writes those of TABLES that are not NULL, one after the other. */
 static enum attn_status write_tables(const struct attn_output *output, int precision,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
@@ -367,60 +367,6 @@ enum attn_status tables_sort(const struct tables_args *args, struct attn_table *
     return ATTN_OK;
 }
 
-/* Of a page with patterns, as of `run --html`. */
-static const double most_cells = 160e6;
-
-/* Prepares the run whose patterns the page OUTPUT shows below its table; *prepared stays NULL where
- * there are none, or too many. */
-static enum attn_status prepare_patterns(const struct tables_run *run,
-                                         const struct attn_request *request,
-                                         struct attn_run **prepared, struct attn_error *err)
-{
-    const struct attn_dims *dims;
-    struct attn_error unseen = {0};
-    double n_cell;
-    const enum attn_status status = attn_run_prepare(run->host, request, prepared, &unseen);
-
-    if (status == ATTN_INVALID) /* it has run already: only the pattern is what there may not be */
-        return ATTN_OK;
-    if (status != ATTN_OK)
-        return attn_error_copy(err, &unseen);
-    dims = attn_selection_dims(attn_run_labels(*prepared)->selection);
-    n_cell = (double)dims->n_layer * (double)dims->n_head * (double)dims->n_position *
-             (double)(dims->n_position + dims->n_source);
-    if (n_cell <= most_cells)
-        return ATTN_OK;
-    attn_run_free(*prepared);
-    *prepared = NULL;
-    return ATTN_OK;
-}
-
-/* Writes the page OUTPUT: TABLE, and where RUN has some its patterns. */
-static enum attn_status write_page(const struct attn_table *table,
-                                   const struct attn_table_grid *grid,
-                                   const struct attn_picture_options *picture,
-                                   const struct tables_run *run, const struct attn_output *output,
-                                   struct attn_error *err)
-{
-    struct attn_request request = *run->request;
-    struct attn_result result = {0};
-    struct attn_run *prepared = NULL;
-    enum attn_status status;
-
-    request.selection = (struct attn_request_selection){.sites = "pattern"};
-    request.predict = (struct attn_request_predict){.top = 0};
-    request.outputs = (struct attn_request_outputs){
-        .items = output, .n = 1, .precision = -1, .picture = picture, .table = table, .grid = grid};
-    request.on_note = NULL; /* it was said already */
-    request.on_progress = NULL;
-    ATTN_TRY(prepare_patterns(run, &request, &prepared, err));
-    status = prepared ? attn_run_perform(prepared, NULL, &result, err)
-                      : attn_table_picture_write(table, grid, picture, output, err);
-    attn_result_release(&result);
-    attn_run_free(prepared);
-    return status;
-}
-
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
                              const struct attn_table_grid *grid, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err)
@@ -436,9 +382,17 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
         drawn.quantity = NULL; /* it was of another */
     }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
-        if (run->request && walk.output.format == attn_format_find("html"))
-            ATTN_TRY(write_page(table, &drawn, &picture, run, &walk.output, err));
-        else if (walk.output.format->is_picture)
+        if (run->request && walk.output.format == attn_format_find("html")) {
+            struct attn_request request = *run->request;
+
+            request.outputs = (struct attn_request_outputs){.items = &walk.output,
+                                                            .n = 1,
+                                                            .precision = -1,
+                                                            .picture = &picture,
+                                                            .table = table,
+                                                            .grid = &drawn};
+            ATTN_TRY(attn_run_table_page(run->host, &request, err));
+        } else if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));
     return args->picture.is_heatmap
                ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)

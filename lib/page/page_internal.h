@@ -46,6 +46,8 @@ enum {
     ATTN_PAGE_ID_SIZE = 32, /* of "L0H3" */
 };
 
+enum { ATTN_PAGE_MOST_CELLS = 160000000 }; /* of the patterns of all heads */
+
 struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
     int layer, head;   /* as events have them */

@@ -50,7 +50,6 @@ extern const char attn_page_picture_js[], attn_page_picture_js_end[];
 extern const char attn_page_more_policy[], attn_page_more_policy_end[];
 
 enum {
-    MOST_CELLS = 160000000,
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
     LONGEST_WORD = 24,        /* bytes that are left out so that it ends with a word */
@@ -87,11 +86,11 @@ static enum attn_status check_selection(const struct attn_page *w, struct attn_e
         attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
         return ATTN_INVALID;
     }
-    if (n <= MOST_CELLS)
+    if (n <= ATTN_PAGE_MOST_CELLS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
-                   attn_quantity_count(n, n_cell), attn_quantity_count(MOST_CELLS, most));
+                   attn_quantity_count(n, n_cell), attn_quantity_count(ATTN_PAGE_MOST_CELLS, most));
     attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
     return ATTN_INVALID;
 }

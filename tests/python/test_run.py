@@ -329,8 +329,10 @@ class Pictures(TestCase):
             cli("run", "-q", "-m", "fable", "--svg", f"{folder}/theirs.svg", KEYS)
             r.save_svg(f"{folder}/ours.svg")
             self.assertEqual(read(f"{folder}/ours.svg"), read(f"{folder}/theirs.svg"))
-            r.save_html(f"{folder}/ours.html")
-            self.assertIn("<!doctype html>", read(f"{folder}/ours.html")[:100].lower())
+            cli("run", "-q", "-m", "fable", "--html", f"{folder}/theirs.html", KEYS)
+            model().run(KEYS).save_html(f"{folder}/ours.html")
+            self.assertIn('"predictions"', read(f"{folder}/ours.html"))
+            self.assertEqual(read(f"{folder}/ours.html"), read(f"{folder}/theirs.html"))
             r.save_npz(f"{folder}/ours.npz")
             with np.load(f"{folder}/ours.npz") as archive:
                 self.assert_same(archive["blocks.2.attn.hook_pattern"], r.pattern[2])

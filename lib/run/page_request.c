@@ -1,0 +1,81 @@
+/* page_request.c - see page_request.h. */
+#include "run/page_request.h"
+
+#include "base/status_internal.h"
+#include "figures/table_picture.h"
+#include "output/format_internal.h"
+#include "page/page_internal.h"
+#include "run/host_internal.h"
+#include "run/run.h"
+
+/* Whether REQUEST writes a page, and no other output that holds predictions. */
+static bool is_page_predicting(const struct attn_request *request)
+{
+    const struct attn_format *page = attn_format_find("html");
+    bool has_page = false;
+
+    for (size_t i = 0; i < request->outputs.n; i++) {
+        const struct attn_format *format = request->outputs.items[i].format;
+
+        if (format != page && format->has_predictions)
+            return false;
+        has_page |= format == page;
+    }
+    return has_page;
+}
+
+void attn_request_predict_for_page(const struct attn_host *host, struct attn_request *request)
+{
+    enum { TOP = 5, BYTES = 3 /* of a token, about */ };
+    static const double most = 2e9; /* multiplications of the output layer */
+    const struct attn_request_predict *predict = &request->predict;
+    const struct attn_picture_options *picture = request->outputs.picture;
+    const struct attn_input *input = &request->input;
+    const struct attn_model *model = attn_host_model(host);
+    const struct attn_config *config = model ? attn_model_config(model) : NULL;
+    const double n =
+        input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
+
+    if (!config || config->output == ATTN_OUTPUT_NONE || !is_page_predicting(request) ||
+        predict->top > 0 || predict->n_next > 0 || predict->n_label > 0 || predict->answer ||
+        request->selection.queries || (picture && picture->figure != ATTN_FIGURE_DEFAULT) ||
+        n * (double)config->n_vocab * (double)config->d_model > most)
+        return;
+    request->predict.top = TOP;
+    request->selection.queries = "all";
+}
+
+/* Whether a page has room for the patterns of RUN. */
+static bool has_room(const struct attn_run *run)
+{
+    const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
+
+    return (double)dims->n_layer * (double)dims->n_head * (double)dims->n_position *
+               (double)(dims->n_position + dims->n_source) <=
+           ATTN_PAGE_MOST_CELLS;
+}
+
+enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_request *request,
+                                     struct attn_error *err)
+{
+    const struct attn_request_outputs *outputs = &request->outputs;
+    struct attn_request asked = *request;
+    struct attn_error failure = {0};
+    struct attn_result result = {0};
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    asked.selection = (struct attn_request_selection){.sites = "pattern"};
+    asked.predict = (struct attn_request_predict){.top = 0};
+    asked.on_note = NULL; /* the experiment has emitted these notes */
+    asked.on_progress = NULL;
+    status = attn_run_prepare(host, &asked, &run, &failure);
+    if (status != ATTN_OK && status != ATTN_INVALID) /* then the run has no pattern */
+        return attn_error_copy(err, &failure);
+    status = run && has_room(run) ? attn_run_perform(run, NULL, &result, err)
+                                  : attn_table_picture_write(outputs->table, outputs->grid,
+                                                             outputs->picture, outputs->items, err);
+    attn_result_release(&result);
+    attn_run_free(run);
+    return status;
+}
