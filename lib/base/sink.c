@@ -564,11 +564,7 @@ enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_s
     const enum attn_status status = open_part(path, is_resumed, &target, &opened, err);
 
     attn_target_release(&target);
-    if (status == ATTN_OK)
-        *part = opened;
-    else
-        attn_part_discard(opened);
-    return status;
+    ATTN_RETURN_MADE(status, part, opened, attn_part_discard);
 }
 
 const char *attn_part_target(const struct attn_sink *part)

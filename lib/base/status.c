@@ -36,7 +36,7 @@ const char *attn_request_stage_text(enum attn_request_stage stage)
     return texts[stage];
 }
 
-/* Where TEXT [size bytes], cut at an arbitrary byte, has its last whole character end. */
+/* The end of the last whole character in TEXT [size bytes], which was cut at an arbitrary byte. */
 static size_t whole_characters(const char *text, size_t size)
 {
     size_t start = size;
@@ -61,18 +61,35 @@ static void format_text(char *out, size_t size, const char *format, va_list args
         out[whole_characters(out, size - 1)] = '\0';
 }
 
+ATTN_PRINTF(3, 0)
+static void store(struct attn_error *err, enum attn_status status, const char *format, va_list args)
+{
+    if (!err || err->status != ATTN_OK)
+        return;
+    format_text(err->message, sizeof err->message, format, args);
+    err->status = status;
+}
+
 enum attn_status attn_error_set(struct attn_error *err, enum attn_status status, const char *format,
                                 ...)
 {
     va_list args;
 
-    if (!err || err->status != ATTN_OK)
-        return status;
     va_start(args, format);
-    format_text(err->message, sizeof err->message, format, args);
+    store(err, status, format, args);
     va_end(args);
-    err->status = status;
     return status;
+}
+
+enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
+                             const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    store(err, ATTN_INVALID, format, args);
+    va_end(args);
+    return attn_error_at(ATTN_INVALID, stage, err);
 }
 
 void attn_error_hint(struct attn_error *err, const char *format, ...)

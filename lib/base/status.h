@@ -1,23 +1,22 @@
 /*
- * status.h - how every call of the library says what went wrong.
+ * status.h - how every call of the library reports a failure.
  *
  * A function that can fail returns an enum attn_status and takes a struct attn_error as its last
- * argument. The message is written once, where the problem is found; callers hand it on and do not
- * re-word it:
+ * argument. The message is written once, where the problem is found; callers forward it unchanged:
  *
  *     struct attn_error err = {0};
  *     if (attn_model_open(&source, &options, &model, &err) != ATTN_OK)
  *         fprintf(stderr, "error: %s\n", err.message);
  *
- * A mistake of the caller's, as NULL for what must be there, a number that an enum lacks, or
- * handles that do not belong together, is ATTN_INVALID and names the argument or the field.
- * Functions without a status give NULL, 0 or false then.
+ * A mistake of the caller, such as NULL for a required argument, a number that an enum lacks, or
+ * handles that do not belong together, is ATTN_INVALID, and the message names the argument or the
+ * field. Functions without a status return NULL, 0 or false then.
  *
- * Messages are lower case without a full stop, with the subject in 'quotes', what was found and
- * what was expected. Text that came from a file or a user is escaped, so a message is always one
- * printable line of UTF-8. A field of what the caller fills stands in backquotes, maybe with a
- * value: "choose one, as with `heads 0.0`". A tool says instead what its user types
- * (cmd/line/field_names.h).
+ * Messages are lower case without a full stop, with the subject in 'quotes', the value that was
+ * found and the values that were expected. Text from a file or a user is escaped, so a message is
+ * always one printable line of UTF-8. A field that the caller fills stands in backquotes, maybe
+ * with a value: "choose one, as with `heads 0.0`". A tool replaces it with the option that its user
+ * types (cmd/line/field_names.h).
  */
 #ifndef ATTN_BASE_STATUS_H
 #define ATTN_BASE_STATUS_H
@@ -31,9 +30,9 @@
     X(OK, 0, "ok")                                                                                 \
     X(NO_MEMORY, 1, "out of memory")   /* an allocation failed */                                  \
     X(IO, 2, "input or output error")  /* the system refused a read, a write, an open */           \
-    X(FORMAT, 3, "malformed file")     /* a file's content is not what its format demands */       \
+    X(FORMAT, 3, "malformed file")     /* a file violates its format */                            \
     X(UNSUPPORTED, 4, "not supported") /* well-formed, but this version cannot do it */            \
-    X(INVALID, 5, "invalid argument")  /* what the caller gave is out of range or unknown */       \
+    X(INVALID, 5, "invalid argument")  /* an argument is out of range or unknown */                \
     X(CANCELED, 6, "canceled")         /* the caller's cancel flag or callback stopped it */
 
 enum attn_status {
@@ -44,13 +43,12 @@ enum attn_status {
 
 /* X(name, text). At which stage of a request a failure happened. */
 #define ATTN_STAGE_MAP(X)                                                                          \
-    X(NONE, 0, "") /* not said */                                                                  \
-    X(OPTIONS, 1,                                                                                  \
-      "options")         /* what was asked for does not go together, or does not fit the model */  \
-    X(MODEL, 2, "model") /* the model or its vocabulary */                                         \
-    X(INPUT, 3, "input") /* text, ids, arrays, masks, a source */                                  \
-    X(OUTPUT, 4, "output") /* what is written */                                                   \
-    X(CHECK, 5, "check")   /* results that do not agree with each other */
+    X(NONE, 0, "")           /* unknown */                                                         \
+    X(OPTIONS, 1, "options") /* parts of the request contradict each other or the model */         \
+    X(MODEL, 2, "model")     /* the model or its vocabulary */                                     \
+    X(INPUT, 3, "input")     /* text, ids, arrays, masks, a source */                              \
+    X(OUTPUT, 4, "output")   /* files and streams that are written */                              \
+    X(CHECK, 5, "check")     /* results that do not agree with each other */
 
 enum attn_request_stage {
 #define ATTN_STAGE_ENUM(name, number, text) ATTN_STAGE_##name = (number),
@@ -58,8 +56,8 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
-/* Hands the failure of CALL, an enum attn_status, up to the caller. The only macro that returns:
- * for functions that own nothing at that point. */
+/* Returns the failure of CALL, an enum attn_status, to the caller: for functions that own nothing
+ * at that point. */
 #define ATTN_TRY(call)                                                                             \
     do {                                                                                           \
         const enum attn_status attn_try_ = (call);                                                 \
@@ -72,17 +70,17 @@ enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
 /* Initialize with = {0}. Untouched by calls that succeed. */
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
-    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE when it is not known */
+    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE if unknown */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
-    char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
+    char hint[ATTN_ERROR_HINT_SIZE];       /* what to try next; may be empty */
 };
 
-/* Called for things that are odd but no error: tensors that a model does not use, say. MESSAGE is
- * one escaped line. */
+/* Called for unusual things that are not errors, such as tensors that a model does not use. MESSAGE
+ * is one escaped line. */
 typedef void (*attn_note_fn)(void *user, const char *message);
 
-/* Called with how far work has come that is made of many runs: DONE of TOTAL, on the thread that
- * asked for it. */
+/* Reports the progress of work that consists of many runs: DONE of TOTAL, on the thread that
+ * started the work. */
 typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);
 
 /* "out of memory", ...: the general text of a status, never NULL. */

@@ -1,23 +1,41 @@
-/* status_internal.h - what status.h declares for the library alone. */
+/* status_internal.h - declarations of status.h that only the library uses. */
 #ifndef ATTN_BASE_STATUS_INTERNAL_H
 #define ATTN_BASE_STATUS_INTERNAL_H
 
 #include "base/status.h"
 
+/*
+ * Ends a constructor with the status of CALL: after success *OUT takes MADE, after a failure
+ * RELEASE frees it. Returns that status, as ATTN_TRY does.
+ */
+#define ATTN_RETURN_MADE(call, out, made, release)                                                 \
+    do {                                                                                           \
+        const enum attn_status attn_made_ = (call);                                                \
+        if (attn_made_ == ATTN_OK)                                                                 \
+            *(out) = (made);                                                                       \
+        else                                                                                       \
+            release(made);                                                                         \
+        return attn_made_;                                                                         \
+    } while (0)
+
+/* attn_error_set with ATTN_INVALID, then attn_error_at: a request is refused at STAGE. */
+enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
+                             const char *format, ...) ATTN_PRINTF(3, 4);
+
 /* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
 void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /*
- * Says at which stage the failure STATUS happened, unless that was said before, nearer to the
- * failure. Returns STATUS; does nothing for ATTN_OK. ERR may be NULL.
+ * Records the stage at which the failure STATUS happened, unless a callee has recorded one. Returns
+ * STATUS; ignores ATTN_OK. ERR may be NULL.
  */
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);
 
 /*
- * Begins the message of a failed reading of FIELD, of what a caller has asked for, with its name:
- * "heads: bad item '9.9', expected ...". Returns STATUS; does nothing but for ATTN_INVALID. ERR may
- * be NULL.
+ * Puts the name of FIELD, a field of a request that could not be parsed, before the message:
+ * "heads: bad item '9.9', expected ...". Returns STATUS; ignores all but ATTN_INVALID. ERR may be
+ * NULL.
  */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);
 

@@ -164,7 +164,6 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
                                      struct attn_capture **capture, struct attn_error *err)
 {
     struct attn_capture *created;
-    enum attn_status status;
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
@@ -173,12 +172,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
         return ATTN_NO_MEMORY;
     created->selection = selection;
     created->trace = (struct attn_trace){selection, keep_event, created};
-    status = reserve_all(created, err);
-    if (status == ATTN_OK)
-        *capture = created;
-    else
-        attn_capture_free(created);
-    return status;
+    ATTN_RETURN_MADE(reserve_all(created, err), capture, created, attn_capture_free);
 }
 
 /* Whether a caller asks for a place that there is. */

@@ -690,11 +690,7 @@ enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, str
         *file = (struct attn_file){0};
         status = read(gguf, load, err);
     }
-    if (status == ATTN_OK)
-        *out = gguf;
-    else
-        attn_gguf_free(gguf);
-    return status;
+    ATTN_RETURN_MADE(status, out, gguf, attn_gguf_free);
 }
 
 enum attn_status attn_gguf_open_file(const char *path, enum attn_load load, struct attn_gguf **out,

@@ -227,16 +227,10 @@ static enum attn_status read_directory(struct attn_npz *npz, const char *path,
 enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err)
 {
     struct attn_npz *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
-    status = read_directory(made, path, err);
-    if (status == ATTN_OK)
-        *npz = made;
-    else
-        attn_npz_free(made);
-    return status;
+    ATTN_RETURN_MADE(read_directory(made, path, err), npz, made, attn_npz_free);
 }
 
 void attn_npz_free(struct attn_npz *npz)

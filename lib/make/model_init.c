@@ -210,11 +210,7 @@ enum attn_status attn_init_create(const struct attn_init_options *given, struct 
     attn_json_free(written.json);
     attn_buffer_release(&written.name);
     attn_config_release(&written.config, &written.layers);
-    if (status == ATTN_OK)
-        *init = made;
-    else
-        attn_init_free(made);
-    return status;
+    ATTN_RETURN_MADE(status, init, made, attn_init_free);
 }
 
 void attn_init_free(struct attn_init *init)

@@ -9,6 +9,7 @@
 
 #include "attention/kind_internal.h"
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/backward_internal.h"
 #include "trace/selection_internal.h"
@@ -351,7 +352,6 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       struct attn_backward **backward, struct attn_error *err)
 {
     struct attn_backward *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
@@ -362,12 +362,7 @@ enum attn_status attn_backward_create(const struct attn_model *model,
     made->swaps = options->swaps;
     made->n = options->n;
     made->skips_zeros = options->skips_zeros;
-    status = build(made, options, err);
-    if (status == ATTN_OK)
-        *backward = made;
-    else
-        attn_backward_free(made);
-    return status;
+    ATTN_RETURN_MADE(build(made, options, err), backward, made, attn_backward_free);
 }
 
 void attn_backward_free(struct attn_backward *backward)

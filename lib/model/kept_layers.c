@@ -2,6 +2,7 @@
 #include "model/kept_layers.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
@@ -92,18 +93,12 @@ enum attn_status attn_kept_layers_create(const struct attn_config *config, size_
                                          struct attn_error *err)
 {
     struct attn_kept_layers *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
     made->n = n;
     made->pool = pool;
-    status = build(made, config, err);
-    if (status == ATTN_OK)
-        *kept = made;
-    else
-        attn_kept_layers_free(made);
-    return status;
+    ATTN_RETURN_MADE(build(made, config, err), kept, made, attn_kept_layers_free);
 }
 
 const struct attn_trace *attn_kept_layers_trace(const struct attn_kept_layers *kept)

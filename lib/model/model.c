@@ -190,7 +190,6 @@ enum attn_status attn_model_open(const struct attn_source *source,
                                  struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
-    enum attn_status status;
     struct attn_model *m;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
@@ -204,12 +203,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
     if (!m)
         return ATTN_NO_MEMORY;
     m->work = attn_alloc(1, sizeof *m->work, err);
-    status = m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        *model = m;
-    else
-        attn_model_free(m);
-    return status;
+    ATTN_RETURN_MADE(m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY, model, m,
+                     attn_model_free);
 }
 
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)

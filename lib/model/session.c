@@ -351,7 +351,6 @@ static enum attn_status create(const struct attn_model *model,
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *s;
-    enum attn_status status;
 
     if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
         return ATTN_INVALID;
@@ -360,12 +359,7 @@ static enum attn_status create(const struct attn_model *model,
     if (!s)
         return ATTN_NO_MEMORY;
     s->keeps_layer = keeps_layer;
-    status = build(s, model, &options, err);
-    if (status == ATTN_OK)
-        *session = s;
-    else
-        attn_session_free(s);
-    return status;
+    ATTN_RETURN_MADE(build(s, model, &options, err), session, s, attn_session_free);
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,

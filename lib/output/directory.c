@@ -307,19 +307,13 @@ enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err)
 {
     struct attn_directory *d = attn_alloc(1, sizeof *d, err);
-    enum attn_status status;
 
     if (!d)
         return ATTN_NO_MEMORY;
     d->title = title;
     d->descriptor = -1;
     d->path = attn_strndup(path, strlen(path), err);
-    status = d->path ? enter(d, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        *directory = d;
-    else
-        attn_directory_free(d);
-    return status;
+    ATTN_RETURN_MADE(d->path ? enter(d, err) : ATTN_NO_MEMORY, directory, d, attn_directory_free);
 }
 
 void attn_directory_sync(struct attn_directory *directory)
@@ -410,10 +404,10 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
 static enum attn_status refuse_other(const struct attn_directory *directory, const char *name,
                                      struct attn_error *err)
 {
-    attn_error_set(
-        err, ATTN_INVALID, "'%s' in '%s' is given as a file, and is one of the %s files there, too",
-        attn_quote_string(name).text, attn_quote_string(directory->path).text, directory->title);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "'%s' in '%s' is given as a file, and is one of the %s files there, too",
+                       attn_quote_string(name).text, attn_quote_string(directory->path).text,
+                       directory->title);
 }
 
 enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,

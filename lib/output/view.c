@@ -227,7 +227,6 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
                                   struct attn_error *err)
 {
     struct attn_view *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
@@ -236,12 +235,8 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
     made->on_event = on_event;
     made->user = user;
     made->labels = *labels;
-    status = picture->merges_words ? merge(made, err) : ATTN_OK;
-    if (status == ATTN_OK)
-        *view = made;
-    else
-        attn_view_free(made);
-    return status;
+    ATTN_RETURN_MADE(picture->merges_words ? merge(made, err) : ATTN_OK, view, made,
+                     attn_view_free);
 }
 
 const struct attn_labels *attn_view_labels(const struct attn_view *view)

@@ -731,7 +731,6 @@ enum attn_status attn_writer_open(const struct attn_format *format,
                                   struct attn_writer **writer, struct attn_error *err)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    enum attn_status status;
     struct attn_writer *w;
 
     ATTN_TRY(attn_options_read(given, &options, err));
@@ -753,12 +752,7 @@ enum attn_status attn_writer_open(const struct attn_format *format,
     w->options = options;
     if (!w->options.picture)
         w->options.picture = &usual_picture;
-    status = open_target(w, target, err);
-    if (status == ATTN_OK)
-        *writer = w;
-    else
-        attn_writer_free(w);
-    return status;
+    ATTN_RETURN_MADE(open_target(w, target, err), writer, w, attn_writer_free);
 }
 
 enum attn_status attn_writer_create(const struct attn_format *format, const char *path,

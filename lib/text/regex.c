@@ -147,11 +147,7 @@ static enum attn_status create(struct pattern_source *source, struct attn_regex 
         return ATTN_NO_MEMORY;
     status = compile(pattern, source, err);
     attn_buffer_release(&source->rewritten);
-    if (status == ATTN_OK)
-        *out = pattern;
-    else
-        attn_regex_free(pattern);
-    return status;
+    ATTN_RETURN_MADE(status, out, pattern, attn_regex_free);
 }
 
 enum attn_status attn_regex_create(const char *text, size_t size, const char *name, bool is_literal,

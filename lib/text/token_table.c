@@ -2,6 +2,7 @@
 #include "text/token_table.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/table_internal.h"
 
 #include <string.h>
@@ -62,15 +63,10 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
     const bool has_added = encoding->n_front + encoding->n_back > 0;
     const size_t n_column = has_types ? N_COLUMN : has_added ? TYPE : ADDED;
     struct attn_table *made = NULL;
-    enum attn_status status;
 
     ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
-    status = append_tokens(made, tokenizer, encoding, n_column, err);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(append_tokens(made, tokenizer, encoding, n_column, err), table, made,
+                     attn_table_free);
 }
 
 enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err)

@@ -211,17 +211,11 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
                                      struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = NULL;
-    enum attn_status status;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err));
-    status = read_rest(tokenizer, NULL, err);
-    if (status == ATTN_OK)
-        *out = tokenizer;
-    else
-        attn_tokenizer_free(tokenizer);
-    return status;
+    ATTN_RETURN_MADE(read_rest(tokenizer, NULL, err), out, tokenizer, attn_tokenizer_free);
 }
 
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)

@@ -110,15 +110,9 @@ enum attn_status attn_selection_see_stream(const struct attn_selection *selectio
                                            struct attn_selection **seen, struct attn_error *err)
 {
     struct attn_selection *copy;
-    enum attn_status status;
 
     ATTN_TRY(attn_selection_copy(selection, &copy, err));
-    status = add_stream(copy, made, layers, err);
-    if (status == ATTN_OK)
-        *seen = copy;
-    else
-        attn_selection_free(copy);
-    return status;
+    ATTN_RETURN_MADE(add_stream(copy, made, layers, err), seen, copy, attn_selection_free);
 }
 
 void attn_selection_free(struct attn_selection *selection)
