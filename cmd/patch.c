@@ -267,79 +267,39 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
 }
 
-/* --- runs ------------------------------------------------------------------------------------- */
-
-static enum attn_status patch_each(struct question *question, struct attn_error *err)
-{
-    const struct patch_args *args = question->call->args;
-    struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
-    struct taken *taken = question->own;
-    struct attn_patch_sum sum = {0};
-    struct answer_ids answer_ids;
-
-    if (args->verify || args->by != BY_PART)
-        return refuse(err, "--estimate atp", "--%s needs --estimate",
-                      args->verify ? "verify" : "by");
-    ATTN_TRY(control_read(&args->control, &how.n_control, &how.seed, err));
-    ATTN_TRY(read_places(&args->places, taken, err));
-    how.places = taken->places;
-    how.n_place = taken->named.n;
-    attn_patch_grid(&how, NULL, question->words, &question->grid);
-    ATTN_TRY(read_pair(question, &how, err));
-    question->request.selection.queries = args->queries;
-    how.answer = answer_of(&args->answer, &answer_ids);
-    how.site = args->site;
-    how.is_to_noise = args->direction == DIRECTION_NOISE;
-    ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
-    attn_patch_grid(&how, question->table, question->words, &question->grid);
-    if (!how.study && tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
-    else
-        ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !how.study)
-        note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum.clean,
-             args->corrupted_image ? "picture" : "text", sum.corrupted);
-    if (args->question.running.is_verbose && !how.study)
-        note("the first piece changed %zu row%s of %s; %zu runs", sum.n_row,
-             sum.n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum.n_feed);
-    return ATTN_OK;
-}
-
-/* --- estimates -------------------------------------------------------------------------------- */
-
 /* NAME, or ig:N. */
-static enum attn_status read_method(const char *text, struct attn_patch_estimate_args *how,
+static enum attn_status read_method(const char *text, struct attn_patch_args *how,
                                     struct attn_error *err)
 {
     static const char *const names[] = {
-#define METHOD_NAME(id, number, name) [ATTN_ESTIMATE_##id] = (name),
-        ATTN_ESTIMATE_METHOD_MAP(METHOD_NAME)
+#define METHOD_NAME(id, number, name) [ATTN_PATCH_##id] = (name),
+        ATTN_PATCH_METHOD_MAP(METHOD_NAME)
 #undef METHOD_NAME
     };
     const size_t size = strcspn(text, ":");
     char hint[VALUE_HINT_SIZE];
     int64_t n_point = 0;
-    int method = 0;
+    int method = ATTN_PATCH_ATP;
 
-    while (method < ATTN_N_ESTIMATE_METHOD &&
+    while (method < ATTN_N_PATCH_METHOD &&
            (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
         method++;
-    if (method < ATTN_N_ESTIMATE_METHOD && text[size] == ':' &&
-        (method != ATTN_ESTIMATE_IG ||
+    if (method < ATTN_N_PATCH_METHOD && text[size] == ':' &&
+        (method != ATTN_PATCH_IG ||
          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
-        method = ATTN_N_ESTIMATE_METHOD;
-    if (method == ATTN_N_ESTIMATE_METHOD)
+        method = ATTN_N_PATCH_METHOD;
+    if (method == ATTN_N_PATCH_METHOD)
         return refuse(err, value_hint("estimate", "atp|relp|ig", text, size, hint),
                       "--estimate '%s' is none, expected atp, relp, ig, or ig:N with N from 1 to "
                       "100000",
                       text);
-    how->method = (enum attn_estimate_method)method;
+    how->method = (enum attn_patch_method)method;
     how->n_point = (size_t)n_point;
     return ATTN_OK;
 }
 
 /* K, or K:SEED. */
-static enum attn_status read_verify(const char *text, struct attn_patch_estimate_args *how,
+static enum attn_status read_verify(const char *text, struct attn_patch_args *how,
                                     struct attn_error *err)
 {
     const size_t size = text ? strcspn(text, ":") : 0;
@@ -356,63 +316,71 @@ static enum attn_status read_verify(const char *text, struct attn_patch_estimate
     return ATTN_OK;
 }
 
-/* What goes with runs of each part alone. */
-static enum attn_status check_estimate(const struct patch_args *args, size_t n_verified,
-                                       struct attn_error *err)
+/* Reads --estimate, --verify and --by. */
+static enum attn_status read_estimate(const struct patch_args *args, struct attn_patch_args *how,
+                                      struct attn_error *err)
 {
-    const char *option = args->control.control    ? "control"
-                         : args->corrupted_source ? "corrupted-source"
-                                                  : NULL;
-
-    if (option)
-        return refuse(err, NULL, "--%s and --estimate do not go together", option);
-    if (args->items.path && args->verify && n_verified > 0)
+    if (!args->estimate && (args->verify || args->by != BY_PART))
+        return refuse(err, "--estimate atp", "--%s needs --estimate",
+                      args->verify ? "verify" : "by");
+    if (!args->estimate)
+        return control_read(&args->control, &how->n_control, &how->seed, err);
+    ATTN_TRY(read_method(args->estimate, how, err));
+    ATTN_TRY(read_verify(args->verify, how, err));
+    if (args->control.control || args->corrupted_source)
+        return refuse(err, NULL, "--%s and --estimate do not go together",
+                      args->control.control ? "control" : "corrupted-source");
+    if (args->items.path && args->verify && how->n_verified > 0)
         return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
+    how->is_by_position = args->by == BY_POSITION;
     return ATTN_OK;
 }
 
-static enum attn_status estimate(struct question *question, struct attn_error *err)
+/* Notes the sum of one pair. The library notes the values of an estimate. */
+static void note_sum(const struct question *question, const struct attn_patch_sum *sum)
 {
     const struct patch_args *args = question->call->args;
-    struct attn_patch_estimate_args how = ATTN_PATCH_ESTIMATE_ARGS_DEFAULT;
-    struct attn_patch_estimate_sum sum = {.n_part = 0};
-    struct taken *taken = question->own;
-    struct attn_patch_args pair = ATTN_PATCH_ARGS_DEFAULT;
-    struct answer_ids answer_ids;
+    const bool is_verbose = args->question.running.is_verbose;
 
-    ATTN_TRY(read_method(args->estimate, &how, err));
-    ATTN_TRY(read_verify(args->verify, &how, err));
-    ATTN_TRY(check_estimate(args, how.n_verified, err));
-    ATTN_TRY(read_places(&args->places, taken, err));
-    how.places = taken->places;
-    how.n_place = taken->named.n;
-    attn_patch_estimate_grid(&how, NULL, question->words, &question->grid);
-    ATTN_TRY(read_pair(question, &pair, err));
-    question->request.selection.queries = args->queries;
-    how.corrupted = pair.corrupted;
-    how.study = pair.study;
-    how.answer = answer_of(&args->answer, &answer_ids);
-    how.site = args->site;
-    how.is_to_noise = args->direction == DIRECTION_NOISE;
-    how.is_by_position = args->by == BY_POSITION;
-    how.n_most = (size_t)args->question.tables.n_most;
-    ATTN_TRY(
-        attn_patch_estimate(question->host, &question->request, &how, &question->table, &sum, err));
-    attn_patch_estimate_grid(&how, question->table, question->words, &question->grid);
-    if (!how.study && tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
-    else
-        ATTN_TRY(question_write(question, err));
-    if (args->question.running.is_verbose && !how.study)
-        note("%zu runs for %zu parts", sum.n_feed, sum.n_part);
-    return ATTN_OK;
+    if (question_is_noted(question) && !args->estimate)
+        note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum->clean,
+             args->corrupted_image ? "picture" : "text", sum->corrupted);
+    if (is_verbose && args->estimate)
+        note("%zu runs for %zu parts", sum->n_feed, sum->n_part);
+    else if (is_verbose)
+        note("the first piece changed %zu row%s of %s; %zu runs", sum->n_row,
+             sum->n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum->n_feed);
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
+    struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
+    struct taken *taken = question->own;
+    struct attn_patch_sum sum = {0};
+    struct answer_ids answer_ids;
 
-    return args->estimate ? estimate(question, err) : patch_each(question, err);
+    ATTN_TRY(read_estimate(args, &how, err));
+    ATTN_TRY(read_places(&args->places, taken, err));
+    how.places = taken->places;
+    how.n_place = taken->named.n;
+    attn_patch_grid(&how, NULL, question->words, &question->grid);
+    ATTN_TRY(read_pair(question, &how, err));
+    question->request.selection.queries = args->queries;
+    how.answer = answer_of(&args->answer, &answer_ids);
+    how.site = args->site;
+    how.is_to_noise = args->direction == DIRECTION_NOISE;
+    how.n_most = (size_t)args->question.tables.n_most;
+    ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
+    attn_patch_grid(&how, question->table, question->words, &question->grid);
+    if (how.study)
+        return question_write(question, err);
+    if (tables_have_pictures(&args->question.tables))
+        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
+    else
+        ATTN_TRY(question_write(question, err));
+    note_sum(question, &sum);
+    return ATTN_OK;
 }
 
 /* The estimate counts the neurons of a pair, and adds those that are drawn. Over items it has

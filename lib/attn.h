@@ -78,7 +78,6 @@
 #include "experiment/generate.h"
 #include "experiment/lens.h"
 #include "experiment/patch.h"
-#include "experiment/patch_estimate.h"
 #include "experiment/score.h"
 #include "experiment/survey.h"
 

@@ -121,22 +121,18 @@ static void name_pair(const struct attn_study_args *study, size_t n_place,
 void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
                      char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
-    *grid = (struct attn_table_grid){.rows = "layer", .values = "effect"};
-    fill_patched(table, "by", args->site, words, grid);
-    if ((args->corrupted.image || args->corrupted.pixels) && args->n_place == 0)
-        grid->figure = ATTN_FIGURE_PATCHES; /* by position */
-    grid->quantity = args->is_to_noise ? "share of @ lost" : "share of @ restored";
-    name_pair(args->study, args->n_place, grid);
-}
+    static const char *const quantities[2][2] = {
+        {"share of @ restored", "share of @ lost"},
+        {"estimated share of @ restored", "estimated share of @ lost"}};
+    const bool is_estimated = args->method != ATTN_PATCH_EXACT;
+    const bool is_of_pictures = args->corrupted.image || args->corrupted.pixels;
 
-void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
-                              const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
-                              struct attn_table_grid *grid)
-{
-    *grid = (struct attn_table_grid){.rows = "layer", .values = "estimate"};
-    fill_patched(table, "by patching", args->site, words, grid);
-    grid->quantity =
-        args->is_to_noise ? "estimated share of @ lost" : "estimated share of @ restored";
+    *grid = (struct attn_table_grid){.rows = "layer",
+                                     .values = is_estimated ? "estimate" : "effect",
+                                     .quantity = quantities[is_estimated][args->is_to_noise]};
+    fill_patched(table, is_estimated ? "by patching" : "by", args->site, words, grid);
+    if (is_of_pictures && !is_estimated && args->n_place == 0)
+        grid->figure = ATTN_FIGURE_PATCHES; /* by position */
     name_pair(args->study, args->n_place, grid);
 }
 

@@ -21,7 +21,6 @@
 #include "experiment/diff.h"
 #include "experiment/lens.h"
 #include "experiment/patch.h"
-#include "experiment/patch_estimate.h"
 #include "experiment/score.h"
 #include "experiment/survey.h"
 #include "experiment/token_attribution.h"
@@ -38,11 +37,6 @@ ATTN_API void attn_ablate_grid(const struct attn_ablate_args *args, const struct
 
 ATTN_API void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
                               char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
-
-ATTN_API void attn_patch_estimate_grid(const struct attn_patch_estimate_args *args,
-                                       const struct attn_table *table,
-                                       char words[ATTN_GRID_WORDS_SIZE],
-                                       struct attn_table_grid *grid);
 
 ATTN_API void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
                              char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);

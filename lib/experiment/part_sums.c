@@ -306,7 +306,7 @@ static void fill_swaps(struct attn_part_sums *s)
             .own = own,
             .scale = own ? own + s->n_layer * n_each : NULL,
             .sums = s->swap_sums + (size_t)layer * n_each * s->n_head};
-        if (s->options.method == ATTN_ESTIMATE_IG) {
+        if (s->options.method == ATTN_PATCH_IG) {
             s->swaps[layer].base_q = find_rows(s, q, false, layer);
             s->swaps[layer].base_k = find_rows(s, k, false, layer);
         }
@@ -317,7 +317,7 @@ static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *
 {
     const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
-    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+    const bool is_ig = s->options.method == ATTN_PATCH_IG;
     const bool is_joined =
         s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
 
@@ -345,7 +345,7 @@ static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *
 
 static void note_feed(struct attn_part_sums *s)
 {
-    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+    const bool is_ig = s->options.method == ATTN_PATCH_IG;
 
     s->n_feed++;
     if (s->options.on_progress)
@@ -394,7 +394,7 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
-    return s->options.method == ATTN_ESTIMATE_IG ? integrate(s, err) : run_backward(s, 1, err);
+    return s->options.method == ATTN_PATCH_IG ? integrate(s, err) : run_backward(s, 1, err);
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */
@@ -421,7 +421,7 @@ static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
 
 static enum attn_status allocate(struct attn_part_sums *s, struct attn_error *err)
 {
-    const bool is_ig = s->options.method == ATTN_ESTIMATE_IG;
+    const bool is_ig = s->options.method == ATTN_PATCH_IG;
     const size_t row = s->dims.d_model * sizeof(float);
 
     for (size_t i = 0; i < s->n_store; i++) {
@@ -443,9 +443,9 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
 {
     const struct attn_run *run = s->options.answer->run;
     struct attn_derivative_options options = {
-        .rule = s->options.method == ATTN_ESTIMATE_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
+        .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .trace = &s->trace,
-        .is_for_both = s->options.method != ATTN_ESTIMATE_IG,
+        .is_for_both = s->options.method != ATTN_PATCH_IG,
         .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 

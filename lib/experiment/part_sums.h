@@ -13,14 +13,14 @@
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H
 
-#include "experiment/patch_estimate.h"
+#include "experiment/patch.h"
 #include "experiment/reply.h"
 
 struct attn_part_sums_options {
     const struct attn_answer *answer; /* of the base run */
     const struct attn_run *source;    /* of as many positions */
     enum attn_site site;
-    enum attn_estimate_method method;
+    enum attn_patch_method method;
     size_t n_point;            /* of ig */
     bool is_each;              /* of k: each key by itself, not a head's together */
     const unsigned char *rows; /* [T] positions that are exchanged; NULL: all */

@@ -1,4 +1,4 @@
-/* patch.c - see patch.h. */
+/* patch.c - see patch.h. Both ways to an effect share the pair, its parts and its table. */
 #include "experiment/patch.h"
 
 #include "base/escape.h"
@@ -8,69 +8,92 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/patch_internal.h"
-#include "experiment/trial.h"
 #include "run/position.h"
 #include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double smallest_difference = ATTN_PATCH_SMALLEST_DIFFERENCE;
+/* The least difference of the metric between both runs. */
+static const double smallest_difference = 1e-4;
+
+enum { SOURCE_ROW = 1, FIRST_PART = 2 }; /* after the base */
+enum { DEFAULT_MOST = 20 };              /* rows of neurons */
 
 enum {
     PART,
     LAYER,
+    NEURON,
+    HEAD,
+    KV_HEAD,
     POSITION,
     PLACE,
     TOKEN,
-    HEAD,
-    KV_HEAD,
+    ESTIMATE,
     VALUE,
     CHANGE,
     EFFECT,
+    CHECK,
     CONTROL,
     CONTROL_SD,
     N_COLUMN
 };
 
-enum { SOURCE_ROW = 1, FIRST_PIECE = 2 }; /* after the base */
-
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN("part", TEXT),
     [LAYER] = ATTN_COLUMN("layer", INTEGER),
+    [NEURON] = ATTN_COLUMN("neuron", INTEGER),
+    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
     [POSITION] = ATTN_COLUMN("position", INTEGER),
     [PLACE] = ATTN_COLUMN("position", TEXT),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
+    [ESTIMATE] = ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED),
     [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
     [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
     [EFFECT] = ATTN_COLUMN_REAL("effect", 6, NULL, SIGNED),
+    [CHECK] = ATTN_COLUMN("check", TEXT),
     [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
 
-struct patch {
-    struct attn_frame frame; /* its run is that of the clean text, the other that of the corrupted
-                                one, its capture that of the source */
-    const struct attn_patch_args *args;
-    struct attn_run *base, *source; /* of the two: that which is patched, that which gives */
-    enum attn_site site;
-    bool is_by_head;
-    struct attn_answer answer; /* in the run that is patched */
-    struct attn_reply source_reply;
-    const char *queries;                          /* of a head; NULL: all */
-    unsigned char *is_meant, *is_meant_of_source; /* [T], [S] the frame's; rows of a head */
-    bool can_restore;                             /* the two differ enough for effects */
-    struct attn_patch_places places;              /* those that are patched */
-    size_t n_each;                                /* of a layer */
-    struct attn_sets pieces;                      /* a set each */
-};
+/* --- Arguments -------------------------------------------------------------------------------- */
 
-/* --- What is asked for ------------------------------------------------------------------------ */
+/* Checks that each of the places GIVEN [n] has a place, and a name that no other has. */
+static enum attn_status check_places(const struct attn_patch_place *given, size_t n,
+                                     struct attn_error *err)
+{
+    if (n > 0 && !attn_is_given(given, "places", err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < n; i++) {
+        if (!attn_is_given(given[i].name, "places", err) ||
+            !attn_is_given(given[i].spec, "places", err))
+            return ATTN_INVALID;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(given[i].name, given[k].name) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
+                                      attn_quote_string(given[i].name).text);
+    }
+    return ATTN_OK;
+}
 
-enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum attn_site *site,
-                                      struct attn_error *err)
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_patch_args *args = given;
+    const char *exact = args->n_control > 0                            ? "control"
+                        : attn_input_is_given(&args->corrupted_source) ? "corrupted_source"
+                                                                       : NULL;
+
+    if (!attn_is_choice(args->method, ATTN_N_PATCH_METHOD, "method", err))
+        return ATTN_INVALID;
+    if (args->method != ATTN_PATCH_EXACT && exact)
+        return attn_error_set(err, ATTN_INVALID, "`%s` and `estimate` do not go together", exact);
+    return check_places(args->places, args->n_place, err);
+}
+
+/* Parses the site GIVEN, or NULL for the default. */
+static enum attn_status read_site(const char *given, bool is_estimated, enum attn_site *site,
+                                  struct attn_error *err)
 {
     static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
     static const char after[] = ", or where norms come after the sums normalized_resid_mid or "
@@ -106,6 +129,80 @@ enum attn_status attn_patch_find_site(const char *given, bool is_estimated, enum
                           is_estimated ? "" : after);
 }
 
+/* Checks that the arguments fit the site. */
+static enum attn_status check_site(const struct attn_patching *patch, struct attn_error *err)
+{
+    const struct attn_patch_args *args = patch->args;
+    const char *name = attn_site_name(patch->site);
+    const bool is_of_neurons = patch->site == ATTN_SITE_MLP_POST;
+
+    if (args->n_control > 0 && !patch->is_by_head)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "controls are choices of as many heads, and '%s' is patched by position", name);
+    if (patch->queries && !patch->is_by_head)
+        return attn_error_set(err, ATTN_INVALID, "queries need a site with heads; '%s' has none",
+                              name);
+    if (args->is_by_position && is_of_neurons)
+        return attn_error_set(err, ATTN_INVALID,
+                              "neurons of 'mlp_post' are estimated over all positions, not `by` "
+                              "position");
+    if (args->n_place > 0 && (patch->is_by_head || is_of_neurons)) {
+        attn_error_set(err, ATTN_INVALID, "`places` need a site without heads%s; '%s' is %s by %s",
+                       patch->is_estimated ? " or neurons" : "", name,
+                       patch->is_estimated ? "estimated" : "patched",
+                       patch->is_by_head ? "head" : "neuron");
+        if (patch->is_by_head)
+            attn_error_hint(err, "`queries` takes some positions of each head");
+        return ATTN_INVALID;
+    }
+    if (patch->is_estimated && args->study && args->study->paired)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an estimate is a share of the mean difference of both texts, and "
+                              "`paired` has none");
+    return ATTN_OK;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct attn_patching *patch = state;
+    const struct attn_item *item = patch->frame.item;
+    struct attn_request *request = &patch->frame.request;
+
+    patch->args = patch->frame.args;
+    patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
+    patch->queries = request->selection.queries;
+    ATTN_TRY(read_site(patch->args->site, patch->is_estimated, &patch->site, err));
+    patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
+    patch->is_by_row = patch->is_by_head ? patch->is_estimated && patch->args->is_by_position
+                                         : patch->site != ATTN_SITE_MLP_POST;
+    ATTN_TRY(check_site(patch, err));
+    if (item && item->queries && patch->is_by_head)
+        patch->queries = item->queries;
+    attn_frame_choose_nothing(request);
+    return ATTN_OK;
+}
+
+static unsigned pairs(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_patch_args *given = args;
+
+    (void)request;
+    given->corrupted = item->other;
+    if (attn_input_is_given(&item->corrupted_source))
+        given->corrupted_source = item->corrupted_source;
+    return attn_item_answer(item, &given->answer, err);
+}
+
+/* --- The two runs ----------------------------------------------------------------------------- */
+
 /* "5 tokens: 'The', ' keys'" of RUN. */
 static void list_tokens(const struct attn_run *run, char *out, size_t size)
 {
@@ -120,7 +217,8 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
     }
 }
 
-enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct attn_error *err)
+/* Checks that both runs have as many tokens, source rows and patches of a picture. */
+static enum attn_status check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
     const struct attn_image_grid *of_clean = &frame->run->text.grid,
                                  *of_corrupted = &frame->other->text.grid; /* zeros of texts */
@@ -151,39 +249,7 @@ enum attn_status attn_patch_check_lengths(const struct attn_frame *frame, struct
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status choose(void *state, struct attn_error *err)
-{
-    struct patch *patch = state;
-    struct attn_request *request = &patch->frame.request;
-    const char *queries = request->selection.queries;
-
-    patch->args = patch->frame.args;
-    ATTN_TRY(attn_patch_find_site(patch->args->site, false, &patch->site, err));
-    patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
-    if (patch->args->n_control > 0 && !patch->is_by_head)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "controls are choices of as many heads, and '%s' is patched by position",
-            attn_site_name(patch->site));
-    if (queries && !patch->is_by_head)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "queries need a site with heads; '%s' is patched at each position in turn",
-            attn_site_name(patch->site));
-    if (patch->args->n_place > 0 && patch->is_by_head)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`places` need a site without heads; '%s' is patched by head",
-                              attn_site_name(patch->site));
-    if (patch->frame.item && patch->frame.item->queries && patch->is_by_head)
-        queries = patch->frame.item->queries;
-    attn_frame_choose_nothing(request);
-    patch->queries = queries;
-    return ATTN_OK;
-}
-
-/* --- The two runs ----------------------------------------------------------------------------- */
-
-/* The place called NAME among N; NULL: there is none. */
+/* The place called NAME among N, or NULL. */
 static struct attn_patch_place *find_place(struct attn_patch_place *places, size_t n,
                                            const char *name)
 {
@@ -193,18 +259,21 @@ static struct attn_patch_place *find_place(struct attn_patch_place *places, size
     return NULL;
 }
 
-enum attn_status attn_patch_find_places(struct attn_frame *frame,
-                                        const struct attn_patch_place *given, size_t n,
-                                        struct attn_patch_places *places, struct attn_error *err)
+/* Resolves the given places in the clean text, then those of the item. A place of the item replaces
+ * the given place of the same name. */
+static enum attn_status find_places(struct attn_patching *patch, struct attn_error *err)
 {
+    struct attn_frame *frame = &patch->frame;
+    struct attn_patch_places *places = &patch->places;
     const struct attn_item *item = frame->item;
-    const size_t n_most = n + (item ? item->n_place : 0), n_token = frame->run->text.n;
+    const size_t n = patch->args->n_place, n_token = frame->run->text.n;
+    const size_t n_most = n + (item ? item->n_place : 0);
 
     places->list = attn_frame_alloc(frame, n_most, sizeof *places->list);
     places->is_of_place = attn_frame_alloc(frame, n_most, n_token);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < n; i++)
-        places->list[places->n++] = given[i];
+        places->list[places->n++] = patch->args->places[i];
     for (size_t i = 0; item && i < item->n_place; i++) {
         struct attn_patch_place *place = find_place(places->list, n, item->places[i].name);
 
@@ -219,183 +288,255 @@ enum attn_status attn_patch_find_places(struct attn_frame *frame,
     return ATTN_OK;
 }
 
-bool attn_patch_has_places(const struct attn_frame *frame, size_t n)
-{
-    return n > 0 || (frame->item && frame->item->n_place > 0);
-}
-
-/* Finds the rows of a head that are patched: of k and v keys, which are those of the source where a
- * layer attends to it; of other sites positions of the clean text. */
-static enum attn_status find_rows(struct patch *patch, struct attn_error *err)
+/* Resolves the queries: keys for k and v, which are those of the source in layers that attend to
+ * it; for other sites positions of the clean text. */
+static enum attn_status find_rows(struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_run *run = patch->frame.run;
-    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    struct attn_key_flags flags;
     enum attn_status status;
 
-    patch->is_meant = attn_frame_alloc(&patch->frame, run->text.n, 1);
-    patch->is_meant_of_source = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    if (!patch->queries) {
-        memset(patch->is_meant, 1, run->text.n);
-        memset(patch->is_meant_of_source, 1, run->source.n);
+    if (!patch->queries)
         return ATTN_OK;
-    }
-    status = is_of_keys
-                 ? attn_run_find_keys(
-                       run, NULL, patch->queries,
-                       (struct attn_key_flags){patch->is_meant, patch->is_meant_of_source}, err)
-                 : attn_run_find_positions(run, patch->queries, patch->is_meant, err);
+    patch->rows = flags.text = attn_frame_alloc(&patch->frame, run->text.n, 1);
+    patch->source_rows = flags.source = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    status = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
+                 ? attn_run_find_keys(run, NULL, patch->queries, flags, err)
+                 : attn_run_find_positions(run, patch->queries, patch->rows, err);
     return attn_error_in(status, "queries", err);
 }
 
-/* Runs the source, keeps the site and reads its answer. */
-static enum attn_status read_source(struct patch *patch, struct attn_error *err)
+static enum attn_status prepare(void *state, struct attn_error *err)
 {
+    struct attn_patching *patch = state;
     struct attn_frame *frame = &patch->frame;
-    struct attn_trial trial = attn_trial_of(patch->source);
-    struct attn_answer answer = patch->answer;
-    struct attn_reading reading = {.base = frame->trials.logits,
-                                   .base_total = frame->trials.base.total,
-                                   .replies = &patch->source_reply};
 
-    answer.run = patch->source;
-    reading.logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *reading.logits);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
-    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
-    trial.trace = attn_capture_trace(frame->capture);
-    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
-    ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
-    attn_session_free(frame->session); /* before the trials, whose memory is as large */
-    frame->session = NULL;
-    return ATTN_OK;
+    ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
+    if (patch->is_estimated)
+        ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
+    frame->request.input = patch->args->corrupted;
+    if (attn_input_is_given(&patch->args->corrupted_source))
+        frame->request.source = patch->args->corrupted_source;
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
+    ATTN_TRY(check_lengths(frame, err));
+    if (!patch->is_by_head)
+        ATTN_TRY(find_places(patch, err));
+    patch->base = patch->args->is_to_noise ? frame->run : frame->other;
+    patch->source = patch->args->is_to_noise ? frame->other : frame->run;
+    patch->answer.run = patch->base;
+    return find_rows(patch, err);
 }
 
-enum attn_status attn_patch_refuse_difference(const struct attn_answer *answer, double value,
-                                              struct attn_error *err)
+enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct attn_error *err)
 {
+    const double value = patch->source_reply.value, whole = value - patch->base_reply.value;
+    const struct attn_answer *answer = &patch->answer;
+
+    /* exact patches show NaN; an estimate has nothing to divide by */
+    patch->can_restore =
+        !(fabs(whole) < smallest_difference) && !(patch->is_estimated && isnan(whole));
+    if (patch->can_restore || patch->frame.item)
+        return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' is %.6g of both %s: there is no difference to restore",
                    attn_answer_metric_name(answer->metric), value,
                    answer->run->text.pixels ? "pictures" : "texts");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status prepare(void *state, struct attn_error *err)
-{
-    struct patch *patch = state;
-    struct attn_frame *frame = &patch->frame;
+/* --- Parts ------------------------------------------------------------------------------------ */
 
-    frame->request.input = patch->args->corrupted;
-    if (attn_input_is_given(&patch->args->corrupted_source))
-        frame->request.source = patch->args->corrupted_source;
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
-    ATTN_TRY(attn_patch_check_lengths(frame, err));
-    if (!patch->is_by_head)
-        ATTN_TRY(attn_patch_find_places(frame, patch->args->places, patch->args->n_place,
-                                        &patch->places, err));
-    ATTN_TRY(find_rows(patch, err));
-    patch->base = patch->args->is_to_noise ? frame->run : frame->other;
-    patch->source = patch->args->is_to_noise ? frame->other : frame->run;
-    ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
-    patch->answer.run = patch->base;
-    ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
-    ATTN_TRY(read_source(patch, err));
-    patch->can_restore =
-        !(fabs(patch->source_reply.value - frame->trials.base.value) < smallest_difference);
-    if (patch->can_restore || frame->item) /* over items the mean counts */
-        return ATTN_OK;
-    return attn_patch_refuse_difference(&patch->answer, patch->source_reply.value, err);
-}
-
-/* --- The pieces ------------------------------------------------------------------------------- */
-
-struct attn_edit attn_patch_edit(const struct attn_frame *frame, enum attn_site site, int layer,
-                                 int head)
-{
-    const struct attn_dims *dims = attn_selection_dims(frame->selection);
-    const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
-    const size_t n_key = frame->config->is_cross[layer] ? dims->n_source : dims->n_position;
-    struct attn_edit edit = ATTN_EDIT_DEFAULT;
-
-    edit.site = site;
-    edit.layer = layer;
-    edit.head = head >= 0 ? head : ATTN_ALL_HEADS;
-    edit.col1 = is_matrix ? n_key : attn_site_width(site, dims);
-    edit.op = ATTN_EDIT_REPLACE;
-    edit.data = head >= 0 ? attn_capture_head(frame->capture, site, layer, head)
-                          : attn_capture_tensor(frame->capture, site, layer);
-    edit.ld = edit.col1;
-    return edit;
-}
-
-void attn_patch_narrow(struct attn_edit *edit, size_t first, size_t end)
-{
-    edit->row0 = first;
-    edit->row1 = end;
-    edit->data += first * edit->ld;
-}
-
-/* Whether LAYER has rows of the source, and not of the text. */
-static bool is_of_source(const struct patch *patch, int layer)
+/* Whether the rows of LAYER are those of the source, not of the text. */
+static bool is_of_source(const struct attn_patching *patch, int layer)
 {
     return attn_site_layout(patch->site) == ATTN_LAYOUT_KEY && patch->frame.config->is_cross[layer];
 }
 
-/* Whether a ROW of LAYER is of the piece AT: of a head at the chosen positions, of a place, or of
- * one position. */
-static bool has_row(const struct patch *patch, int layer, size_t at, size_t row)
+bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_patch_part *part,
+                        size_t row)
 {
-    return is_of_source(patch, layer) ? patch->is_meant_of_source[row] != 0
-           : patch->is_by_head        ? patch->is_meant[row] != 0
-           : patch->places.n > 0 ? patch->places.is_of_place[at * patch->base->text.n + row] != 0
-                                 : row == at;
+    if (is_of_source(patch, part->layer))
+        return !patch->source_rows || patch->source_rows[row] != 0;
+    if (patch->places.n > 0)
+        return patch->places.is_of_place[part->row * patch->base->text.n + row] != 0;
+    if (patch->is_by_row && part->row != row)
+        return false;
+    return !patch->rows || patch->rows[row] != 0;
 }
 
-/* Runs each piece, a set of edits: one for each run of neighbours among its rows. */
-static enum attn_status try_pieces(struct patch *patch, struct attn_error *err)
+enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(patch->base->selection);
+    const size_t n_unit =
+        patch->site == ATTN_SITE_MLP_POST ? dims->d_mlp : attn_site_n_head(patch->site, dims);
+    const size_t n_place = patch->places.n;
+    const size_t n_each = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 1;
+    const size_t n_most = dims->n_layer * n_unit;
+
+    patch->parts = attn_frame_alloc(&patch->frame, n_most, n_each * sizeof *patch->parts);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < n_most * n_each; i++) {
+        const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
+                                             .unit = i / n_each % n_unit,
+                                             .row = i % n_each,
+                                             .trial = patch->is_estimated ? ATTN_PART_UNTRIED
+                                                                          : ATTN_PART_TRIED};
+
+        /* a position that is not among the queries is no part */
+        if (!patch->is_by_row || n_place > 0 || attn_patch_has_row(patch, &part, part.row))
+            patch->parts[patch->n_part++] = part;
+    }
+    return ATTN_OK;
+}
+
+/* The effect of a run with VALUE: its share of the change of the source; never -0. */
+static double share(const struct attn_patching *patch, double value)
+{
+    const double base = patch->base_reply.value;
+
+    return (value - base) / (patch->source_reply.value - base) + 0.0;
+}
+
+/* --- Exact patches ---------------------------------------------------------------------------- */
+
+/* Runs the source, keeps the site of the parts that are tried, and reads the reply of the source
+ * unless the estimate found it. */
+static enum attn_status read_source(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
-    const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    const size_t n_text = patch->base->text.n, n_source = patch->base->source.n;
-    const size_t n_longest = n_text > n_source ? n_text : n_source;
-    const size_t n_most = patch->is_by_head || patch->places.n > 0 ? n_longest : 1;
-    const struct attn_sets *pieces = &patch->pieces;
+    struct attn_trial trial = attn_trial_of(patch->source);
+    struct attn_answer answer = patch->answer;
+    const struct attn_config *config = frame->config;
+    const size_t n_group =
+        attn_site_layout(patch->site) == ATTN_LAYOUT_KEY ? config->n_head / config->n_kv_head : 1;
+    struct attn_reading reading = {.base = frame->trials.logits,
+                                   .base_total = frame->trials.base.total,
+                                   .replies = &patch->source_reply};
 
-    patch->n_each = patch->places.n > 0  ? patch->places.n
-                    : !patch->is_by_head ? n_text
-                    : is_of_keys         ? frame->config->n_kv_head
-                                         : frame->config->n_head;
-    attn_frame_take_sets(frame, &patch->pieces, patch->n_each * frame->config->n_layer, n_most);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < pieces->n; i++) {
-        const int layer = (int)(i / patch->n_each);
-        const size_t at = i % patch->n_each, n = is_of_source(patch, layer) ? n_source : n_text;
-        struct attn_edit *edits = pieces->edits + i * n_most;
-        size_t n_edit = 0;
-
-        for (size_t first = 0, end; first < n; first = end) {
-            end = first + 1;
-            if (!has_row(patch, layer, at, first))
-                continue;
-            while (end < n && has_row(patch, layer, at, end))
-                end++;
-            edits[n_edit] =
-                attn_patch_edit(frame, patch->site, layer, patch->is_by_head ? (int)at : -1);
-            attn_patch_narrow(&edits[n_edit++], first, end);
-        }
-        pieces->changes[i] = (struct attn_trial_change){edits, n_edit};
+    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
+    for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
+        if (patch->parts[i].trial != ATTN_PART_UNTRIED)
+            ATTN_TRY(attn_selection_keep(frame->selection, patch->parts[i].layer,
+                                         (int)(patch->parts[i].unit * n_group), err));
+    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
+    trial.trace = attn_capture_trace(frame->capture);
+    trial.has_logits = !patch->is_estimated;
+    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
+    if (!patch->is_estimated) {
+        answer.run = patch->source;
+        reading.logits = attn_frame_alloc(frame, config->n_vocab, sizeof *reading.logits);
+        ATTN_TRY(attn_frame_memory(frame, err));
+        ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
+        patch->base_reply = frame->trials.base;
     }
-    return attn_frame_try_sets(frame, pieces, err);
+    attn_session_free(frame->session); /* before the trials, whose memory is as large */
+    frame->session = NULL;
+    return ATTN_OK;
 }
 
-/* Draws the controls that ARGS ask for, one head each of those in ROWS [n_row, N_COLUMN], whose
- * effects are found. */
-static enum attn_status draw_controls(const struct attn_patch_args *args, struct attn_cell *rows,
-                                      size_t n_row, struct attn_error *err)
+/* An edit that replaces rows FIRST .. END-1 of PART by those of the capture. */
+static struct attn_edit make_edit(const struct attn_patching *patch,
+                                  const struct attn_patch_part *part, size_t first, size_t end)
 {
-    const size_t n = n_row - FIRST_PIECE;
+    const struct attn_frame *frame = &patch->frame;
+    const struct attn_dims *dims = attn_selection_dims(frame->selection);
+    const bool is_matrix = attn_site_layout(patch->site) == ATTN_LAYOUT_MATRIX;
+    const size_t n_key = frame->config->is_cross[part->layer] ? dims->n_source : dims->n_position;
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.site = patch->site;
+    edit.layer = part->layer;
+    edit.head = patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS;
+    edit.op = ATTN_EDIT_REPLACE;
+    edit.row0 = first;
+    edit.row1 = end;
+    edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
+    edit.data = patch->is_by_head
+                    ? attn_capture_head(frame->capture, patch->site, part->layer, edit.head)
+                    : attn_capture_tensor(frame->capture, patch->site, part->layer);
+    edit.data += first * edit.ld;
+    if (patch->site == ATTN_SITE_MLP_POST) {
+        edit.data += part->unit;
+        edit.col0 = part->unit;
+        edit.col1 = part->unit + 1;
+    }
+    return edit;
+}
+
+/* Makes an edit for each range of neighbours among the rows of PART; returns their number. */
+static size_t make_edits(const struct attn_patching *patch, const struct attn_patch_part *part,
+                         struct attn_edit *edits)
+{
+    const size_t n_row =
+        is_of_source(patch, part->layer) ? patch->base->source.n : patch->base->text.n;
+    size_t n = 0;
+
+    for (size_t first = 0, end; first < n_row; first = end) {
+        end = first + 1;
+        if (!attn_patch_has_row(patch, part, first))
+            continue;
+        while (end < n_row && attn_patch_has_row(patch, part, end))
+            end++;
+        edits[n++] = make_edit(patch, part, first, end);
+    }
+    return n;
+}
+
+static void take_outcomes(struct attn_patching *patch, const struct attn_sets *sets)
+{
+    struct attn_patch_sum *sum = patch->frame.sum;
+    size_t n = 0;
+
+    for (size_t i = 0; i < patch->n_part; i++) {
+        struct attn_patch_part *part = &patch->parts[i];
+
+        if (part->trial == ATTN_PART_UNTRIED)
+            continue;
+        part->has_effect = sets->changes[n].n_edit > 0;
+        part->value = sets->outcomes[n++].reply.value;
+        part->effect = part->has_effect ? share(patch, part->value) : 0;
+    }
+    sum->n_row = sets->n > 0 ? sets->outcomes[0].n_row : 0;
+}
+
+/* Patches the parts that are to be tried. */
+static enum attn_status try_parts(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    const size_t n_text = patch->base->text.n, n_source = patch->base->source.n;
+    const bool is_one_row = patch->is_by_row && patch->places.n == 0;
+    const size_t n_most = is_one_row ? 1 : n_text > n_source ? n_text : n_source;
+    struct attn_sets sets;
+    size_t n = 0;
+
+    ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
+    ATTN_TRY(read_source(patch, err));
+    if (!patch->is_estimated)
+        ATTN_TRY(attn_patch_check_difference(patch, err));
+    for (size_t i = 0; i < patch->n_part; i++)
+        n += patch->parts[i].trial != ATTN_PART_UNTRIED;
+    attn_frame_take_sets(frame, &sets, n, n_most);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    n = 0;
+    for (size_t i = 0; i < patch->n_part; i++)
+        if (patch->parts[i].trial != ATTN_PART_UNTRIED) {
+            struct attn_edit *edits = sets.edits + n * n_most;
+
+            sets.changes[n++] =
+                (struct attn_trial_change){edits, make_edits(patch, &patch->parts[i], edits)};
+        }
+    ATTN_TRY(attn_frame_try_sets(frame, &sets, err));
+    take_outcomes(patch, &sets);
+    return ATTN_OK;
+}
+
+/* Draws N_CONTROL times one of the EFFECTS [n]. */
+static enum attn_status draw_controls(const struct attn_patch_args *args, const double *effects,
+                                      size_t n, struct attn_cell controls[2],
+                                      struct attn_error *err)
+{
     size_t *order = attn_alloc(n, sizeof *order, err);
-    struct attn_moments effects = {.n = 0};
+    struct attn_moments drawn = {.n = 0};
     struct attn_random random;
 
     if (!order)
@@ -403,183 +544,227 @@ static enum attn_status draw_controls(const struct attn_patch_args *args, struct
     attn_random_seed(&random, args->seed);
     for (size_t i = 0; i < args->n_control; i++) {
         attn_random_permutation(&random, order, n);
-        attn_moments_add(&effects, rows[(FIRST_PIECE + order[0]) * N_COLUMN + EFFECT].real);
+        attn_moments_add(&drawn, effects[order[0]]);
     }
     attn_free(order);
-    for (size_t row = FIRST_PIECE; row < n_row; row++) {
-        rows[row * N_COLUMN + CONTROL] = attn_cell_real(effects.mean);
-        rows[row * N_COLUMN + CONTROL_SD] =
-            attn_cell_real(effects.n > 1 ? attn_moments_sd(&effects) : 0);
-    }
+    controls[0] = attn_cell_real(drawn.mean);
+    controls[1] = attn_cell_real(drawn.n > 1 ? attn_moments_sd(&drawn) : 0);
     return ATTN_OK;
 }
 
-/* Finds the effects in ROWS [n_row, N_COLUMN]: shares of the change of the source; never -0. */
-static void find_effects(struct attn_cell *rows, size_t n_row)
+/* Fills the effects of exact patches in the means ROWS [n_row, N_COLUMN], and their controls. */
+static enum attn_status derive_effects(const struct attn_patch_args *args,
+                                       const struct attn_fold_means *means, double whole,
+                                       struct attn_error *err)
 {
-    const double whole = rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
+    const size_t n = means->n_row - FIRST_PART;
+    struct attn_cell *rows = means->rows, controls[2];
+    double *effects;
+    enum attn_status status;
 
-    for (size_t row = 0; row < n_row && whole != 0; row++)
+    for (size_t row = 0; row < means->n_row && whole != 0; row++)
         if (rows[row * N_COLUMN + CHANGE].type == ATTN_VALUE_REAL)
             rows[row * N_COLUMN + EFFECT] =
                 attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
+    if (args->n_control == 0 || means->is_resample)
+        return ATTN_OK;
+    effects = attn_alloc(n, sizeof *effects, err);
+    if (!effects)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        effects[i] = rows[(FIRST_PART + i) * N_COLUMN + EFFECT].real;
+    status = draw_controls(args, effects, n, controls, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        memcpy(&rows[(FIRST_PART + i) * N_COLUMN + CONTROL], controls, sizeof controls);
+    attn_free(effects);
+    return status;
 }
 
-/* An attn_fold_derive_fn: ratios of means. A ratio of differences says nothing. */
+/* An attn_fold_derive_fn: effects and estimates are ratios of means. A ratio of differences has no
+ * meaning. The last number beside the rows of an estimate is the difference of both runs, the
+ * others are the sums of its parts. */
 static enum attn_status derive(const void *given, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
     const struct attn_patch_args *args = given;
-    const double whole = means->rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
+    const bool is_estimated = args->method != ATTN_PATCH_EXACT;
+    double whole;
 
-    if (means->is_paired)
+    if (means->is_paired || (is_estimated && means->n_more == 0))
         return ATTN_OK;
+    whole = is_estimated ? means->more[means->n_more - 1]
+                         : means->rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
     if (!means->is_resample && fabs(whole) < smallest_difference)
         return attn_error_set(err, ATTN_INVALID,
                               "the mean difference of clean and corrupted texts is %.3g: there is "
                               "no difference to restore",
                               whole);
-    find_effects(means->rows, means->n_row);
-    return args->n_control > 0 && !means->is_resample
-               ? draw_controls(args, means->rows, means->n_row, err)
-               : ATTN_OK;
+    if (!is_estimated)
+        return derive_effects(args, means, whole, err);
+    means->rows[EFFECT] = attn_cell_real(0);
+    means->rows[SOURCE_ROW * N_COLUMN + EFFECT] = attn_cell_real(1);
+    for (size_t i = 0; i + 1 < means->n_more && i + FIRST_PART < means->n_row; i++)
+        means->rows[(FIRST_PART + i) * N_COLUMN + ESTIMATE] =
+            attn_cell_real(means->more[i] / whole + 0.0);
+    return ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
 static uint64_t hidden(const void *state)
 {
-    const struct patch *patch = state;
+    const struct attn_patching *patch = state;
     const struct attn_item *item = patch->frame.item;
-    const bool has_places = attn_patch_has_places(&patch->frame, patch->args->n_place);
+    const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    const uint64_t places =
-                       ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN),
-                   heads = ATTN_COLUMN_BIT(HEAD) | ATTN_COLUMN_BIT(KV_HEAD),
-                   controls = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
+    uint64_t bits = ATTN_COLUMN_BIT(NEURON) | ATTN_COLUMN_BIT(HEAD) | ATTN_COLUMN_BIT(KV_HEAD) |
+                    ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN);
 
-    return (patch->is_by_head ? places | ATTN_COLUMN_BIT(is_of_keys ? HEAD : KV_HEAD)
-                              : heads | ATTN_COLUMN_BIT(has_places ? POSITION : PLACE)) |
-           (patch->args->n_control > 0 ? 0 : controls) | (item ? 0 : ATTN_COLUMN_BIT(CHANGE));
+    if (patch->site == ATTN_SITE_MLP_POST)
+        bits &= ~ATTN_COLUMN_BIT(NEURON);
+    if (patch->is_by_head)
+        bits &= ~ATTN_COLUMN_BIT(is_of_keys ? KV_HEAD : HEAD);
+    if (patch->is_by_row)
+        bits &= ~(ATTN_COLUMN_BIT(has_places && !patch->is_by_head ? PLACE : POSITION) |
+                  ATTN_COLUMN_BIT(TOKEN));
+    if (patch->is_estimated || !item)
+        bits |= ATTN_COLUMN_BIT(CHANGE);
+    if (patch->args->n_control == 0)
+        bits |= ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
+    return patch->is_estimated ? bits : bits | ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(CHECK);
 }
 
-/* ROW [N_COLUMN]: of a run that has VALUE. */
-static void fill_row(const struct patch *patch, const char *part, double value,
-                     struct attn_cell *row)
+/* Fills the cells of ROW for a run with VALUE and EFFECT. */
+static void fill_effect(const struct attn_patching *patch, double value, double effect,
+                        struct attn_cell *row)
 {
-    for (size_t i = 0; i < N_COLUMN; i++)
-        row[i] = attn_cell_missing();
-    row[PART] = attn_cell_string(part);
     row[VALUE] = attn_cell_real(value);
-    row[CHANGE] = attn_cell_real(value - patch->frame.trials.base.value);
+    row[CHANGE] = attn_cell_real(value - patch->base_reply.value);
+    if (patch->can_restore || patch->is_estimated)
+        row[EFFECT] = attn_cell_real(effect);
 }
 
-/* ROW [N_COLUMN]: of piece number I. */
-static void fill_piece(const struct patch *patch, size_t i, struct attn_cell *row)
+static enum attn_status append_run(struct attn_patching *patch, const char *name,
+                                   const struct attn_reply *reply, struct attn_error *err)
 {
-    const size_t at = i % patch->n_each;
+    struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(name)};
+    const double effect =
+        patch->is_estimated ? reply == &patch->source_reply : share(patch, reply->value);
 
-    fill_row(patch, attn_site_name(patch->site), patch->pieces.outcomes[i].reply.value, row);
-    if (patch->pieces.changes[i].n_edit == 0) /* it has none of the rows */
-        row[VALUE] = row[CHANGE] = attn_cell_missing();
-    row[LAYER] = attn_cell_integer((int64_t)(i / patch->n_each));
-    row[POSITION] = row[HEAD] = row[KV_HEAD] = attn_cell_integer((int64_t)at);
-    if (patch->places.n > 0)
-        row[PLACE] = attn_cell_string(patch->places.list[at].name);
-    else if (!patch->is_by_head)
-        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, at);
+    fill_effect(patch, reply->value, effect, row);
+    return attn_frame_append(&patch->frame, row, err);
 }
 
-/* Says what the clean run is, of an item. */
-static void report_clean(struct patch *patch)
+static enum attn_status append_part(struct attn_patching *patch, const struct attn_patch_part *part,
+                                    const struct attn_cell controls[2], struct attn_error *err)
 {
-    struct attn_reply clean = patch->frame.trials.base;
+    static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
+    const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(attn_site_name(patch->site)),
+        [LAYER] = attn_cell_integer(part->layer),
+        [NEURON] = unit,
+        [HEAD] = unit,
+        [KV_HEAD] = unit,
+        [CONTROL] = controls[0],
+        [CONTROL_SD] = controls[1],
+        /* an item without a ratio of its own still counts */
+        [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
-    if (!patch->args->is_to_noise)
-        clean = patch->source_reply;
-    attn_frame_report_base(&patch->frame, &patch->answer, &clean);
-    if (patch->frame.answer && !patch->args->is_to_noise)
+    if (patch->places.n > 0) {
+        row[PLACE] = attn_cell_string(patch->places.list[part->row].name);
+    } else if (patch->is_by_row) {
+        row[POSITION] = attn_cell_integer((int64_t)part->row);
+        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->row);
+    }
+    if (part->has_effect)
+        fill_effect(patch, part->value, part->effect, row);
+    if (part->trial >= ATTN_PART_TOP)
+        row[CHECK] = attn_cell_string(names[part->trial]);
+    return attn_frame_append(&patch->frame, row, err);
+}
+
+/* Sets CONTROLS if they are wanted. */
+static enum attn_status find_controls(struct attn_patching *patch, struct attn_cell controls[2],
+                                      struct attn_error *err)
+{
+    double *effects;
+
+    if (patch->args->n_control == 0 || !patch->can_restore)
+        return ATTN_OK;
+    effects = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *effects);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < patch->n_part; i++)
+        effects[i] = patch->parts[i].effect;
+    return draw_controls(patch->args, effects, patch->n_part, controls, err);
+}
+
+/* Appends both runs and all parts; for the neurons of one text those with the largest estimates,
+ * then the drawn ones. */
+static enum attn_status append_rows(struct attn_patching *patch, struct attn_error *err)
+{
+    const size_t n_most = patch->args->n_most > 0 ? patch->args->n_most : (size_t)DEFAULT_MOST;
+    const bool is_ranked = attn_patch_shows_largest(patch);
+    const size_t n_first = n_most > patch->n_top ? n_most : patch->n_top;
+    struct attn_cell controls[2] = {attn_cell_missing(), attn_cell_missing()};
+
+    ATTN_TRY(find_controls(patch, controls, err));
+    if (!is_ranked)
+        ATTN_TRY(attn_table_reserve(patch->frame.rows.table, FIRST_PART + patch->n_part, err));
+    ATTN_TRY(append_run(patch, "base", &patch->base_reply, err));
+    ATTN_TRY(append_run(patch, "source", &patch->source_reply, err));
+    for (size_t i = 0; i < patch->n_part; i++) {
+        const struct attn_patch_part *part = &patch->parts[is_ranked ? patch->order[i] : i];
+
+        if (!is_ranked || i < n_first || part->trial == ATTN_PART_RANDOM)
+            ATTN_TRY(append_part(patch, part, controls, err));
+    }
+    return ATTN_OK;
+}
+
+/* Reports the reply of the clean run, for an item. */
+static void report_clean(struct attn_patching *patch)
+{
+    const bool is_base = patch->args->is_to_noise;
+
+    attn_frame_report_base(&patch->frame, &patch->answer,
+                           is_base ? &patch->base_reply : &patch->source_reply);
+    if (patch->frame.answer && !is_base)
         patch->frame.answer->row = "source";
 }
 
-static enum attn_status append_rows(struct patch *patch, struct attn_error *err)
-{
-    const double source = patch->source_reply.value;
-    const size_t n_row = FIRST_PIECE + patch->pieces.n;
-    struct attn_cell *rows = attn_frame_alloc(&patch->frame, n_row, N_COLUMN * sizeof *rows);
-
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    fill_row(patch, "base", patch->frame.trials.base.value, rows);
-    fill_row(patch, "source", source, rows + N_COLUMN);
-    for (size_t i = 0; i < patch->pieces.n; i++)
-        fill_piece(patch, i, rows + (FIRST_PIECE + i) * N_COLUMN);
-    if (patch->can_restore) {
-        find_effects(rows, n_row);
-        if (patch->args->n_control > 0)
-            ATTN_TRY(draw_controls(patch->args, rows, n_row, err));
-    }
-    for (size_t row = 0; row < n_row; row++)
-        ATTN_TRY(attn_frame_append(&patch->frame, rows + row * N_COLUMN, err));
-    return ATTN_OK;
-}
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
-    struct patch *patch = state;
-    const double base = patch->frame.trials.base.value, source = patch->source_reply.value;
+    struct attn_patching *patch = state;
+    struct attn_patch_sum *sum = patch->frame.sum;
     const bool is_to_noise = patch->args->is_to_noise;
 
-    ATTN_TRY(try_pieces(patch, err));
+    if (patch->is_estimated) {
+        ATTN_TRY(attn_patch_find_estimates(patch, err));
+        ATTN_TRY(attn_patch_choose_checks(patch, err));
+    } else {
+        ATTN_TRY(attn_patch_list_parts(patch, err));
+    }
+    if (!patch->is_estimated || patch->n_top > 0)
+        ATTN_TRY(try_parts(patch, err));
+    sum->clean = (is_to_noise ? &patch->base_reply : &patch->source_reply)->value;
+    sum->corrupted = (is_to_noise ? &patch->source_reply : &patch->base_reply)->value;
+    sum->n_part = patch->n_part;
+    sum->n_feed =
+        patch->frame.trials.n_feed + (patch->is_estimated ? attn_part_sums_n_feed(patch->sums) : 1);
+    ATTN_TRY(attn_patch_compare(patch, err));
     ATTN_TRY(append_rows(patch, err));
     report_clean(patch);
-    *(struct attn_patch_sum *)patch->frame.sum =
-        (struct attn_patch_sum){.clean = is_to_noise ? base : source,
-                                .corrupted = is_to_noise ? source : base,
-                                .n_row = patch->pieces.outcomes[0].n_row,
-                                .n_feed = patch->frame.trials.n_feed + 1};
-    return ATTN_OK;
+    return patch->is_estimated && !patch->frame.item ? attn_patch_report(patch, err) : ATTN_OK;
 }
 
-enum attn_status attn_patch_check_places(const struct attn_patch_place *given, size_t n,
-                                         struct attn_error *err)
+static void release(void *state)
 {
-    if (n > 0 && !attn_is_given(given, "places", err))
-        return ATTN_INVALID;
-    for (size_t i = 0; i < n; i++) {
-        if (!attn_is_given(given[i].name, "places", err) ||
-            !attn_is_given(given[i].spec, "places", err))
-            return ATTN_INVALID;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(given[i].name, given[k].name) == 0)
-                return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
-                                      attn_quote_string(given[i].name).text);
-    }
-    return ATTN_OK;
-}
+    struct attn_patching *patch = state;
 
-static enum attn_status check_args(const void *given, struct attn_error *err)
-{
-    const struct attn_patch_args *args = given;
-
-    return attn_patch_check_places(args->places, args->n_place, err);
-}
-
-static unsigned pairs(const void *args)
-{
-    (void)args;
-    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
-}
-
-static enum attn_status take_item(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err)
-{
-    struct attn_patch_args *given = args;
-
-    (void)request;
-    given->corrupted = item->other;
-    if (attn_input_is_given(&item->corrupted_source))
-        given->corrupted_source = item->corrupted_source;
-    return attn_item_answer(item, &given->answer, err);
+    attn_part_sums_free(patch->sums);
 }
 
 static const struct attn_experiment experiment = {
@@ -587,7 +772,7 @@ static const struct attn_experiment experiment = {
     .columns = columns,
     .n_column = N_COLUMN,
     .needs_output = true,
-    .state_size = sizeof(struct patch),
+    .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),
     .study = offsetof(struct attn_patch_args, study),
     .take_item = take_item,
@@ -597,16 +782,18 @@ static const struct attn_experiment experiment = {
     .n_place = offsetof(struct attn_patch_args, n_place),
     .corrupted_source = offsetof(struct attn_patch_args, corrupted_source),
     .pairs = pairs,
-    .derived = ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD),
+    .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CONTROL) |
+               ATTN_COLUMN_BIT(CONTROL_SD),
     .bounded = ATTN_COLUMN_BIT(EFFECT),
     .names = ATTN_COLUMN_BIT(PLACE),
     .derive = derive,
-    .hint = "`places` name positions of texts that differ in length",
+    .hint = "texts of different lengths need `places`, or a site with a row per head",
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,
+    .release = release,
 };
 
 enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
@@ -615,6 +802,12 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
 {
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+    struct attn_experiment asked = experiment;
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
+    if (args.method != ATTN_PATCH_EXACT) {
+        asked.bounded = 0;
+        asked.unfilled = ATTN_COLUMN_BIT(VALUE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CHECK);
+    }
+    return attn_experiment_perform(&asked, &inquiry, err);
 }

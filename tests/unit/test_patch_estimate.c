@@ -37,27 +37,27 @@ static void open_model(struct pair *pair, const char *name, const struct attn_ho
     pair->request.input.ids = pair->clean;
 }
 
-static struct attn_patch_estimate_args args_of(const struct pair *pair, const char *site)
+static struct attn_patch_args args_of(const struct pair *pair, const char *site)
 {
-    struct attn_patch_estimate_args args = ATTN_PATCH_ESTIMATE_ARGS_DEFAULT;
+    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
 
     args.corrupted = (struct attn_input){.ids = pair->corrupted, .n_id = pair->n};
     args.answer =
         (struct attn_answer_args){.target_id = &pair->answer[0], .foil_id = &pair->answer[1]};
     args.site = site;
+    args.method = ATTN_PATCH_ATP;
     args.n_verified = 0;
     return args;
 }
 
-static struct attn_table *estimate(struct pair *pair, const struct attn_patch_estimate_args *args)
+static struct attn_table *estimate(struct pair *pair, const struct attn_patch_args *args)
 {
-    struct attn_patch_estimate_sum sum;
+    struct attn_patch_sum sum;
     struct attn_table *table;
 
     if (pair->request.input.ids)
         pair->request.input.n_id = pair->n;
-    ck_assert_msg(attn_patch_estimate(pair->host, &pair->request, args, &table, &sum, &pair->err) ==
-                      ATTN_OK,
+    ck_assert_msg(attn_patch(pair->host, &pair->request, args, &table, &sum, &pair->err) == ATTN_OK,
                   "%s: %s", args->site, pair->err.message);
     return table;
 }
@@ -143,7 +143,7 @@ static bool is_number(const struct attn_table *table, size_t row, const char *na
 /* The rows of GOLDEN [n], of one site, direction and kind. */
 static void check_rows(struct pair *pair, const struct golden *golden, size_t n)
 {
-    struct attn_patch_estimate_args args = args_of(pair, golden->site);
+    struct attn_patch_args args = args_of(pair, golden->site);
     const bool is_of_keys = strcmp(golden->site, "k") == 0 || strcmp(golden->site, "v") == 0;
 
     args.is_to_noise = strcmp(golden->direction, "noise") == 0;
@@ -152,7 +152,7 @@ static void check_rows(struct pair *pair, const struct golden *golden, size_t n)
         struct attn_table *table;
         double largest = 0;
 
-        args.method = (enum attn_estimate_method)method;
+        args.method = (enum attn_patch_method)(ATTN_PATCH_ATP + method);
         if (isnan(golden->estimates[method]))
             continue;
         table = estimate(pair, &args);
@@ -227,8 +227,8 @@ static void make_rows(float *x, size_t n, size_t d, double step)
  * directions, a central difference, is that of the effects. */
 static void check_differences(struct pair *pair, const char *site, const struct attn_ndarray *rows)
 {
-    struct attn_patch_estimate_args args = args_of(pair, site);
-    struct attn_patch_estimate_sum sum;
+    struct attn_patch_args args = args_of(pair, site);
+    struct attn_patch_sum sum;
     struct attn_table *tables[2];
     double largest = 0, worst = 0;
     size_t n_row;
@@ -238,8 +238,8 @@ static void check_differences(struct pair *pair, const char *site, const struct 
     pair->request.input = (struct attn_input){.embeddings = &rows[0]};
     for (int noise = 0; noise < 2; noise++) {
         args.is_to_noise = noise;
-        ck_assert_msg(attn_patch_estimate(pair->host, &pair->request, &args, &tables[noise], &sum,
-                                          &pair->err) == ATTN_OK,
+        ck_assert_msg(attn_patch(pair->host, &pair->request, &args, &tables[noise], &sum,
+                                 &pair->err) == ATTN_OK,
                       "%s: %s", site, pair->err.message);
     }
     n_row = attn_table_n_row(tables[0]);
@@ -294,18 +294,18 @@ END_TEST
 static const struct {
     const char *site;
     bool is_by_position;
-    enum attn_estimate_method method;
-} asked[] = {{"z", true, ATTN_ESTIMATE_ATP},         {"v", false, ATTN_ESTIMATE_RELP},
-             {"q", true, ATTN_ESTIMATE_ATP},         {"k", false, ATTN_ESTIMATE_ATP},
-             {"k", true, ATTN_ESTIMATE_RELP},        {"pattern", true, ATTN_ESTIMATE_IG},
-             {"mlp_post", false, ATTN_ESTIMATE_ATP}, {"resid_pre", false, ATTN_ESTIMATE_IG},
-             {"k", true, ATTN_ESTIMATE_IG}};
+    enum attn_patch_method method;
+} asked[] = {{"z", true, ATTN_PATCH_ATP},         {"v", false, ATTN_PATCH_RELP},
+             {"q", true, ATTN_PATCH_ATP},         {"k", false, ATTN_PATCH_ATP},
+             {"k", true, ATTN_PATCH_RELP},        {"pattern", true, ATTN_PATCH_IG},
+             {"mlp_post", false, ATTN_PATCH_ATP}, {"resid_pre", false, ATTN_PATCH_IG},
+             {"k", true, ATTN_PATCH_IG}};
 enum { N_ASKED = sizeof asked / sizeof *asked };
 
 /* All estimates of what is ASKED, into NUMBERS; returns how many. */
 static size_t collect(struct pair *pair, size_t i, size_t kept_bytes, double *numbers)
 {
-    struct attn_patch_estimate_args args = args_of(pair, asked[i].site);
+    struct attn_patch_args args = args_of(pair, asked[i].site);
     struct attn_table *table;
     size_t n;
 
@@ -375,7 +375,7 @@ END_TEST
 static struct attn_table *estimate_rows(struct pair *pair, const char *site,
                                         const struct attn_ndarray *rows)
 {
-    struct attn_patch_estimate_args args = args_of(pair, site);
+    struct attn_patch_args args = args_of(pair, site);
 
     args.is_by_position = true;
     if (rows)
@@ -434,7 +434,7 @@ END_TEST
 /* Rows that are checked have the bits of attn_patch. */
 static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
 {
-    struct attn_patch_estimate_args args = args_of(pair, site);
+    struct attn_patch_args args = args_of(pair, site);
     struct attn_patch_args exact = ATTN_PATCH_ARGS_DEFAULT;
     struct attn_patch_sum sum;
     struct attn_table *table, *patched;
@@ -490,8 +490,8 @@ END_TEST
 /* And estimates of the largest are near their effects: a neuron is a small part. */
 START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
 {
-    struct attn_patch_estimate_sum sum;
-    struct attn_patch_estimate_args args;
+    struct attn_patch_sum sum;
+    struct attn_patch_args args;
     struct attn_table *table;
     struct pair pair = {0};
     double before = (double)INFINITY;
@@ -502,8 +502,7 @@ START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
     args.n_most = 5;
     args.n_verified = 4;
     pair.request.input.n_id = pair.n;
-    ck_assert(attn_patch_estimate(pair.host, &pair.request, &args, &table, &sum, &pair.err) ==
-              ATTN_OK);
+    ck_assert(attn_patch(pair.host, &pair.request, &args, &table, &sum, &pair.err) == ATTN_OK);
     ck_assert_uint_eq(attn_table_n_row(table), 2 + 5 + 4);
     ck_assert_uint_eq(sum.n_part, 2048);
     for (size_t row = 2; row < 7; row++) {
@@ -526,8 +525,8 @@ END_TEST
 
 START_TEST(all_parts_checked_leave_none_to_draw)
 {
-    struct attn_patch_estimate_sum sum;
-    struct attn_patch_estimate_args args;
+    struct attn_patch_sum sum;
+    struct attn_patch_args args;
     struct attn_table *table;
     struct pair pair = {0};
 
@@ -536,8 +535,7 @@ START_TEST(all_parts_checked_leave_none_to_draw)
     args = args_of(&pair, "z");
     args.n_verified = 1000;
     pair.request.input.n_id = pair.n;
-    ck_assert(attn_patch_estimate(pair.host, &pair.request, &args, &table, &sum, &pair.err) ==
-              ATTN_OK);
+    ck_assert(attn_patch(pair.host, &pair.request, &args, &table, &sum, &pair.err) == ATTN_OK);
     ck_assert_uint_eq(sum.top.n, sum.n_part);
     ck_assert(sum.random.n == 0 && isnan(sum.most_missed) && isnan(sum.random_most));
     attn_table_free(table);

@@ -318,10 +318,11 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
-ATTN_ESTIMATE_ATP = 0
-ATTN_ESTIMATE_RELP = 1
-ATTN_ESTIMATE_IG = 2
-ATTN_N_ESTIMATE_METHOD = 3
+ATTN_PATCH_EXACT = 0
+ATTN_PATCH_ATP = 1
+ATTN_PATCH_RELP = 2
+ATTN_PATCH_IG = 3
+ATTN_N_PATCH_METHOD = 4
 ATTN_SCORE_PER_SUM = 0
 ATTN_SCORE_PER_TOKEN = 1
 ATTN_SCORE_PER_WORD = 2
@@ -677,19 +678,11 @@ class attn_patch_args(Structure):
     pass
 
 
-class attn_patch_sum(Structure):
-    pass
-
-
-class attn_patch_estimate_args(Structure):
-    pass
-
-
 class attn_estimate_check(Structure):
     pass
 
 
-class attn_patch_estimate_sum(Structure):
+class attn_patch_sum(Structure):
     pass
 
 
@@ -1583,46 +1576,30 @@ attn_patch_args._fields_ = [
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("corrupted_source", attn_input),
-]
-attn_patch_sum._fields_ = [
-    ("clean", c_double),
-    ("corrupted", c_double),
-    ("n_row", c_size_t),
-    ("n_feed", c_size_t),
-]
-attn_patch_estimate_args._fields_ = [
-    ("size", c_size_t),
-    ("corrupted", attn_input),
-    ("answer", attn_answer_args),
-    ("site", c_char_p),
-    ("is_to_noise", c_bool),
     ("method", c_int),
     ("n_point", c_size_t),
     ("is_by_position", c_bool),
     ("n_most", c_size_t),
     ("n_verified", c_size_t),
-    ("seed", c_uint64),
     ("kept_bytes", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("places", POINTER(attn_patch_place)),
-    ("n_place", c_size_t),
 ]
 attn_estimate_check._fields_ = [
     ("n", c_size_t),
     ("pearson", c_double),
     ("spearman", c_double),
 ]
-attn_patch_estimate_sum._fields_ = [
+attn_patch_sum._fields_ = [
     ("clean", c_double),
     ("corrupted", c_double),
+    ("n_row", c_size_t),
+    ("n_feed", c_size_t),
+    ("n_part", c_size_t),
     ("top", attn_estimate_check),
     ("random", attn_estimate_check),
     ("random_most", c_double),
     ("least", c_double),
     ("n_above", c_size_t),
     ("most_missed", c_double),
-    ("n_part", c_size_t),
-    ("n_feed", c_size_t),
 ]
 attn_score_args._fields_ = [
     ("size", c_size_t),
@@ -2158,15 +2135,11 @@ def ATTN_MODEL_OPTIONS_DEFAULT():
 
 
 def ATTN_PATCH_ARGS_DEFAULT():
-    return attn_patch_args(size=sizeof(attn_patch_args))
+    return attn_patch_args(size=sizeof(attn_patch_args), n_verified=10, kept_bytes=536870912)
 
 
 def ATTN_PATCH_DEFAULT():
     return attn_patch(head=-1)
-
-
-def ATTN_PATCH_ESTIMATE_ARGS_DEFAULT():
-    return attn_patch_estimate_args(size=sizeof(attn_patch_estimate_args), n_verified=10, kept_bytes=536870912)
 
 
 def ATTN_PICTURE_OPTIONS_DEFAULT():
@@ -2327,7 +2300,6 @@ FUNCTIONS = {
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
-    "attn_patch_estimate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_estimate_args), POINTER(c_void_p), POINTER(attn_patch_estimate_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
@@ -2385,7 +2357,6 @@ FUNCTIONS = {
     "attn_survey_grid": (None, [POINTER(attn_survey_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_ablate_grid": (None, [POINTER(attn_ablate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_patch_estimate_grid": (None, [POINTER(attn_patch_estimate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_lens_grid": (None, [POINTER(attn_lens_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_attribute_tokens_grid": (None, [POINTER(attn_token_attribution_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),

@@ -29,7 +29,7 @@ _METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOK
             "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE, "dla": None, "attn_x_grad": None}  # these are no such methods
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
 _DIRECTIONS = {"restore": 0, "noise": 1, "denoise": 0}  # the last one is the older name of the first
-_ESTIMATES = {"atp": c.ATTN_ESTIMATE_ATP, "relp": c.ATTN_ESTIMATE_RELP, "ig": c.ATTN_ESTIMATE_IG}
+_ESTIMATES = {"atp": c.ATTN_PATCH_ATP, "relp": c.ATTN_PATCH_RELP, "ig": c.ATTN_PATCH_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
 
 
@@ -276,7 +276,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 
 
 def _fill_places(args, positions) -> None:
-    """Of patches and their estimates: the places that are patched as a whole."""
+    """The places that are patched as a whole."""
     if positions is not None:
         if not hasattr(positions, "items"):
             raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
@@ -285,26 +285,23 @@ def _fill_places(args, positions) -> None:
         args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
 
 
-def _estimate(question, model, texts, options, *, site, direction, seed, positions, estimate, verify, by, limit,
-              answer) -> Table:
-    args, found = c.ATTN_PATCH_ESTIMATE_ARGS_DEFAULT(), c.attn_patch_estimate_sum()
-    if not question.study:
-        fill_input(args.corrupted, texts[1], "corrupted", question.keep)
-        _share_pair(question, args.corrupted)
+def _fill_estimate(args, estimate, verify, by, limit) -> None:
+    """The arguments that an estimate alone has."""
+    if estimate is None:
+        _refuse("an estimate", by=by != "part", verify=verify is not None, limit=limit)
+        return
     args.method, args.n_point = with_points(estimate, _ESTIMATES, "estimate")
-    args.site = terminated(site, "site")
-    args.is_to_noise = bool(choice(direction, _DIRECTIONS, "direction"))
     args.is_by_position = bool(choice(by, {"part": 0, "position": 1}, "by"))
-    args.n_verified, args.seed, args.n_most = whole(verify, "verify"), whole(seed, "seed"), whole(limit, "limit")
-    _fill_places(args, positions)
-    fill_answer(args.answer, question.keep, **answer)
-    table = question.answer("attn_patch_estimate", args, found, other=_only_text(texts[1]),
-                            answer=(answer["target"], answer["foil"], answer["metric"]))
-    for name in () if question.study else ("top", "random"):
-        table.info[name] = {field: getattr(getattr(found, name), field) for field, *_ in c.attn_estimate_check._fields_}
-    if not question.study and positions is None:
-        table._use_labels = functools.partial(_with_labels, model, texts, {**options, "queries": None})
-    return table
+    args.n_verified, args.n_most = whole(10 if verify is None else verify, "verify"), whole(limit, "limit")
+
+
+def _patch_info(found, is_estimated: bool) -> dict:
+    """The numbers beside a table of patches, or of estimates."""
+    exact = ("clean", "corrupted", "n_row", "n_feed")
+    info = {name: getattr(found, name) for name, *_ in found._fields_
+            if (name != "n_row" if is_estimated else name in exact)}
+    return {name: {field: getattr(value, field) for field, *_ in value._fields_}
+            if isinstance(value, c.attn_estimate_check) else value for name, value in info.items()}
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
@@ -329,13 +326,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
     question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
-    if estimate is not None:
-        if control or corrupted_source is not None:
-            raise TypeError("control and corrupted_source need estimate=None")
-        return _estimate(question, self, [clean, corrupted], options, site=site, direction=direction, seed=seed,
-                         positions=positions, estimate=estimate, verify=10 if verify is None else verify, by=by, limit=limit,
-                         answer={"target": target, "foil": foil, "at": at, "metric": metric})
-    _refuse("an estimate", by=by != "part", verify=verify is not None, limit=limit)
+    found = c.attn_patch_sum()
+    if estimate is not None and (control or corrupted_source is not None):
+        raise TypeError("control and corrupted_source need estimate=None")
+    _fill_estimate(args, estimate, verify, by, limit)
     is_of_pictures = corrupted is None and corrupted_image is not None
     if is_of_pictures:
         fill_image(args.corrupted, corrupted_image, "corrupted_image", question.keep)
@@ -350,8 +344,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     args.n_control, args.seed = whole(control, "control"), whole(seed, "seed")
     _fill_places(args, positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_patch", args, c.attn_patch_sum(), other=_only_text(corrupted),
-                            answer=(target, foil, metric))
+    table = question.answer("attn_patch", args, found, other=_only_text(corrupted), answer=(target, foil, metric))
+    if not question.study:
+        table.info = _patch_info(found, estimate is not None)
     if not question.study and positions is None:
         labelled = [clean] if is_of_pictures else [clean, corrupted]
         table._use_labels = functools.partial(_with_labels, self, labelled, {**options, "queries": None})
