@@ -26,7 +26,8 @@ struct store {
     float *rows; /* [n_layer, n, width] owns */
 };
 
-struct attn_part_sums {
+/* The work: it ends when the sums are found. */
+struct summing {
     struct attn_part_sums_options options;
     const struct attn_config *config;
     struct attn_dims dims;
@@ -34,7 +35,7 @@ struct attn_part_sums {
     bool is_swapped;              /* the softmax is computed with other queries or keys */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
-    double *sums;                 /* [n_layer, n_unit, n_row] owns */
+    double *sums;                 /* [n_layer, n_unit, n_row] owns, until they are found */
     double weight;                /* of the backward pass that runs */
 
     struct store stores[MOST_STORES];
@@ -54,13 +55,12 @@ struct attn_part_sums {
 
 /* --- Stores ----------------------------------------------------------------------------------- */
 
-static bool is_of_keys(const struct attn_part_sums *s)
+static bool is_of_keys(const struct summing *s)
 {
     return attn_site_layout(s->options.site) == ATTN_LAYOUT_KEY;
 }
 
-static void add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_source,
-                      bool is_of_base)
+static void add_store(struct summing *s, enum attn_site site, bool is_of_source, bool is_of_base)
 {
     s->stores[s->n_store++] =
         (struct store){.site = site,
@@ -69,13 +69,13 @@ static void add_store(struct attn_part_sums *s, enum attn_site site, bool is_of_
                        .width = attn_site_n_head(site, &s->dims) * attn_site_width(site, &s->dims)};
 }
 
-static float *layer_rows(const struct attn_part_sums *s, const struct store *store, int layer)
+static float *layer_rows(const struct summing *s, const struct store *store, int layer)
 {
     return store->rows + (size_t)layer * s->n * store->width;
 }
 
-static const float *find_rows(const struct attn_part_sums *s, enum attn_site site,
-                              bool is_of_source, int layer)
+static const float *find_rows(const struct summing *s, enum attn_site site, bool is_of_source,
+                              int layer)
 {
     for (size_t i = 0; i < s->n_store; i++)
         if (s->stores[i].site == site && s->stores[i].is_of_source == is_of_source)
@@ -85,7 +85,7 @@ static const float *find_rows(const struct attn_part_sums *s, enum attn_site sit
 
 /* Rows of an event on the pool, ROWS_PER_TASK at a time, with those of STORE in the same place. */
 struct row_work {
-    const struct attn_part_sums *s;
+    const struct summing *s;
     const struct attn_trace_event *event;
     const struct store *store;
     void (*run)(const struct row_work *work, size_t i, float *stored);
@@ -118,7 +118,7 @@ static void subtract_row(const struct row_work *work, size_t i, float *stored)
 }
 
 /* Copies the rows of EVENT into STORE, or subtracts them from what is there. */
-static void keep_rows(const struct attn_part_sums *s, struct store *store,
+static void keep_rows(const struct summing *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
     struct row_work work = {s, event, store, subtract_row};
@@ -133,7 +133,7 @@ static void keep_rows(const struct attn_part_sums *s, struct store *store,
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    struct attn_part_sums *s = user;
+    struct summing *s = user;
 
     (void)err;
     for (size_t i = 0; s->is_stored && i < s->n_store; i++) {
@@ -148,12 +148,12 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 
 /* --- What is summed --------------------------------------------------------------------------- */
 
-static double *sums_of(const struct attn_part_sums *s, int layer, size_t unit)
+static double *sums_of(const struct summing *s, int layer, size_t unit)
 {
     return s->sums + ((size_t)layer * s->n_unit + unit) * s->n_row;
 }
 
-static bool has_row(const struct attn_part_sums *s, size_t row)
+static bool has_row(const struct summing *s, size_t row)
 {
     return !s->options.rows || s->options.rows[row] != 0;
 }
@@ -161,7 +161,7 @@ static bool has_row(const struct attn_part_sums *s, size_t row)
 /* A row's own sum. */
 static void add_row(const struct row_work *work, size_t i, float *stored)
 {
-    const struct attn_part_sums *s = work->s;
+    const struct summing *s = work->s;
     const struct attn_trace_event *event = work->event;
     const size_t row = event->row0 + i, head = event->head > 0 ? (size_t)event->head : 0;
     const float *g = event->data + i * event->ld;
@@ -175,7 +175,7 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
 }
 
 /* Sums over all rows, one for each column. */
-static void add_columns(const struct attn_part_sums *s, const struct attn_trace_event *event)
+static void add_columns(const struct summing *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
     const float *rows = layer_rows(s, store, event->layer);
@@ -195,7 +195,7 @@ static void add_columns(const struct attn_part_sums *s, const struct attn_trace_
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
-    struct attn_part_sums *s = user;
+    struct summing *s = user;
     struct row_work work = {s, event, &s->stores[0], add_row};
 
     (void)err;
@@ -208,7 +208,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 
 /* Adds what a backward pass has found with other queries or keys. Where heads do not depend on each
  * other a part has its own head, or those of its group; otherwise all, which changed with it. */
-static void take_swapped(struct attn_part_sums *s)
+static void take_swapped(struct summing *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
 
@@ -233,8 +233,8 @@ static void take_swapped(struct attn_part_sums *s)
 
 /* 1 / sqrt(mean of the squares + eps), by the sums of squares of N heads, of which head CHANGED has
  * OTHER. */
-static double scale_of(const struct attn_part_sums *s, const double *squares, size_t n,
-                       size_t changed, const double *other)
+static double scale_of(const struct summing *s, const double *squares, size_t n, size_t changed,
+                       const double *other)
 {
     double sum = 0;
 
@@ -244,7 +244,7 @@ static double scale_of(const struct attn_part_sums *s, const double *squares, si
 }
 
 /* SQUARES [n_unit]: the sums of the squares of each head of a row. */
-static void add_squares(const struct attn_part_sums *s, const float *row, double *squares)
+static void add_squares(const struct summing *s, const float *row, double *squares)
 {
     for (size_t h = 0; h < s->n_unit; h++) {
         squares[h] = 0;
@@ -258,7 +258,7 @@ static void add_squares(const struct attn_part_sums *s, const float *row, double
 
 /* Where the heads of q, or of k, are normalized together: by which factors the norm scales a head
  * that comes from the source alone, and the others beside it. */
-static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status find_factors(struct summing *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
     const size_t first = attn_answer_goal(s->options.answer).first; /* in the last layer */
@@ -287,7 +287,7 @@ static enum attn_status find_factors(struct attn_part_sums *s, struct attn_error
     return ATTN_OK;
 }
 
-static void fill_swaps(struct attn_part_sums *s)
+static void fill_swaps(struct summing *s)
 {
     const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
@@ -313,7 +313,7 @@ static void fill_swaps(struct attn_part_sums *s)
     }
 }
 
-static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
 {
     const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
@@ -343,7 +343,7 @@ static enum attn_status plan_swaps(struct attn_part_sums *s, struct attn_error *
 
 /* --- Feeds ------------------------------------------------------------------------------------ */
 
-static void note_feed(struct attn_part_sums *s)
+static void note_feed(struct summing *s)
 {
     const bool is_ig = s->options.method == ATTN_PATCH_IG;
 
@@ -353,8 +353,7 @@ static void note_feed(struct attn_part_sums *s)
 }
 
 /* One backward pass, from the last feed. */
-static enum attn_status run_backward(struct attn_part_sums *s, double weight,
-                                     struct attn_error *err)
+static enum attn_status run_backward(struct summing *s, double weight, struct attn_error *err)
 {
     s->weight = weight;
     if (s->is_swapped)
@@ -367,7 +366,7 @@ static enum attn_status run_backward(struct attn_part_sums *s, double weight,
 }
 
 /* The mean of gradients at points between the embeddings of the base and of the source. */
-static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status integrate(struct summing *s, struct attn_error *err)
 {
     for (size_t i = 0; i < s->options.n_point; i++) {
         double weight, value;
@@ -382,7 +381,7 @@ static enum attn_status integrate(struct attn_part_sums *s, struct attn_error *e
     return ATTN_OK;
 }
 
-static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 {
     struct attn_answer source = *s->options.answer;
 
@@ -399,7 +398,7 @@ static enum attn_status feed_all(struct attn_part_sums *s, struct attn_error *er
 
 /* --- Life ------------------------------------------------------------------------------------- */
 
-static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status choose(struct summing *s, struct attn_error *err)
 {
     /* With other queries or keys no gradient is read, but a trace has to ask for one. */
     const attn_site_set gradient = s->is_swapped
@@ -419,7 +418,7 @@ static enum attn_status choose(struct attn_part_sums *s, struct attn_error *err)
     return attn_selection_set_sites(s->wanted, gradient, err);
 }
 
-static enum attn_status allocate(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
     const bool is_ig = s->options.method == ATTN_PATCH_IG;
     const size_t row = s->dims.d_model * sizeof(float);
@@ -439,7 +438,7 @@ static enum attn_status allocate(struct attn_part_sums *s, struct attn_error *er
     return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
+static enum attn_status build(struct summing *s, struct attn_error *err)
 {
     const struct attn_run *run = s->options.answer->run;
     struct attn_derivative_options options = {
@@ -466,8 +465,7 @@ static enum attn_status build(struct attn_part_sums *s, struct attn_error *err)
     return attn_derivative_create(s->options.answer, &options, &s->derivative, err);
 }
 
-/* All that found the sums. */
-static void release_work(struct attn_part_sums *s)
+static void release(struct summing *s)
 {
     attn_derivative_free(s->derivative);
     attn_selection_free(s->watched);
@@ -480,81 +478,38 @@ static void release_work(struct attn_part_sums *s)
     attn_free(s->x);
     attn_free(s->from);
     attn_free(s->to);
-    s->derivative = NULL;
-    s->watched = s->wanted = NULL;
-    s->n_store = 0;
-    s->swaps = NULL;
-    s->swap_sums = NULL;
-    s->factors = s->x = s->from = s->to = NULL;
+    attn_free(s->sums);
 }
 
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
-                                     struct attn_part_sums **sums, struct attn_error *err)
+                                     struct attn_part_sums *sums, struct attn_error *err)
 {
     const struct attn_run *run = options->answer->run;
-    struct attn_part_sums *s = attn_alloc(1, sizeof *s, err);
+    const bool is_of_neurons = options->site == ATTN_SITE_MLP_POST;
+    struct summing s = {.options = *options, .config = attn_model_config(run->model)};
     enum attn_status status;
 
-    if (!s)
-        return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
-    s->options = *options;
-    s->config = attn_model_config(run->model);
-    s->pool = attn_host_pool(run->host, 1e9);
-    s->n = run->text.n;
-    s->dims = attn_config_dims(s->config, s->n);
-    s->n_layer = s->dims.n_layer;
-    s->n_head = s->dims.n_head;
-    s->is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||
-                    options->site == ATTN_SITE_PATTERN;
-    s->n_unit = options->site == ATTN_SITE_MLP_POST ? s->dims.d_mlp
-                                                    : attn_site_n_head(options->site, &s->dims);
-    s->n_row = options->site == ATTN_SITE_MLP_POST ? 1 : s->n;
-    status = build(s, err);
+    s.pool = attn_host_pool(run->host, 1e9);
+    s.n = run->text.n;
+    s.dims = attn_config_dims(s.config, s.n);
+    s.n_layer = s.dims.n_layer;
+    s.n_head = s.dims.n_head;
+    s.is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||
+                   options->site == ATTN_SITE_PATTERN;
+    s.n_unit = is_of_neurons ? s.dims.d_mlp : attn_site_n_head(options->site, &s.dims);
+    s.n_row = is_of_neurons ? 1 : s.n;
+    status = build(&s, err);
     if (status == ATTN_OK)
-        status = feed_all(s, err);
-    release_work(s);
-    if (status == ATTN_OK)
-        *sums = s;
-    else
-        attn_part_sums_free(s);
+        status = feed_all(&s, err);
+    if (status == ATTN_OK) {
+        *sums = (struct attn_part_sums){.source = s.replies[0],
+                                        .base = s.replies[1],
+                                        .n_unit = s.n_unit,
+                                        .n_row = s.n_row,
+                                        .n_feed = s.n_feed,
+                                        .values = s.sums};
+        s.sums = NULL;
+    }
+    release(&s);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
-}
-
-const struct attn_reply *attn_part_sums_base(const struct attn_part_sums *sums)
-{
-    return &sums->replies[1];
-}
-
-const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums)
-{
-    return &sums->replies[0];
-}
-
-size_t attn_part_sums_n_unit(const struct attn_part_sums *sums)
-{
-    return sums->n_unit;
-}
-
-size_t attn_part_sums_n_row(const struct attn_part_sums *sums)
-{
-    return sums->n_row;
-}
-
-const double *attn_part_sums_of(const struct attn_part_sums *sums, int layer, size_t unit)
-{
-    return sums_of(sums, layer, unit);
-}
-
-size_t attn_part_sums_n_feed(const struct attn_part_sums *sums)
-{
-    return sums->n_feed;
-}
-
-void attn_part_sums_free(struct attn_part_sums *sums)
-{
-    if (!sums)
-        return;
-    release_work(sums);
-    attn_free(sums->sums);
-    attn_free(sums);
 }

@@ -5,8 +5,8 @@
  *
  *     struct attn_part_sums_options options = {.answer = &answer, .source = run, .site = site};
  *     attn_part_sums_find(&options, &sums, &err);
- *     attn_part_sums_of(sums, layer, head)[position];
- *     attn_part_sums_free(sums);
+ *     sums.values[(layer * sums.n_unit + head) * sums.n_row + position];
+ *     attn_free(sums.values);
  *
  * For q, k and the pattern the softmax is computed again: sum (P' - P) dP.
  */
@@ -29,26 +29,18 @@ struct attn_part_sums_options {
     void *user;
 };
 
-struct attn_part_sums;
+struct attn_part_sums {
+    struct attn_reply base, source;
+    size_t
+        n_unit; /* parts of a layer: heads, key/value heads of k and v, neurons of mlp_post, or 1 */
+    size_t n_row; /* rows of a part: positions; 1 for mlp_post */
+    size_t n_feed;
+    double *values; /* [n_layer, n_unit, n_row] for k, unless `is_each`, by the query that looks
+                       at its keys */
+};
 
-/* Errors have a stage. */
+/* Fills SUMS, whose values the caller frees. Errors have a stage. */
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
-                                     struct attn_part_sums **sums, struct attn_error *err);
-
-/* What both runs reply. */
-const struct attn_reply *attn_part_sums_base(const struct attn_part_sums *sums);
-const struct attn_reply *attn_part_sums_source(const struct attn_part_sums *sums);
-
-/* Parts of a layer: heads, key/value heads of k and v, neurons of mlp_post, else 1; and rows of
- * each: positions, of mlp_post 1. */
-size_t attn_part_sums_n_unit(const struct attn_part_sums *sums);
-size_t attn_part_sums_n_row(const struct attn_part_sums *sums);
-
-/* The sums of a part, [n_row]: of k, unless `is_each`, by the query that looks at its keys. */
-const double *attn_part_sums_of(const struct attn_part_sums *sums, int layer, size_t unit);
-
-size_t attn_part_sums_n_feed(const struct attn_part_sums *sums);
-
-void attn_part_sums_free(struct attn_part_sums *sums); /* NULL is allowed */
+                                     struct attn_part_sums *sums, struct attn_error *err);
 
 #endif

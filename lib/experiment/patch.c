@@ -752,8 +752,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     sum->clean = (is_to_noise ? &patch->base_reply : &patch->source_reply)->value;
     sum->corrupted = (is_to_noise ? &patch->source_reply : &patch->base_reply)->value;
     sum->n_part = patch->n_part;
-    sum->n_feed =
-        patch->frame.trials.n_feed + (patch->is_estimated ? attn_part_sums_n_feed(patch->sums) : 1);
+    sum->n_feed = patch->frame.trials.n_feed + (patch->is_estimated ? patch->sums.n_feed : 1);
     ATTN_TRY(attn_patch_compare(patch, err));
     ATTN_TRY(append_rows(patch, err));
     report_clean(patch);
@@ -764,7 +763,7 @@ static void release(void *state)
 {
     struct attn_patching *patch = state;
 
-    attn_part_sums_free(patch->sums);
+    attn_free(patch->sums.values);
 }
 
 static const struct attn_experiment experiment = {

@@ -53,13 +53,14 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
  * not patched. */
 static double sum_rows(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
-    const double *rows = attn_part_sums_of(patch->sums, part->layer, part->unit);
-    const size_t n_row = attn_part_sums_n_row(patch->sums);
+    const struct attn_part_sums *sums = &patch->sums;
+    const double *rows =
+        sums->values + ((size_t)part->layer * sums->n_unit + part->unit) * sums->n_row;
     double sum = 0;
 
     if (patch->is_by_row && patch->places.n == 0)
         return 0 + rows[part->row]; /* never -0 */
-    for (size_t row = 0; row < n_row; row++)
+    for (size_t row = 0; row < sums->n_row; row++)
         if (patch->places.n == 0 || attn_patch_has_row(patch, part, row))
             sum += rows[row];
     return sum;
@@ -99,8 +100,8 @@ enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct a
     double whole;
 
     ATTN_TRY(attn_part_sums_find(&options, &patch->sums, err));
-    patch->base_reply = *attn_part_sums_base(patch->sums);
-    patch->source_reply = *attn_part_sums_source(patch->sums);
+    patch->base_reply = patch->sums.base;
+    patch->source_reply = patch->sums.source;
     whole = patch->source_reply.value - patch->base_reply.value;
     ATTN_TRY(attn_patch_check_difference(patch, err));
     ATTN_TRY(attn_patch_list_parts(patch, err));

@@ -46,9 +46,9 @@ struct attn_patching {
     struct attn_patch_part *parts; /* [n_part] the frame's, in the order of the table */
     size_t n_part;
     /* Of estimates: */
-    struct attn_part_sums *sums; /* owns */
-    size_t *order;               /* [n_part] the frame's: by |estimate|, descending; or NULL */
-    size_t n_top, n_random;      /* the first of that; the drawn ones */
+    struct attn_part_sums sums; /* owns their values */
+    size_t *order;              /* [n_part] the frame's: by |estimate|, descending; or NULL */
+    size_t n_top, n_random;     /* the first of that; the drawn ones */
 };
 
 /* --- patch.c ---------------------------------------------------------------------------------- */
