@@ -31,12 +31,13 @@ const struct option_group selection_options =
 
 static const struct option ablation_rows[] = {
     OPTION_TEXT("ablate", "HEADS", struct ablation_args, z,
-                "set the context vectors of these heads to zero: 0.3,1.*"),
+                "set the context vectors of these heads to zero: 0.3,1.*; or other tensors: "
+                "mlp_out:2,v:0.3"),
     OPTION_TEXT("ablate-pattern", "HEADS", struct ablation_args, pattern,
                 "set the attention patterns of these heads to zero"),
     OPTION_TEXT("ablate-mean", "HEADS", struct ablation_args, mean,
-                "set the context vectors of these heads to their mean over the positions of the "
-                "text"),
+                "set the context vectors of these heads, or other tensors (mlp_out:2), to their "
+                "mean over the positions of the text"),
     OPTION_LIST("knockout", "QUERIES>KEYS[@HEADS]", struct ablation_args, knockouts,
                 "keep these queries from looking at these keys, in all heads or in HEADS: "
                 "'it>cat@2.*'. Queries and keys are positions or words of the text; in "

@@ -731,7 +731,7 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
 
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
-    if (run->n_edit_part > 0)
+    if (run->edits.n_part > 0)
         return attn_error_at(
             attn_error_set(err, ATTN_INVALID, "a comparison is that of a run without edits"),
             ATTN_STAGE_OPTIONS, err);

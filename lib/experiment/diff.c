@@ -73,7 +73,7 @@ static bool has_causal_rows(const struct diff *diff)
     const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
     const struct attn_config *config = attn_model_config(diff->frame.run->model);
     bool is_causal = diff->frame.run->model == diff->frame.other->model &&
-                     diff->frame.run->n_edit == 0 && diff->frame.other->n_edit == 0 &&
+                     diff->frame.run->edits.n == 0 && diff->frame.other->edits.n == 0 &&
                      x->attention.layers == y->attention.layers &&
                      x->attention.change == y->attention.change;
 

@@ -282,8 +282,8 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
         *place = (struct attn_patch_place){item->places[i].name, item->places[i].spec};
     }
     for (size_t i = 0; i < places->n; i++)
-        ATTN_TRY(attn_error_in(attn_run_find_positions(frame->run, places->list[i].spec,
-                                                       places->is_of_place + i * n_token, err),
+        ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, places->list[i].spec,
+                                                   places->is_of_place + i * n_token, err),
                                places->list[i].name, err));
     return ATTN_OK;
 }
@@ -293,17 +293,20 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
 static enum attn_status find_rows(struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_run *run = patch->frame.run;
-    struct attn_key_flags flags;
+    struct attn_keys keys = {
+        .config = attn_model_config(run->model), .text = &run->text, .source = &run->source};
     enum attn_status status;
 
     if (!patch->queries)
         return ATTN_OK;
-    patch->rows = flags.text = attn_frame_alloc(&patch->frame, run->text.n, 1);
-    patch->source_rows = flags.source = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
+    patch->rows = attn_frame_alloc(&patch->frame, run->text.n, 1);
+    patch->source_rows = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    keys.of_text = patch->rows;
+    keys.of_source = patch->source_rows;
     status = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
-                 ? attn_run_find_keys(run, NULL, patch->queries, flags, err)
-                 : attn_run_find_positions(run, patch->queries, patch->rows, err);
+                 ? attn_positions_find_keys(&keys, patch->queries, err)
+                 : attn_positions_find(&run->text, patch->queries, patch->rows, err);
     return attn_error_in(status, "queries", err);
 }
 

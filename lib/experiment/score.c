@@ -238,7 +238,7 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     if (status == ATTN_OK)
         status = attn_masked_read(masked, run, take_rows, scoring, err);
     if (status == ATTN_OK)
-        attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
+        attn_edit_parts_note_idle(&run->request, run->edits.parts, run->edits.n_part, 0);
     attn_masked_free(masked);
     attn_run_free(run);
     return status;

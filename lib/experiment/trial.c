@@ -62,10 +62,10 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
     const struct attn_run *run = trial->run;
     struct attn_session_options options = attn_run_session_options(run);
 
-    if (run->n_edit > 0)
-        memcpy(edits, run->edits, run->n_edit * sizeof *edits);
+    if (run->edits.n > 0)
+        memcpy(edits, run->edits.items, run->edits.n * sizeof *edits);
     if (trial->n_edit > 0)
-        memcpy(edits + run->n_edit, trial->edits, trial->n_edit * sizeof *edits);
+        memcpy(edits + run->edits.n, trial->edits, trial->n_edit * sizeof *edits);
     options.n_max += trial->n_more;
     options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
     options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
@@ -73,7 +73,7 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
     options.pool = trial->pool;
     options.trace = trial->trace;
     options.edits = edits;
-    options.n_edit = run->n_edit + trial->n_edit;
+    options.n_edit = run->edits.n + trial->n_edit;
     ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, session, err),
                            ATTN_STAGE_OPTIONS, err));
     if (run->source.n == 0)
@@ -85,7 +85,7 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
                                   struct attn_error *err)
 {
-    struct attn_edit *edits = attn_alloc(trial->run->n_edit + trial->n_edit, sizeof *edits, err);
+    struct attn_edit *edits = attn_alloc(trial->run->edits.n + trial->n_edit, sizeof *edits, err);
     struct attn_session *made = NULL;
     enum attn_status status;
 
@@ -139,8 +139,8 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
 
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
 {
-    attn_run_find_effects(run, session, 0);
-    attn_edit_parts_note_idle(&run->request, run->edit_parts, run->n_edit_part, 0);
+    attn_edits_find_effects(&run->edits, session, 0);
+    attn_edit_parts_note_idle(&run->request, run->edits.parts, run->edits.n_part, 0);
 }
 
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
@@ -155,7 +155,7 @@ enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_
     trial.n_feed = n_feed;
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK)
-        attn_run_find_effects(run, session, 0);
+        attn_edits_find_effects(&run->edits, session, 0);
     attn_session_free(session);
     return status;
 }
@@ -190,7 +190,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
 
     /* A pass may begin at a later layer, but not with dropout, whose numbers are drawn layer after
      * layer, and not with edits of the run. */
-    *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->n_edit == 0};
+    *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->edits.n == 0};
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);

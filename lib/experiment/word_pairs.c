@@ -81,12 +81,12 @@ static enum attn_status fill(const struct attn_run *run, const char *from, const
     pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
     if (!pairs->from || !pairs->heads || !pairs->sums)
         return ATTN_NO_MEMORY;
+    const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
+
     for (size_t i = 0; i < n; i++)
         pairs->heads[i].sums = pairs->sums + i * n_word;
-    ATTN_TRY(attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err));
-    ATTN_TRY(attn_error_in(
-        attn_run_find_keys(run, NULL, to, (struct attn_key_flags){text->to, source->to}, err), "to",
-        err));
+    ATTN_TRY(attn_error_in(attn_positions_find(&run->text, from, pairs->from, err), "from", err));
+    ATTN_TRY(attn_error_in(attn_positions_find_keys(&keys, to, err), "to", err));
     for (size_t i = 0; i < text->n; i++) {
         pairs->n_from += pairs->from[i];
         text->n_to += text->to[i];

@@ -247,7 +247,7 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
                               attn_quote_string(attn_model_name(run->model)).text);
     ATTN_TRY(check_needs(answer, err));
     if (args->at)
-        ATTN_TRY(attn_run_find_position(run, "at", args->at, &answer->position, err));
+        ATTN_TRY(attn_position_find(&run->text, "at", args->at, &answer->position, err));
     else if (attn_model_config(run->model)->is_encoder && !is_classifier &&
              !is_at_queries(run, args))
         ATTN_TRY(find_mask(answer, err));

@@ -127,7 +127,7 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
 {
     const struct attn_run *run = derivation->run;
     struct attn_session_options options = attn_run_session_options(run);
-    struct attn_edit *edits = attn_alloc(run->n_edit + again->n_edit, sizeof *edits, err);
+    struct attn_edit *edits = attn_alloc(run->edits.n + again->n_edit, sizeof *edits, err);
     struct attn_session *made = NULL;
     enum attn_status status;
 
@@ -140,9 +140,9 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     options.trace = again->trace;
     options.edits = edits;
     /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
-    for (size_t i = 0; i < run->n_edit; i++)
-        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
-            edits[options.n_edit++] = run->edits[i];
+    for (size_t i = 0; i < run->edits.n; i++)
+        if (run->edits.items[i].site != ATTN_SITE_RESID_PRE)
+            edits[options.n_edit++] = run->edits.items[i];
     for (size_t i = 0; i < again->n_edit; i++)
         edits[options.n_edit++] = again->edits[i];
     status = attn_session_create(run->model, &options, &made, err);

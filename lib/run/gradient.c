@@ -54,17 +54,11 @@ static attn_site_set listed_sites(const struct attn_run *run)
     return sites;
 }
 
-static bool has_edits(const struct attn_request_edits *edits)
-{
-    return edits->ablate || edits->ablate_pattern || edits->ablate_mean || edits->n > 0 ||
-           edits->n_knockout > 0 || edits->n_patch > 0 || edits->n_steering > 0;
-}
-
 static enum attn_status check(const struct attn_run *run, struct attn_error *err)
 {
     const attn_site_set sites = listed_sites(run);
 
-    if (has_edits(&run->request.edits))
+    if (attn_edits_are_given(&run->request.edits))
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of an unchanged run, and this one has edits");
     if (sites & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))

@@ -128,8 +128,8 @@ static bool read_site(const char *name, struct attn_edit_place *place)
     return false;
 }
 
-/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=...", into its parts: *value is what follows "=".
- * Returns whether it is such a text. */
+/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Returns whether it is such a
+ * text. */
 static bool read_place(char *text, struct attn_edit_place *place, char **value)
 {
     char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL, *at;
@@ -143,23 +143,36 @@ static bool read_place(char *text, struct attn_edit_place *place, char **value)
     return read_site(text, place) && read_layer(colon + 1, at ? at : equals, place);
 }
 
-size_t attn_edit_place_n_head(const struct attn_edit_place *place, const struct attn_config *config)
+enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
+                                      bool *is_place, struct attn_error *err)
 {
-    switch (attn_site_layout(place->site)) {
-    case ATTN_LAYOUT_VECTOR:
-        return 1;
-    case ATTN_LAYOUT_KEY:
-        return config->n_kv_head;
-    default:
-        return config->n_head;
+    const char *colon = strchr(text, ':');
+    const size_t size = colon ? (size_t)(colon - text) : strlen(text);
+
+    *is_place = false;
+    for (int i = 0; i < ATTN_N_SITE && !*is_place; i++) {
+        const char *name = attn_site_name((enum attn_site)i);
+
+        place->site = (enum attn_site)i;
+        *is_place = strlen(name) == size && memcmp(name, text, size) == 0 &&
+                    attn_site_is_in_layer(place->site) == (colon != NULL) &&
+                    (attn_sites_derived() & ATTN_SITE_BIT(i)) == 0;
     }
+    place->layer = ATTN_NO_LAYER;
+    place->head = ATTN_ALL_HEADS;
+    if (!colon || (*is_place && read_layer(colon + 1, text + strlen(text), place)))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "%s: bad item '%s', expected heads or SITE:LAYER[.HEAD]", place->field,
+                          attn_quote_string(text).text);
 }
 
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
                                        const struct attn_config *config, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(place->name);
-    const size_t n_head = attn_edit_place_n_head(place, config);
+    const size_t n_head =
+        attn_site_layout(place->site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
 
     if (!attn_site_is_in_layer(place->site) || (attn_sites_derived() & ATTN_SITE_BIT(place->site)))
         return attn_error_set(err, ATTN_INVALID,
@@ -180,43 +193,58 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
     return ATTN_OK;
 }
 
-/* Whether MODEL, or NULL, has PLACE. */
-static enum attn_status check_place(struct attn_edit_place place, const struct attn_model *model,
-                                    struct attn_error *err)
+/* --- Texts SITE:WHERE=VALUE ------------------------------------------------------------------ */
+
+/* What differs between options in such a text, and in messages about it. */
+struct form {
+    const char *field, *is_not, *value, *hint;
+    bool (*read)(char *value, float *factor); /* cuts the value; whether it is one; NULL: any is */
+};
+
+/* A text that was cut into its parts. */
+struct parts {
+    struct attn_edit_place place;
+    char *text;  /* owns the texts of the others */
+    char *value; /* a file, or a factor */
+    float factor;
+};
+
+/* Reads TEXT, which has FORM and fits MODEL, or NULL. *parts is the caller's, also on failure. */
+static enum attn_status read_parts(const char *text, const struct form *form,
+                                   const struct attn_model *model, struct parts *parts,
+                                   struct attn_error *err)
 {
-    return model ? attn_error_at(attn_edit_place_check(&place, attn_model_config(model), err),
-                                 ATTN_STAGE_OPTIONS, err)
-                 : ATTN_OK;
+    *parts = (struct parts){.place = {.head = ATTN_ALL_HEADS, .field = form->field}, .factor = 1};
+    parts->text = copy_twice(text, err);
+    if (!parts->text)
+        return ATTN_NO_MEMORY;
+    parts->place.name = parts->text;
+    if (!read_place(parts->text + strlen(text) + 1, &parts->place, &parts->value) ||
+        (form->read && !form->read(parts->value, &parts->factor))) {
+        attn_error_set(err, ATTN_INVALID, "'%s' %s, expected SITE:LAYER[.HEAD][@POSITIONS]=%s",
+                       attn_quote_string(text).text, form->is_not, form->value);
+        attn_error_hint(err, "%s", form->hint);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    return model
+               ? attn_error_at(attn_edit_place_check(&parts->place, attn_model_config(model), err),
+                               ATTN_STAGE_OPTIONS, err)
+               : ATTN_OK;
 }
 
 /* --- Patches --------------------------------------------------------------------------------- */
 
+static const struct form patch_form = {
+    .field = "patches",
+    .is_not = "is no patch",
+    .value = "FILE.npz",
+    .hint = "'z:2.5@-1=clean.npz' takes head 5 of layer 2 at the last position",
+};
+
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch)
 {
     return (struct attn_edit_place){patch->site,      patch->layer,           patch->head,
-                                    patch->positions, attn_patch_name(patch), "patches"};
-}
-
-/* Cuts the copy of PATCH's text into its parts. */
-static enum attn_status read_patch(struct attn_patch *patch, struct attn_error *err)
-{
-    struct attn_edit_place place = {.head = ATTN_ALL_HEADS};
-    char *path;
-
-    patch->name = patch->text;
-    if (!read_place(patch->text + strlen(patch->text) + 1, &place, &path)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no patch, expected SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz",
-                       attn_quote_string(patch->name).text);
-        attn_error_hint(err, "'z:2.5@-1=clean.npz' takes head 5 of layer 2 at the last position");
-        return ATTN_INVALID;
-    }
-    patch->site = place.site;
-    patch->layer = place.layer;
-    patch->head = place.head;
-    patch->positions = place.positions;
-    patch->values.name = path;
-    return ATTN_OK;
+                                    patch->positions, attn_patch_name(patch), patch_form.field};
 }
 
 /* Takes the shape and the numbers of NPY. */
@@ -254,33 +282,36 @@ static enum attn_status read_member(const struct attn_npz *npz, struct attn_patc
     return status;
 }
 
-/* Fills PATCH, which holds its text. */
-static enum attn_status fill_patch(struct attn_patch *patch, const struct attn_model *model,
-                                   struct attn_error *err)
+/* Reads the array of PATCH from its file. */
+static enum attn_status read_array(struct attn_patch *patch, struct attn_error *err)
 {
     struct attn_npz *npz;
     enum attn_status status;
 
-    ATTN_TRY(attn_error_at(read_patch(patch, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(check_place(attn_patch_place(patch), model, err));
-    ATTN_TRY(attn_error_at(attn_npz_open(patch->values.name, &npz, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_npz_open(patch->values.name, &npz, err));
     status = read_member(npz, patch, err);
     attn_npz_free(npz);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return status;
 }
 
 enum attn_status attn_patch_read(const char *text, const struct attn_model *model,
                                  struct attn_patch *patch, struct attn_error *err)
 {
     struct attn_patch made = ATTN_PATCH_DEFAULT;
+    struct parts parts;
     enum attn_status status;
 
     if (!attn_is_given(text, "text", err) || !attn_is_given(patch, "patch", err))
         return ATTN_INVALID;
-    made.text = copy_twice(text, err);
-    if (!made.text)
-        return ATTN_NO_MEMORY;
-    status = fill_patch(&made, model, err);
+    status = read_parts(text, &patch_form, model, &parts, err);
+    made.site = parts.place.site;
+    made.layer = parts.place.layer;
+    made.head = parts.place.head;
+    made.positions = parts.place.positions;
+    made.values.name = parts.value;
+    made.name = made.text = parts.text;
+    if (status == ATTN_OK)
+        status = attn_error_at(read_array(&made, err), ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *patch = made;
     else
@@ -304,45 +335,26 @@ const char *attn_patch_name(const struct attn_patch *patch)
 
 /* --- Steering -------------------------------------------------------------------------------- */
 
-struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
-{
-    return (struct attn_edit_place){steering->site,
-                                    steering->layer,
-                                    steering->head,
-                                    steering->positions,
-                                    attn_steering_name(steering),
-                                    steering->values.rank != 0 ? "steer" : "rescale"};
-}
-
 const char *attn_steering_name(const struct attn_steering *steering)
 {
     return steering->name ? steering->name : attn_site_name(steering->site);
 }
 
+bool attn_steering_is_vector(const struct attn_steering *steering)
+{
+    const struct attn_ndarray *values = &steering->values;
+
+    return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
+}
+
 /* Reads a number that is one in float32, too. */
-static bool read_factor(const char *text, float *factor)
+static bool read_factor(char *text, float *factor)
 {
     double value;
 
     if (!attn_parse_double(text, strlen(text), &value) || !isfinite((float)value))
         return false;
     *factor = (float)value;
-    return true;
-}
-
-/* Cuts the copy of STEERING's text into its parts; *value is what follows "=". Returns whether it
- * is such a text. */
-static bool read_steering_place(struct attn_steering *steering, char **value)
-{
-    struct attn_edit_place place = {.head = ATTN_ALL_HEADS};
-
-    steering->name = steering->text;
-    if (!read_place(steering->text + strlen(steering->text) + 1, &place, value))
-        return false;
-    steering->site = place.site;
-    steering->layer = place.layer;
-    steering->head = place.head;
-    steering->positions = place.positions;
     return true;
 }
 
@@ -360,15 +372,44 @@ static bool read_file_name(char *value, float *factor)
     return star > value && read_factor(star + 1, factor);
 }
 
-/* Replaces the values of STEERING, which are of a file, by their products with FACTOR. */
-static enum attn_status multiply(struct attn_steering *steering, float factor,
-                                 struct attn_error *err)
-{
-    struct attn_ndarray *values = &steering->values;
-    const size_t n = attn_ndarray_n_element(values);
-    const struct attn_not_finite bad = attn_ndarray_not_finite(values);
-    float *products;
+static const struct form steer_form = {
+    .field = "steer",
+    .is_not = "is no steering",
+    .value = "FILE.npy[*FACTOR]",
+    .hint = "'resid_pre:2@-1=v.npy*1.5' adds 1.5 times a vector at the last position",
+    .read = read_file_name,
+};
 
+static const struct form rescale_form = {
+    .field = "rescale",
+    .is_not = "does not rescale",
+    .value = "FACTOR",
+    .hint = "'z:2.5=0.5' halves the context vectors of head 5 of layer 2",
+    .read = read_factor,
+};
+
+struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
+{
+    return (struct attn_edit_place){steering->site,
+                                    steering->layer,
+                                    steering->head,
+                                    steering->positions,
+                                    attn_steering_name(steering),
+                                    steering->values.rank != 0 ? steer_form.field
+                                                               : rescale_form.field};
+}
+
+/* Reads the array of the file PATH times FACTOR. */
+static enum attn_status read_vectors(const char *path, float factor, struct attn_ndarray *values,
+                                     struct attn_error *err)
+{
+    struct attn_not_finite bad;
+    float *products;
+    size_t n;
+
+    ATTN_TRY(attn_ndarray_read(path, 1, 2, "[n] or [P, n]", values, err));
+    n = attn_ndarray_n_element(values);
+    bad = attn_ndarray_not_finite(values);
     if (bad.n_nan + bad.n_above + bad.n_below > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' holds NaN or infinity, expected numbers",
                               attn_quote_string(values->name).text);
@@ -384,61 +425,28 @@ static enum attn_status multiply(struct attn_steering *steering, float factor,
     return ATTN_OK;
 }
 
-/* Fills STEERING, which holds its text. */
-static enum attn_status fill_steering(struct attn_steering *steering,
-                                      const struct attn_model *model, struct attn_error *err)
-{
-    float factor;
-    char *path;
-
-    if (!read_steering_place(steering, &path) || !read_file_name(path, &factor)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no steering, expected "
-                       "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR]",
-                       attn_quote_string(steering->name).text);
-        attn_error_hint(err, "'resid_pre:2@-1=v.npy*1.5' adds 1.5 times a vector at the last "
-                             "position");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    steering->values.rank = 1; /* so that messages call it --steer */
-    ATTN_TRY(check_place(attn_steering_place(steering), model, err));
-    ATTN_TRY(attn_error_at(attn_ndarray_read(path, 1, 2, "[n] or [P, n]", &steering->values, err),
-                           ATTN_STAGE_INPUT, err));
-    return attn_error_at(multiply(steering, factor, err), ATTN_STAGE_INPUT, err);
-}
-
-/* Fills STEERING, which holds its text, a factor. */
-static enum attn_status fill_rescale(struct attn_steering *steering, const struct attn_model *model,
-                                     struct attn_error *err)
-{
-    char *factor;
-
-    if (!read_steering_place(steering, &factor) || !read_factor(factor, &steering->factor)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' does not rescale, expected SITE:LAYER[.HEAD][@POSITIONS]=FACTOR",
-                       attn_quote_string(steering->name).text);
-        attn_error_hint(err, "'z:2.5=0.5' halves the context vectors of head 5 of layer 2");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    return check_place(attn_steering_place(steering), model, err);
-}
-
-/* Lets FILL make *STEERING of TEXT. */
-static enum attn_status make_steering(const char *text, const struct attn_model *model,
-                                      enum attn_status (*fill)(struct attn_steering *,
-                                                               const struct attn_model *,
-                                                               struct attn_error *),
+/* Makes *STEERING of TEXT, which has FORM. */
+static enum attn_status make_steering(const char *text, const struct form *form,
+                                      const struct attn_model *model,
                                       struct attn_steering *steering, struct attn_error *err)
 {
     struct attn_steering made = ATTN_STEERING_DEFAULT;
+    struct parts parts;
     enum attn_status status;
 
     if (!attn_is_given(text, "text", err) || !attn_is_given(steering, "steering", err))
         return ATTN_INVALID;
-    made.text = copy_twice(text, err);
-    if (!made.text)
-        return ATTN_NO_MEMORY;
-    status = fill(&made, model, err);
+    status = read_parts(text, form, model, &parts, err);
+    made.site = parts.place.site;
+    made.layer = parts.place.layer;
+    made.head = parts.place.head;
+    made.positions = parts.place.positions;
+    made.name = made.text = parts.text;
+    if (form == &rescale_form)
+        made.factor = parts.factor;
+    else if (status == ATTN_OK)
+        status = attn_error_at(read_vectors(parts.value, parts.factor, &made.values, err),
+                               ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *steering = made;
     else
@@ -449,13 +457,13 @@ static enum attn_status make_steering(const char *text, const struct attn_model 
 enum attn_status attn_steering_read(const char *text, const struct attn_model *model,
                                     struct attn_steering *steering, struct attn_error *err)
 {
-    return make_steering(text, model, fill_steering, steering, err);
+    return make_steering(text, &steer_form, model, steering, err);
 }
 
 enum attn_status attn_rescale_parse(const char *text, const struct attn_model *model,
                                     struct attn_steering *steering, struct attn_error *err)
 {
-    return make_steering(text, model, fill_rescale, steering, err);
+    return make_steering(text, &rescale_form, model, steering, err);
 }
 
 void attn_steering_release(struct attn_steering *steering)

@@ -21,9 +21,13 @@ struct attn_edit_place {
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch);
 struct attn_edit_place attn_steering_place(const struct attn_steering *steering);
 
-/* Heads of the whole tensor: key/value heads of k and v, 1 where there are none. */
-size_t attn_edit_place_n_head(const struct attn_edit_place *place,
-                              const struct attn_config *config);
+/* Whether it puts the same at all its positions: one vector, or a factor. */
+bool attn_steering_is_vector(const struct attn_steering *steering);
+
+/* Reads an item of a list, SITE:LAYER[.HEAD], or SITE for a tensor of the model, into PLACE, whose
+ * field is set. *is_place: whether it is one, and not heads. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
+                                      bool *is_place, struct attn_error *err);
 
 /* Whether a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,

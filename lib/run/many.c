@@ -86,8 +86,8 @@ static void look_for_oddities(struct many *many, const struct attn_many_item *it
         attn_request_note(many->task->options.request, "%s", message);
     }
     for (size_t i = 0; i < many->n_part; i++) {
-        many->parts[i].n_idle += item->run->edit_parts[i].n_idle;
-        many->parts[i].n_hidden += item->run->edit_parts[i].n_hidden;
+        many->parts[i].n_idle += item->run->edits.parts[i].n_idle;
+        many->parts[i].n_hidden += item->run->edits.parts[i].n_hidden;
     }
 }
 

@@ -101,7 +101,7 @@ static bool is_same_for_all(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
                    request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-                   attn_steers_every_row(&request->edits) && request->edits.n == 0 &&
+                   attn_edits_steer_every_row(&request->edits) && request->edits.n == 0 &&
                    request->predict.n_next == 0 && !request->predict.answer &&
                    !attn_derived_is_wanted(task->longest->selection) &&
                    !attn_gradient_is_wanted(task->longest->selection);
@@ -145,7 +145,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.selection.queries = NULL;
     request.edits.ablate_mean = NULL;
     request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
-    if (!attn_steers_every_row(&request.edits))
+    if (!attn_edits_steer_every_row(&request.edits))
         request.edits.n_steering = 0;
     request.predict.n_next = 0;
     request.predict.answer = NULL;
@@ -357,8 +357,8 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
         attn_mask_find(item->run, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
-    if (!item->record.at ||
-        attn_run_find_position(item->run, "at", item->record.at, &item->position, err) == ATTN_OK)
+    if (!item->record.at || attn_position_find(&item->run->text, "at", item->record.at,
+                                               &item->position, err) == ATTN_OK)
         return ATTN_RECORD_FAILURE_NONE;
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
@@ -709,8 +709,8 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.has_logits =
         attn_predict_is_asked(&pack->task->request.predict) || pack->task->options.has_logits;
     options.trace = pack->task->watched ? &pack->trace : NULL;
-    options.edits = run->edits;
-    options.n_edit = run->n_edit;
+    options.edits = run->edits.items;
+    options.n_edit = run->edits.n;
     status = attn_session_create(run->model, &options, &pack->session, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -859,7 +859,7 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
     pack->n = n;
     ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < n; i++) {
-        attn_run_find_effects(items[i]->run, pack->session, i);
+        attn_edits_find_effects(&items[i]->run->edits, pack->session, i);
         ATTN_TRY(mask(pack, items[i], err));
         ATTN_TRY(finish(pack->task, items[i], err));
     }

@@ -47,8 +47,8 @@ static enum attn_status create_session(const struct attn_run *run, struct attn_p
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.edits = run->edits;
-    options.n_edit = run->n_edit;
+    options.edits = run->edits.items;
+    options.n_edit = run->edits.n;
     options.key_mask = NULL; /* each copy has that of its text */
     options.n_key_mask = 0;
     status = attn_session_create(run->model, &options, &masked->session, err);
@@ -151,6 +151,6 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
         if (status == ATTN_OK)
             status = attn_host_check_canceled(run->host, err);
     }
-    attn_run_find_effects(run, masked->session, 0);
+    attn_edits_find_effects(&run->edits, masked->session, 0);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

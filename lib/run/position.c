@@ -12,7 +12,6 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "run/run_internal.h"
 #include "trace/selection_internal.h"
 
 #include <string.h>
@@ -91,10 +90,11 @@ static enum attn_status join_words(const struct attn_input *input,
     return attn_buffer_check(&words->made, err);
 }
 
-static enum attn_status find_words(const struct attn_input *input,
-                                   const struct attn_sequence *sequence, struct text_words *words,
+static enum attn_status find_words(const struct attn_sequence *sequence, struct text_words *words,
                                    struct attn_error *err)
 {
+    const struct attn_input *input = sequence->input;
+
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
         words->added = &sequence->tokens;
     if (sequence->encoding.n > 0 && input->pair)
@@ -337,9 +337,9 @@ static enum attn_status number_word(const struct text_words *words,
     return ATTN_OK;
 }
 
-static enum attn_status number_items(const char *spec, const struct attn_input *input,
-                                     const struct attn_sequence *sequence, struct text_words *words,
-                                     struct attn_buffer *out, struct attn_error *err)
+static enum attn_status number_items(const char *spec, const struct attn_sequence *sequence,
+                                     struct text_words *words, struct attn_buffer *out,
+                                     struct attn_error *err)
 {
     for (const char *at = spec;; at++) {
         struct position_item item;
@@ -349,7 +349,7 @@ static enum attn_status number_items(const char *spec, const struct attn_input *
             attn_buffer_append(out, item.word, item.size);
         } else {
             if (!words->text)
-                ATTN_TRY(find_words(input, sequence, words, err));
+                ATTN_TRY(find_words(sequence, words, err));
             ATTN_TRY(number_word(words, &item, out, err));
         }
         if (*at == '\0')
@@ -455,16 +455,13 @@ static enum attn_status number_places(const char *spec, const struct attn_sequen
     }
 }
 
-/* The words are looked up as WORDS says. */
-static enum attn_status number_positions(const char *spec, const struct attn_input *input,
-                                         const struct attn_sequence *sequence,
-                                         struct text_words words, char **numbers,
-                                         struct attn_error *err)
+enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
+                                       char **numbers, struct attn_error *err)
 {
+    struct text_words words = {.name = sequence->role};
     struct attn_buffer out = {0};
-    enum attn_status status = sequence->pixels
-                                  ? number_places(spec, sequence, &out, err)
-                                  : number_items(spec, input, sequence, &words, &out, err);
+    enum attn_status status = sequence->pixels ? number_places(spec, sequence, &out, err)
+                                               : number_items(spec, sequence, &words, &out, err);
 
     if (status == ATTN_OK) {
         *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
@@ -475,25 +472,16 @@ static enum attn_status number_positions(const char *spec, const struct attn_inp
     return status;
 }
 
-enum attn_status attn_positions_number(const char *spec, const struct attn_input *input,
-                                       const struct attn_sequence *sequence, char **numbers,
-                                       struct attn_error *err)
-{
-    return number_positions(spec, input, sequence, (struct text_words){.name = "text"}, numbers,
-                            err);
-}
-
-/* --- Of a run -------------------------------------------------------------------------------- */
+/* --- As flags -------------------------------------------------------------------------------- */
 
 /* Sets those of FLAGS [N] that NUMBERS means. */
-static enum attn_status flag_numbers(const struct attn_run *run, const char *numbers, size_t n,
-                                     unsigned char *flags, struct attn_error *err)
+static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned char *flags,
+                                     struct attn_error *err)
 {
-    struct attn_dims dims = *attn_selection_dims(run->selection);
+    const struct attn_dims dims = {.n_layer = 1, .n_head = 1, .n_position = n};
     struct attn_selection *selection;
     enum attn_status status;
 
-    dims.n_position = n; /* a list of queries is one of positions */
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = attn_selection_set_queries(selection, numbers, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -502,60 +490,40 @@ static enum attn_status flag_numbers(const struct attn_run *run, const char *num
     return status;
 }
 
-/* Sets those of FLAGS that SPEC means of SEQUENCE, the text or the source of RUN. */
-static enum attn_status find_positions(const struct attn_run *run, const char *spec,
-                                       const struct attn_input *input,
-                                       const struct attn_sequence *sequence, unsigned char *flags,
-                                       struct attn_error *err)
+enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
+                                     unsigned char *flags, struct attn_error *err)
 {
-    const struct text_words words = {.name = sequence == &run->text ? "text" : "source"};
     char *numbers = NULL;
-    enum attn_status status = number_positions(spec, input, sequence, words, &numbers, err);
+    enum attn_status status = attn_positions_number(sequence, spec, &numbers, err);
 
     if (status == ATTN_OK)
-        status = flag_numbers(run, numbers, sequence->n, flags, err);
+        status = flag_numbers(numbers, sequence->n, flags, err);
     attn_free(numbers);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
-                                         unsigned char *flags, struct attn_error *err)
+/* Whether a layer of KEYS attends to the source, or, unless IS_CROSS, to the text. */
+static bool has_layer(const struct attn_keys *keys, bool is_cross)
 {
-    return find_positions(run, spec, &run->request.input, &run->text, flags, err);
-}
-
-enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
-                                                unsigned char *flags, struct attn_error *err)
-{
-    return find_positions(run, spec, &run->request.source, &run->source, flags, err);
-}
-
-/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the
- * text. */
-static bool has_layer(const struct attn_run *run, const struct attn_selection *heads, bool is_cross)
-{
-    const struct attn_config *config = attn_model_config(run->model);
-
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        if (config->is_cross[layer] == is_cross &&
-            (!heads || attn_selection_n_head(heads, layer) > 0))
+    for (int layer = 0; layer < (int)keys->config->n_layer; layer++)
+        if (keys->config->is_cross[layer] == is_cross &&
+            (!keys->heads || attn_selection_n_head(keys->heads, layer) > 0))
             return true;
     return false;
 }
 
-enum attn_status attn_run_find_keys(const struct attn_run *run, const struct attn_selection *heads,
-                                    const char *spec, struct attn_key_flags flags,
-                                    struct attn_error *err)
+enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const char *spec,
+                                          struct attn_error *err)
 {
-    const bool is_self = has_layer(run, heads, false), is_cross = has_layer(run, heads, true);
+    const bool is_self = has_layer(keys, false), is_cross = has_layer(keys, true);
     struct attn_error of_text = {0}, of_source = {0};
     enum attn_status status, source_status = ATTN_INVALID;
 
     if (!is_self)
-        return attn_run_find_source_positions(run, spec, flags.source, err);
-    status = attn_run_find_positions(run, spec, flags.text, &of_text);
+        return attn_positions_find(keys->source, spec, keys->of_source, err);
+    status = attn_positions_find(keys->text, spec, keys->of_text, &of_text);
     if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
-        source_status = attn_run_find_source_positions(run, spec, flags.source, &of_source);
+        source_status = attn_positions_find(keys->source, spec, keys->of_source, &of_source);
     if (source_status != ATTN_OK && source_status != ATTN_INVALID)
         return attn_error_copy(err, &of_source);
     if (status == ATTN_OK || source_status == ATTN_OK)
@@ -563,18 +531,17 @@ enum attn_status attn_run_find_keys(const struct attn_run *run, const struct att
     return attn_error_copy(err, &of_text);
 }
 
-enum attn_status attn_run_find_position(const struct attn_run *run, const char *field,
-                                        const char *spec, size_t *position, struct attn_error *err)
+enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
+                                    const char *spec, size_t *position, struct attn_error *err)
 {
-    const size_t n = attn_selection_dims(run->selection)->n_position;
-    unsigned char *flags = attn_alloc(n, 1, err);
+    unsigned char *flags = attn_alloc(sequence->n, 1, err);
     size_t n_run = 0, n_chosen = 0, last = 0;
     enum attn_status status;
 
     if (!flags)
         return ATTN_NO_MEMORY;
-    status = attn_error_in(attn_run_find_positions(run, spec, flags, err), field, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+    status = attn_error_in(attn_positions_find(sequence, spec, flags, err), field, err);
+    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         n_chosen += flags[i];
         last = flags[i] ? i : last;

@@ -18,7 +18,6 @@
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/image_input.h"
-#include "run/intervention_internal.h"
 #include "run/mask_token.h"
 #include "run/position.h"
 #include "run/request_internal.h"
@@ -70,6 +69,8 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
 
+    run->text.input = &request->input, run->text.role = "text";
+    run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
     if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(run->host, request, &run->text, err));
@@ -143,7 +144,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     }
     if (merges_words(run) && run->words && run->chosen)
         ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
-    return attn_run_choose_edits(run, err);
+    return ATTN_OK;
 }
 
 /* Stores the position of the only mask as the list of queries. */
@@ -166,8 +167,8 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
     if (run->request.selection.queries == attn_mask_position)
         ATTN_TRY(take_mask(run, err));
     else if (run->request.selection.queries)
-        status = attn_positions_number(run->request.selection.queries, &run->request.input,
-                                       &run->text, &run->queries, err);
+        status =
+            attn_positions_number(&run->text, run->request.selection.queries, &run->queries, err);
     if (run->queries)
         run->request.selection.queries = run->queries;
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
@@ -331,6 +332,22 @@ static void look_for_spaces(struct attn_run *run)
             run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
+static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_session_options session = attn_run_session_options(run);
+    const struct attn_edit_scope scope = {.request = &run->request,
+                                          .model = run->model,
+                                          .dims = attn_selection_dims(run->selection),
+                                          .text = &run->text,
+                                          .source = &run->source,
+                                          .session = &session,
+                                          .n_more = run->continuations.n_more};
+
+    if (run->request.edits.ablate_mean)
+        session.pool = attn_host_pool(run->host, (double)INFINITY);
+    return attn_edits_find(&scope, &run->edits, err);
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -357,10 +374,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_gradient_find_goal(run, err));
     ATTN_TRY(find_answer(run, err));
     look_for_spaces(run);
-    ATTN_TRY(attn_run_add_mean_ablation(run, err));
-    ATTN_TRY(attn_run_add_knockouts(run, err));
-    ATTN_TRY(attn_run_add_patches(run, err));
-    return attn_run_add_steerings(run, err);
+    return find_edits(run, err);
 }
 
 /* --- Preparing arrays ------------------------------------------------------------------------ */
@@ -377,10 +391,8 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
                        "expected them alone");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (!attn_predict_is_asked(&request->predict) && !request->edits.ablate &&
-        !request->edits.ablate_pattern && request->edits.n == 0 && !request->edits.ablate_mean &&
-        request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-        request->edits.n_steering == 0 && !attn_input_is_given(&request->source))
+    if (!attn_predict_is_asked(&request->predict) && !attn_edits_are_given(&request->edits) &&
+        !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -444,16 +456,11 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
 static enum attn_status check_lists(const struct attn_request *request, struct attn_error *err)
 {
     const struct attn_request_reading *reading = &request->reading;
-    const struct attn_request_edits *edits = &request->edits;
     const struct attn_request_outputs *outputs = &request->outputs;
 
     return attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
                    attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1,
                                   "special_tokens", err) &&
-                   attn_is_given(edits->n == 0 || edits->items, "edits", err) &&
-                   attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) &&
-                   attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) &&
-                   attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err) &&
                    attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
                    attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
                    attn_is_given(request->predict.n_next == 0 || request->predict.next, "next",
@@ -472,7 +479,6 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
-                   attn_rest_is_known(request->edits.later, 2, "edits", err) &&
                    attn_rest_is_known(request->predict.later, 1, "predict", err) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
                    (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
@@ -483,31 +489,13 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
 /* Whether the items of lists are what they must be. */
 static enum attn_status check_items(const struct attn_request *request, struct attn_error *err)
 {
-    const struct attn_request_edits *edits = &request->edits;
-
     for (size_t i = 0; i < request->predict.n_next; i++)
         if (!attn_is_given(request->predict.next[i], "next", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < request->predict.n_label; i++)
         if (!attn_is_given(request->predict.labels[i], "labels", err))
             return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_knockout; i++)
-        if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
-            !attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
-                           err))
-            return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_patch; i++)
-        if (!attn_is_known(edits->patches[i].later, "patches", err) ||
-            !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
-            !attn_is_given(edits->patches[i].values.data, "patches", err))
-            return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_steering; i++)
-        if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
-            !attn_is_choice(edits->steerings[i].site, ATTN_N_SITE, "site", err) ||
-            !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
-                           "steerings", err))
-            return ATTN_INVALID;
-    return ATTN_OK;
+    return attn_edits_check_given(&request->edits, err);
 }
 
 /* The caller may know a shorter struct. */
@@ -586,10 +574,7 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->queries);
     attn_free(run->words);
     attn_free(run->source_words);
-    attn_free(run->edits);
-    attn_free(run->edit_parts);
-    attn_free(run->edit_links);
-    attn_free(run->means);
+    attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);
     attn_selection_free(run->masks);
     attn_layer_attention_release(&run->attention);
@@ -617,8 +602,8 @@ const struct attn_attend_args *attn_run_arrays(const struct attn_run *run)
 
 const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
 {
-    *n = run->n_edit;
-    return run->edits;
+    *n = run->edits.n;
+    return run->edits.items;
 }
 
 /* --- Performing ------------------------------------------------------------------------------ */
@@ -692,8 +677,8 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
     options.reads_once = run->continuations.n == 0 && !run->host->options.reuse;
     options.pool = pool;
     options.trace = trace;
-    options.edits = run->edits;
-    options.n_edit = run->n_edit;
+    options.edits = run->edits.items;
+    options.n_edit = run->edits.n;
     status = attn_session_create(run->model, &options, session, err);
     if (status != ATTN_OK)
         return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
@@ -711,23 +696,6 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
     if (status == ATTN_OK) /* after the last time that the session looked */
         status = attn_host_check_canceled(run->host, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
-}
-
-/* Names what changed nothing, and counts the N_ROW rows that the others changed in the text. */
-static void note_edits(const struct attn_run *run, size_t n_row)
-{
-    const struct attn_request *request = &run->request;
-    const char *what = request->edits.n_steering > 0   ? "steering"
-                       : request->edits.n_patch > 0    ? "patch"
-                       : request->edits.n_knockout > 0 ? "knockout"
-                                                       : "ablation";
-    bool has_effect = false;
-
-    for (size_t i = 0; i < run->n_edit_part; i++)
-        has_effect |= run->edit_parts[i].n_idle + run->edit_parts[i].n_hidden == 0;
-    attn_edit_parts_note_idle(request, run->edit_parts, run->n_edit_part, 0);
-    if (has_effect && n_row > 0)
-        attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
 }
 
 /* Notes that text_embed is made of the first token, where a text has no end token. */
@@ -800,8 +768,8 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session);
     ATTN_TRY(predict(run, feeding->session, result, err)); /* which edits may change, too */
-    attn_run_find_effects(run, feeding->session, 0);
-    note_edits(run, result->n_edited_row);
+    attn_edits_find_effects(&run->edits, feeding->session, 0);
+    attn_edits_note(&run->edits, &run->request, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
     attn_spaces_note(&run->spaces, &run->request);

@@ -24,12 +24,14 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {
-    size_t n;                      /* tokens or rows; 0: there is none */
-    const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;          /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
-    int32_t *made_types;           /* owns; those that the tokenizer gives, or NULL */
-    const int32_t *key_mask;       /* [n] the input's: 0 where a key is masked; NULL: all are 1 */
-    const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
+    const struct attn_input *input; /* that is read, and what messages call it: "text", "source"; */
+    const char *role;               /* both are set before, and borrowed */
+    size_t n;                       /* tokens or rows; 0: there is none */
+    const int32_t *ids;             /* [n], of the encoding or the input; NULL for rows */
+    const int32_t *types;           /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
+    int32_t *made_types;            /* owns; those that the tokenizer gives, or NULL */
+    const int32_t *key_mask;        /* [n] the input's: 0 where a key is masked; NULL: all are 1 */
+    const float *rows;              /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
     float *embedded;               /* owns; the embeddings of a source that is a text */

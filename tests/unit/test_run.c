@@ -6,6 +6,8 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/encoders.h"
 #include "tests/support/suite.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -407,7 +409,7 @@ START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
     request.selection.sites = "z";
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
-    ck_assert_str_eq(note, "the ablation changed 6 rows");
+    ck_assert_str_eq(note, "`ablate` changed 6 rows");
     attn_host_free(host);
 }
 END_TEST
@@ -441,16 +443,16 @@ START_TEST(names_the_edits_that_change_nothing)
     request.on_note = append_note, request.user = notes;
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
-    ck_assert_str_eq(notes, "the ablation '2.0,2.2' changed nothing that is shown: what i|"
+    ck_assert_str_eq(notes, "`ablate` '2.0,2.2' changed nothing that is shown: what it na|"
                             "the edit 'z:2.1,z:0,logits' changed nothing that is shown: w|"
-                            "the ablation by the mean '2.*' changed nothing that is shown|"
-                            "the ablation changed 24 rows|");
+                            "`ablate_mean` '2.*' changed nothing that is shown: what it n|"
+                            "`ablate` and the edit changed 24 rows|");
     notes[0] = '\0';
     request.predict.top = 1;
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
     ck_assert_str_eq(notes, "the edit 'z:0' changed nothing that is shown: what it names |"
-                            "the ablation changed 42 rows|");
+                            "`ablate`, the edit and `ablate_mean` changed 42 rows|");
     attn_host_free(host);
 }
 END_TEST
@@ -618,11 +620,91 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
 }
 END_TEST
 
+/* The mean of column K of the cells of MATRIX [T, N], or VECTOR rows, that count; a matrix is
+ * causal here. */
+static double mean_of(const float *tensor, bool is_matrix, size_t n_row, size_t width,
+                      size_t column)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t t = is_matrix ? column : 0; t < n_row; t++, n++)
+        sum += (double)tensor[t * width + column];
+    return sum / (double)n;
+}
+
+/* Compares what SEEN has of SITE in layer 1, of HEAD, with the means of PLAIN. */
+static void check_means(const struct attn_capture *plain, const struct attn_capture *seen,
+                        const struct attn_dims *dims, enum attn_site site, int head)
+{
+    const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+    const int layer = attn_site_is_in_layer(site) ? 1 : ATTN_NO_LAYER;
+    const float *before = has_heads ? attn_capture_head(plain, site, layer, head)
+                                    : attn_capture_tensor(plain, site, layer);
+    const float *after = has_heads ? attn_capture_head(seen, site, layer, head)
+                                   : attn_capture_tensor(seen, site, layer);
+    const size_t n_row = dims->n_position, width = attn_site_width(site, dims);
+
+    for (size_t t = 0; t < n_row; t++)
+        for (size_t k = 0; k < width; k++) {
+            const bool counts = !is_matrix || k <= t;
+            const float expected =
+                counts ? (float)mean_of(before, is_matrix, n_row, width, k) : before[t * width + k];
+
+            ck_assert_msg(after[t * width + k] == expected, "%s [%zu, %zu] of head %d: %g not %g",
+                          attn_site_name(site), t, k, head, (double)after[t * width + k],
+                          (double)expected);
+        }
+}
+
+/* As zero ablation, which SITE:LAYER[.HEAD] or SITE names, too. */
+START_TEST(ablates_every_site_to_zero_and_to_its_mean)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_run *run, *edited;
+
+    request.selection.sites = "*";
+    struct attn_capture *plain = capture_run(host, &request, &run);
+    const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
+
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        const bool is_in_layer = attn_site_is_in_layer((enum attn_site)site);
+        const bool has_heads = attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR;
+        const char *name = attn_site_name((enum attn_site)site);
+        char place[64];
+
+        if ((dims->sites & attn_selection_sites(attn_run_labels(run)->selection) &
+             ATTN_SITE_BIT(site)) == 0)
+            continue;
+        snprintf(place, sizeof place, "%s%s%s", name, is_in_layer ? ":1" : "",
+                 has_heads ? ".2" : "");
+        request.edits.ablate = NULL, request.edits.ablate_mean = place;
+        struct attn_capture *seen = capture_run(host, &request, &edited);
+        check_means(plain, seen, dims, (enum attn_site)site, 2);
+        attn_capture_free(seen);
+        attn_run_free(edited);
+        request.edits.ablate = place, request.edits.ablate_mean = NULL;
+        seen = capture_run(host, &request, &edited);
+        ck_assert(has_heads ? *attn_capture_head(seen, (enum attn_site)site, 1, 2) == 0
+                            : *attn_capture_tensor(seen, (enum attn_site)site,
+                                                   is_in_layer ? 1 : ATTN_NO_LAYER) == 0);
+        attn_capture_free(seen);
+        attn_run_free(edited);
+    }
+    attn_capture_free(plain);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
 ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_by_calls,
            reads_a_knockout_as_it_is_typed, takes_a_patch_whose_array_is_in_memory,
            takes_steering_whose_vector_is_in_memory, answers_top_at_each_chosen_position,
            makes_tables_of_predictions, attends_to_arrays_without_a_model,
            says_at_which_stage_it_failed, says_that_a_model_cannot_be_opened,
            tells_when_an_ablation_changes_nothing_that_is_wanted,
-           names_the_edits_that_change_nothing, survives_every_failed_allocation,
-           every_allocation_of_a_pair_may_fail, serves_several_threads_at_once)
+           names_the_edits_that_change_nothing, ablates_every_site_to_zero_and_to_its_mean,
+           survives_every_failed_allocation, every_allocation_of_a_pair_may_fail,
+           serves_several_threads_at_once)

@@ -1,7 +1,5 @@
-/*
- * run_choice.c - from the texts of a request to a selection.
- */
-#include "run/run_internal.h"
+/* choice.c - see choice.h. */
+#include "run/choice.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -139,70 +137,4 @@ enum attn_status attn_choose(const struct attn_request *request, const struct at
     else
         attn_selection_free(made);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
-/* Appends an edit for each head in SPEC, which zeroes SITE there. EDITS has room for all heads. */
-static enum attn_status add_ablation(const char *spec, enum attn_site site,
-                                     const struct attn_dims *dims, struct attn_edit *edits,
-                                     size_t *n, struct attn_error *err)
-{
-    struct attn_selection *heads;
-
-    ATTN_TRY(attn_select_heads(spec, dims, &heads, err));
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        for (size_t head = 0; head < dims->n_head; head++) {
-            struct attn_edit edit = ATTN_EDIT_DEFAULT;
-
-            if (!attn_selection_has_head(heads, (int)layer, (int)head))
-                continue;
-            edit.site = site;
-            edit.layer = (int)layer;
-            edit.head = (int)head;
-            edit.op = ATTN_EDIT_ZERO;
-            edits[(*n)++] = edit;
-        }
-    }
-    attn_selection_free(heads);
-    return ATTN_OK;
-}
-
-/* Fills RUN->edits, which has room for all of them, and says which parts they come of. */
-static enum attn_status fill_edits(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const size_t first_part = attn_run_first_part(run, ATTN_EDIT_PART_EDIT);
-    size_t *n = &run->n_edit, n_z;
-
-    if (request->edits.ablate)
-        ATTN_TRY(attn_error_in(
-            add_ablation(request->edits.ablate, ATTN_SITE_Z, dims, run->edits, n, err), "ablate",
-            err));
-    n_z = *n;
-    if (request->edits.ablate_pattern)
-        ATTN_TRY(attn_error_in(add_ablation(request->edits.ablate_pattern, ATTN_SITE_PATTERN, dims,
-                                            run->edits, n, err),
-                               "ablate_pattern", err));
-    ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_ABLATION, 0, n_z, err));
-    ATTN_TRY(attn_run_link_heads(run, ATTN_EDIT_PART_PATTERN, n_z, *n, err));
-    for (size_t i = 0; i < request->edits.n; i++) {
-        run->edits[(*n)++] = request->edits.items[i];
-        ATTN_TRY(attn_run_link_edit(run, *n - 1, first_part + i, err));
-    }
-    return ATTN_OK;
-}
-
-enum attn_status attn_run_choose_edits(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const size_t n_most = 2 * dims->n_layer * dims->n_head + request->edits.n;
-
-    ATTN_TRY(attn_edit_parts_create(&request->edits, &run->edit_parts, &run->n_edit_part, err));
-    if (!request->edits.ablate && !request->edits.ablate_pattern && request->edits.n == 0)
-        return ATTN_OK;
-    run->edits = attn_alloc(n_most, sizeof *run->edits, err);
-    if (!run->edits)
-        return ATTN_NO_MEMORY;
-    return attn_error_at(fill_edits(run, err), ATTN_STAGE_OPTIONS, err);
 }

@@ -1,18 +1,17 @@
 /*
- * run_knockout.c - edits that keep some queries from looking at some keys (attention knockout, Geva
- * et al. 2304.14767).
+ * edits_knockout.c - edits that keep some queries from looking at some keys (attention knockout,
+ * Geva et al. 2304.14767).
  *
  * Queries and keys are positions (run/position.h). Their scores become minus infinity before the
  * softmax. In layers that attend to a source keys are those of the source, by number or by a word
  * of it. A knockout that changes nothing is noted by name.
  */
-#include "run/run_internal.h"
+#include "run/edits_internal.h"
 
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/intervention_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "trace/site_internal.h"
@@ -29,16 +28,16 @@ struct knockout {
 };
 
 struct knockouts {
-    struct attn_run *run;
+    const struct attn_edit_scope *scope;
+    struct attn_edit_list *list;
     const struct attn_config *config;
     const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
-    struct attn_edit_part *parts; /* [n] what the run says of them, from number first_part on */
+    struct attn_edit_part *parts; /* [n] of the list, from number first_part on */
     size_t first_part;
-    unsigned char *cut;      /* [T or S] owns; keys that one row loses */
-    int32_t *kept;           /* [T or S] owns; keys that it can look at */
-    size_t n_edit, capacity; /* of the run's edits */
+    unsigned char *cut; /* [T or S] owns; keys that one row loses */
+    int32_t *kept;      /* [T or S] owns; keys that it can look at */
 };
 
 /* One row of a matrix, and how many of knockouts->kept it has. */
@@ -54,20 +53,21 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
                                       struct attn_error *err)
 {
     const struct attn_knockout *given = item->given;
-    const struct attn_key_flags flags = {
-        attn_alloc(knockouts->dims->n_position, 1, err),
-        attn_alloc(knockouts->dims->n_source + 1, 1, err)}; /* there may be none */
+    const struct attn_edit_scope *scope = knockouts->scope;
 
-    item->keys = flags.text;
-    item->source_keys = flags.source;
+    item->keys = attn_alloc(knockouts->dims->n_position, 1, err);
+    item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
     item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_run_find_positions(knockouts->run, given->queries, item->queries, err));
+    ATTN_TRY(attn_positions_find(scope->text, given->queries, item->queries, err));
     ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
     if (given->heads)
         ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
-    return attn_run_find_keys(knockouts->run, item->heads, given->keys, flags, err);
+    return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
+                                                        scope->source, item->heads, item->keys,
+                                                        item->source_keys},
+                                    given->keys, err);
 }
 
 /* --- Edits ----------------------------------------------------------------------------------- */
@@ -75,9 +75,9 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 /* Leaves out of the keys of ROW those that are masked. */
 static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
 {
-    const struct attn_run *run = knockouts->run;
-    const int32_t *mask =
-        knockouts->config->is_cross[row->layer] ? run->source.key_mask : run->text.key_mask;
+    const int32_t *mask = knockouts->config->is_cross[row->layer]
+                              ? knockouts->scope->source->key_mask
+                              : knockouts->scope->text->key_mask;
     size_t n = 0;
 
     for (size_t i = 0; mask && i < row->n_kept; i++)
@@ -89,7 +89,7 @@ static void drop_hidden(const struct knockouts *knockouts, struct score_row *row
 /* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
-    struct attn_attention attention = knockouts->run->attention.layers[row->layer];
+    struct attn_attention attention = knockouts->scope->session->attention[row->layer];
     const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
     const bool has_pairs = attention.kind != ATTN_ATTENTION_LINEAR &&
                            attention.kind != ATTN_ATTENTION_LOWRANK; /* else a session refuses */
@@ -153,20 +153,21 @@ static bool keeps(const struct knockouts *knockouts, const struct score_row *row
     return false;
 }
 
-/* Appends EDIT, of the keys that ROW loses, and says which knockouts it comes of. */
+/* Appends EDIT, of the keys that ROW loses, and links it to the knockouts that it comes from. */
 static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
                                  const struct attn_edit *edit, struct attn_error *err)
 {
-    struct attn_run *run = knockouts->run;
-    void *block = run->edits;
+    struct attn_edit_list *list = knockouts->list;
+    const size_t number = list->n;
 
-    ATTN_TRY(attn_grow(&block, &knockouts->capacity, run->n_edit + 1, sizeof *run->edits, err));
-    run->edits = block;
-    run->edits[run->n_edit++] = *edit;
-    for (size_t i = 0; i < knockouts->n; i++)
+    for (size_t i = 0; i < knockouts->n; i++) {
+        const size_t part = knockouts->first_part + i;
+
         if (names_row(knockouts, i, row) &&
             keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
-            ATTN_TRY(attn_run_link_edit(run, run->n_edit - 1, knockouts->first_part + i, err));
+            ATTN_TRY(list->n == number ? attn_edits_append(list, edit, part, err)
+                                       : attn_edits_link(list, number, part, err));
+    }
     return ATTN_OK;
 }
 
@@ -247,30 +248,30 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     if (!knockouts->items || !knockouts->cut || !knockouts->kept)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
-        knockouts->items[i].given = &knockouts->run->request.edits.knockouts[i];
+        knockouts->items[i].given = knockouts->parts[i].given;
         knockouts->parts[i].n_hidden = 1; /* until a key is found */
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
     for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
         ATTN_TRY(edit_layer(knockouts, layer, err));
-    attn_edit_parts_note_hidden(&knockouts->run->request, knockouts->parts, knockouts->n, 0);
+    attn_edit_parts_note_hidden(knockouts->scope->request, knockouts->parts, knockouts->n, 0);
     return ATTN_OK;
 }
 
-enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err)
+enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, struct attn_edit_range range,
+                                          struct attn_error *err)
 {
-    struct knockouts knockouts = {.run = run,
-                                  .config = attn_model_config(run->model),
-                                  .dims = attn_selection_dims(run->selection),
-                                  .n = run->request.edits.n_knockout,
-                                  .capacity = run->n_edit};
+    struct knockouts knockouts = {.scope = scope,
+                                  .list = list,
+                                  .config = attn_model_config(scope->model),
+                                  .dims = scope->dims,
+                                  .n = range.end - range.first,
+                                  .parts = list->parts + range.first,
+                                  .first_part = range.first};
     enum attn_status status;
 
-    if (knockouts.n == 0)
-        return ATTN_OK;
-    knockouts.first_part = attn_run_first_part(run, ATTN_EDIT_PART_KNOCKOUT);
-    knockouts.parts = run->edit_parts + knockouts.first_part;
     status = add(&knockouts, err);
     for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
         attn_free(knockouts.items[i].queries);
