@@ -133,7 +133,7 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
 
     if (!edits)
         return ATTN_NO_MEMORY;
-    options.n_max += run->continuations.n_more; /* as the run has it */
+    options.n_max += run->asked.continuations.n_more; /* as the run has it */
     options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
                                                                         : ATTN_CACHE_ONE_LAYER;
     options.pool = derivation->pool;

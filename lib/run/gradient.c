@@ -85,21 +85,21 @@ enum attn_status attn_gradient_prepare(struct attn_run *run, struct attn_error *
                                 "for the difference of two logits");
     else
         status = check(run, err);
-    run->has_goal = status == ATTN_OK;
+    run->asked.has_goal = status == ATTN_OK;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error *err)
 {
-    if (!run->has_goal)
+    if (!run->asked.has_goal)
         return ATTN_OK;
-    ATTN_TRY(attn_answer_find(run, run->request.selection.gradients_of, &run->goal, err));
-    return attn_error_at(attn_answer_check_goal(&run->goal, err), ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_answer_find(run, run->request.selection.gradients_of, &run->asked.goal, err));
+    return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
 }
 
 attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites)
 {
-    if (!run->has_goal)
+    if (!run->asked.has_goal)
         return 0;
     return (attn_gradient_sites() & ~attn_sites_gradients_of(~(attn_site_set)0)) |
            attn_sites_gradients_of(sites);
@@ -216,7 +216,7 @@ enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_e
 {
     const struct attn_run *run = gradient->run;
     const struct attn_session_options session = attn_run_session_options(run);
-    const struct attn_backward_goal goal = attn_answer_goal(&run->goal);
+    const struct attn_backward_goal goal = attn_answer_goal(&run->asked.goal);
     const struct attn_backward_options options = {.n = run->text.n,
                                                   .n_goal = goal.n,
                                                   .trace = &gradient->trace,

@@ -22,11 +22,11 @@ attn_site_set attn_gradient_sites(void);
 /* Those that RUN, whose text is read and whose attention is found, can have beside SITES. */
 attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites);
 
-/* Sets run->has_goal where gradients are asked for. ATTN_INVALID, which says why the run that its
- * request describes cannot have any. */
+/* Sets run->asked.has_goal where gradients are asked for. ATTN_INVALID, which says why the run that
+ * its request describes cannot have any. */
 enum attn_status attn_gradient_prepare(struct attn_run *run, struct attn_error *err);
 
-/* Finds the number then, run->goal, when RUN has a selection. */
+/* Finds the number then, run->asked.goal, when RUN has a selection. */
 enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error *err);
 
 /* Gives the selection of RUN, which was made of its request, the gradients of its sites. */

@@ -81,7 +81,7 @@ static void look_for_oddities(struct many *many, const struct attn_many_item *it
         return;
     many->n_run++;
     if (!many->has_noted_spaces && many->task->options.request &&
-        attn_spaces_describe(&item->run->spaces, message)) {
+        attn_spaces_describe(&item->run->asked.spaces, message)) {
         many->has_noted_spaces = true;
         attn_request_note(many->task->options.request, "%s", message);
     }

@@ -752,7 +752,7 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row)
         for (size_t at = 0; status == ATTN_OK && at < pack->items[i]->n_row; at++) {
-            if (!attn_selection_has_query(pack->items[i]->run->masks, at))
+            if (!attn_selection_has_query(pack->items[i]->run->asked.masks, at))
                 continue;
             masks.rows[masks.n] = first + at;
             masks.positions[masks.n] = at;
@@ -771,7 +771,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
 {
     const struct attn_run *run = pack->items[0]->run;
     const struct attn_prediction_args args = {.question = &run->request.predict,
-                                              .continuations = &run->continuations,
+                                              .continuations = &run->asked.continuations,
                                               .model = run->model,
                                               .tokenizer = run->tokenizer,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};

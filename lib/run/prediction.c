@@ -88,6 +88,13 @@ void attn_continuations_release(struct attn_continuations *continuations)
     *continuations = (struct attn_continuations){0};
 }
 
+void attn_asked_release(struct attn_asked *asked)
+{
+    attn_continuations_release(&asked->continuations);
+    attn_selection_free(asked->masks);
+    *asked = (struct attn_asked){0};
+}
+
 /* --- The most probable tokens ---------------------------------------------------------------- */
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */

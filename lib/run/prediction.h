@@ -25,6 +25,19 @@ struct attn_continuations {
     const volatile sig_atomic_t *cancel; /* set before; NULL: nothing can cancel */
 };
 
+/* The questions about the tokens of a run. Initialize with = {0}; end with attn_asked_release. */
+struct attn_asked {
+    struct attn_continuations continuations;
+    struct attn_answer answer; /* if the request has one */
+    struct attn_answer goal;   /* the number whose gradients are wanted, if has_goal */
+    bool has_goal;
+    struct attn_spaces spaces; /* missing or superfluous spaces of the text and of the questions */
+    struct attn_selection *masks; /* owns; where an encoder predicts without `queries`; or NULL */
+    size_t mask;                  /* position of an encoder's only mask token */
+};
+
+void attn_asked_release(struct attn_asked *asked);
+
 /* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions
  * of the text. Stage ATTN_STAGE_INPUT. */
 enum attn_status attn_continuations_encode(const struct attn_request *request,

@@ -71,14 +71,15 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
-    run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
+    run->text.cancel = run->source.cancel = run->asked.continuations.cancel =
+        run->host->options.cancel;
     if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(run->host, request, &run->text, err));
     else
         ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
     ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
     return attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
-                                     &run->continuations, err);
+                                     &run->asked.continuations, err);
 }
 
 /* The caller's own selection, if it was made for a run of these sizes. */
@@ -117,13 +118,13 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     if (merges_words(run) && !run->request.selection.sites)
         run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
     if (!run->model && reading->queries.items)
-        ATTN_TRY(attn_words_of_labels(&reading->queries, &run->words, err));
+        ATTN_TRY(attn_words_of_labels(&reading->queries, &run->text.words, err));
     if (!run->model && reading->keys.items)
-        ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source_words, err));
+        ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source.words, err));
     if (run->text.tokens.bytes && !run->text.pixels) /* places in a picture are no words */
-        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->words, err));
+        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
     if (run->source.tokens.bytes)
-        ATTN_TRY(attn_words_find(&run->source, run->tokenizer, &run->source_words, err));
+        ATTN_TRY(attn_words_find(&run->source, run->tokenizer, &run->source.words, err));
     return ATTN_OK;
 }
 
@@ -142,8 +143,8 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
         run->selection = run->chosen;
         ATTN_TRY(attn_gradient_choose(run, err));
     }
-    if (merges_words(run) && run->words && run->chosen)
-        ATTN_TRY(attn_words_widen(run->words, run->chosen, err));
+    if (merges_words(run) && run->text.words && run->chosen)
+        ATTN_TRY(attn_words_widen(run->text.words, run->chosen, err));
     return ATTN_OK;
 }
 
@@ -207,9 +208,9 @@ static void set_labels(struct attn_run *run)
         .token_sizes = run->text.tokens.sizes,
         .source_tokens = run->source.tokens.bytes,
         .source_token_sizes = run->source.tokens.sizes,
-        .words = run->words,
+        .words = run->text.words,
         .piece = attn_words_piece(run->tokenizer),
-        .source_words = run->source_words,
+        .source_words = run->source.words,
         .begin = run->text.encoding.begin,
         .end = run->text.encoding.end,
         .options = run->request.outputs.options,
@@ -227,8 +228,8 @@ static void set_labels(struct attn_run *run)
         run->labels.n_pair = run->request.input.n_pair;
     }
     if (run->model && attn_model_config(run->model)->is_encoder &&
-        attn_mask_is_only(run, &run->mask))
-        run->labels.mask = &run->mask;
+        attn_mask_is_only(run, &run->asked.mask))
+        run->labels.mask = &run->asked.mask;
     if (run->model)
         return;
     /* Of arrays: what the caller calls their rows and columns. */
@@ -273,14 +274,14 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
         attn_model_is_classifier(run->model))
         return ATTN_OK;
     if (!has_chosen_positions(run))
-        ATTN_TRY(attn_masks_select(run, &run->masks, err));
-    n = attn_selection_n_query(run->masks ? run->masks : run->selection);
-    for (size_t i = 0; i < run->continuations.n; i++)
-        if (run->continuations.encodings[i].n != 1) {
+        ATTN_TRY(attn_masks_select(run, &run->asked.masks, err));
+    n = attn_selection_n_query(run->asked.masks ? run->asked.masks : run->selection);
+    for (size_t i = 0; i < run->asked.continuations.n; i++)
+        if (run->asked.continuations.encodings[i].n != 1) {
             attn_error_set(err, ATTN_INVALID,
                            "`next` '%s' is %zu tokens, an encoder predicts one at a position",
                            attn_quote_string(predict->next[i]).text,
-                           run->continuations.encodings[i].n);
+                           run->asked.continuations.encodings[i].n);
             return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
         }
     if (predict->n_next == 0 || n == 1)
@@ -299,17 +300,17 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
 
     if (!args)
         return ATTN_OK;
-    ATTN_TRY(attn_answer_find(run, args, &run->answer, err));
-    if (run->has_goal && run->answer.metric == ATTN_ANSWER_CE) {
+    ATTN_TRY(attn_answer_find(run, args, &run->asked.answer, err));
+    if (run->asked.has_goal && run->asked.answer.metric == ATTN_ANSWER_CE) {
         run->request.predict.answer = NULL; /* it is asked for its gradients alone */
         return ATTN_OK;
     }
-    if (run->answer.metric != ATTN_ANSWER_KL && run->answer.metric != ATTN_ANSWER_CE)
+    if (run->asked.answer.metric != ATTN_ANSWER_KL && run->asked.answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "metric '%s' is not that of one next token, expected logit_diff, "
                    "log_prob, logit or prob",
-                   attn_answer_metric_name(run->answer.metric));
+                   attn_answer_metric_name(run->asked.answer.metric));
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -320,16 +321,17 @@ static void look_for_spaces(struct attn_run *run)
     const bool is_encoder = attn_model_config(run->model)->is_encoder;
     size_t at = run->text.n - 1;
 
-    if (predict->answer || run->has_goal)
-        run->spaces = predict->answer ? run->answer.spaces : run->goal.spaces;
-    run->spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
+    if (predict->answer || run->asked.has_goal)
+        run->asked.spaces = predict->answer ? run->asked.answer.spaces : run->asked.goal.spaces;
+    run->asked.spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
     while (is_encoder && at > 0 &&
-           !attn_selection_has_query(run->masks ? run->masks : run->selection, at))
+           !attn_selection_has_query(run->asked.masks ? run->asked.masks : run->selection, at))
         at--; /* the only one */
-    for (size_t i = 0; i < predict->n_next && !run->spaces.what; i++)
+    for (size_t i = 0; i < predict->n_next && !run->asked.spaces.what; i++)
         if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
                 &run->text, at, predict->next[i][0], run->tokenizer))
-            run->spaces = (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
+            run->asked.spaces =
+                (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
@@ -341,7 +343,7 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .text = &run->text,
                                           .source = &run->source,
                                           .session = &session,
-                                          .n_more = run->continuations.n_more};
+                                          .n_more = run->asked.continuations.n_more};
 
     if (run->request.edits.ablate_mean)
         session.pool = attn_host_pool(run->host, (double)INFINITY);
@@ -360,7 +362,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(read_input(run, err));
     ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
                                        &run->attention, err));
-    if (run->continuations.n_more > 0 && !config->is_encoder)
+    if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
     ATTN_TRY(number_queries(run, err));
     dims = attn_config_dims(config, run->text.n);
@@ -572,13 +574,10 @@ void attn_run_free(struct attn_run *run)
     if (!run)
         return;
     attn_free(run->queries);
-    attn_free(run->words);
-    attn_free(run->source_words);
     attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);
-    attn_selection_free(run->masks);
     attn_layer_attention_release(&run->attention);
-    attn_continuations_release(&run->continuations);
+    attn_asked_release(&run->asked);
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
@@ -667,14 +666,14 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
                                       struct attn_error *err)
 {
     struct attn_session_options options = attn_run_session_options(run);
-    const bool is_one_feed =
-        run->continuations.n == 0 && !has_chosen_positions(run) && !run->answer.has_place;
+    const bool is_one_feed = run->asked.continuations.n == 0 && !has_chosen_positions(run) &&
+                             !run->asked.answer.has_place;
     enum attn_status status;
 
-    options.n_max += run->continuations.n_more;
+    options.n_max += run->asked.continuations.n_more;
     options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
     options.has_logits = attn_predict_is_asked(&run->request.predict);
-    options.reads_once = run->continuations.n == 0 && !run->host->options.reuse;
+    options.reads_once = run->asked.continuations.n == 0 && !run->host->options.reuse;
     options.pool = pool;
     options.trace = trace;
     options.edits = run->edits.items;
@@ -721,10 +720,10 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 {
     const struct attn_prediction_args args = {
         .question = &run->request.predict,
-        .continuations = &run->continuations,
-        .answer = run->request.predict.answer ? &run->answer : NULL,
+        .continuations = &run->asked.continuations,
+        .answer = run->request.predict.answer ? &run->asked.answer : NULL,
         .tokenizer = run->tokenizer,
-        .positions = has_chosen_positions(run) ? run->selection : run->masks,
+        .positions = has_chosen_positions(run) ? run->selection : run->asked.masks,
         .model = run->model,
         .n_vocab = attn_model_config(run->model)->n_vocab};
 
@@ -772,7 +771,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     attn_edits_note(&run->edits, &run->request, result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request, run->attention.layers,
                                     attn_selection_dims(run->selection), false);
-    attn_spaces_note(&run->spaces, &run->request);
+    attn_spaces_note(&run->asked.spaces, &run->request);
     note_end(run);
     return run_gradient(feeding, err);
 }

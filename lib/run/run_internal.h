@@ -27,18 +27,11 @@ struct attn_run {
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;
     char *queries; /* owns; those of the request as numbers, or NULL */
-    struct attn_continuations continuations;
-    struct attn_answer answer; /* where the request has one */
-    struct attn_answer goal;   /* the number whose gradients are wanted, where has_goal */
-    bool has_goal;
-    struct attn_spaces spaces; /* what is odd about those of the text and of what is asked */
+    struct attn_asked asked;
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
-    struct attn_selection *masks;           /* owns; where an encoder predicts by itself; or NULL */
-    size_t mask;                            /* position of an encoder's only mask token */
-    size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
-    struct attn_edit_list edits;  /* its parts are filled by a feed */
+    struct attn_edit_list edits;            /* its parts are filled by a feed */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
     struct attn_backdrop backdrop; /* of the labels, where a picture was run */

@@ -397,6 +397,7 @@ enum attn_status attn_source_read(const struct attn_request *request,
 void attn_sequence_release(struct attn_sequence *sequence)
 {
     attn_encoding_release(&sequence->encoding);
+    attn_free(sequence->words);
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
     attn_free(sequence->made_types);
