@@ -5,6 +5,7 @@
 #include "experiment/fold.h"
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
@@ -582,14 +583,11 @@ static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_
     return text;
 }
 
-/* Where those with ID wait (FNV-1a). */
+/* Where those with ID wait. The seed is constant: attn_fold_save writes the lists in their order.
+ */
 static struct waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(1099511628211);
-    return &fold->lists[(hash ^ (hash >> 32)) % N_LIST];
+    return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
 }
 
 /* Takes the oldest that waits for ITEM out of its list; NULL: there is none. */
