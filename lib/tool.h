@@ -11,6 +11,7 @@
 #include "analysis/measure_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/kind_internal.h"
+#include "base/clock.h"
 #include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/file.h"

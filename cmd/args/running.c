@@ -3,9 +3,10 @@
 
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct option running_rows[] = {
     OPTION_NUMBER("threads", "N", struct running_args, threads, 1, 1024,
@@ -42,11 +43,8 @@ enum attn_gemm running_gemm(void)
 
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
 {
-    struct timespec now;
-    double seconds;
+    const double seconds = attn_clock_seconds();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (what && args->is_verbose)
         note("%s in %.2f ms", what, 1e3 * (seconds - watch->begun));
     watch->begun = seconds;

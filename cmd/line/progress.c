@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINE_SIZE = 512, USUAL_WIDTH = 80, MINUTE = 60, HOUR = 3600 };
@@ -22,14 +21,6 @@ static struct {
     double begun, redrawn; /* seconds of the clock; redrawn 0: never */
 } state;
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void progress_begin(bool is_quiet)
 {
     const char *terminal = getenv("TERM");
@@ -37,18 +28,18 @@ void progress_begin(bool is_quiet)
 
     progress_clear();
     state.is_wanted = !is_quiet && can_go_back && isatty(STDERR_FILENO);
-    state.begun = now();
+    state.begun = attn_clock_seconds();
     state.redrawn = 0;
 }
 
 double progress_seconds(void)
 {
-    return now() - state.begun;
+    return attn_clock_seconds() - state.begun;
 }
 
 bool progress_is_due(void)
 {
-    const double time = now();
+    const double time = attn_clock_seconds();
 
     return state.is_wanted && time - state.begun >= first_after &&
            time - state.redrawn >= again_after;
@@ -72,7 +63,7 @@ void progress_draw(const char *format, ...)
     fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width - 1), line);
     fflush(stderr);
     state.is_drawn = true;
-    state.redrawn = now();
+    state.redrawn = attn_clock_seconds();
 }
 
 char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])

@@ -4,6 +4,7 @@
  */
 #include "bench/bench_internal.h"
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     MEMORY_BYTES = 256 << 20, /* several times the largest cache */
@@ -100,14 +100,6 @@ enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20, MAX_ROUNDS = 1000, MIN_ROUND
 /* A round of a short part is as many runs of it as take so long. */
 static const double shortest_round = 1e-3;
 
-double attn_bench_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 size_t attn_bench_length(const struct attn_bench *bench, size_t i)
 {
     static const size_t lengths[] = {6, 32, 128, 512, 1024};
@@ -165,13 +157,13 @@ static struct attn_bench_limits find_limits(struct attn_bench *bench)
     struct reading reading = next_read(bench);
     const double per_thread = bench->gemm.kernels->spin(1) * SPIN_ROUNDS;
     struct attn_bench_limits limits;
-    double begun = attn_bench_now();
+    double begun = attn_clock_seconds();
 
     attn_pool_run(bench->options->pool, n_thread, spin, bench);
-    limits.flops = 2 * per_thread * (double)n_thread / (attn_bench_now() - begun);
-    begun = attn_bench_now();
+    limits.flops = 2 * per_thread * (double)n_thread / (attn_clock_seconds() - begun);
+    begun = attn_clock_seconds();
     attn_pool_run(bench->options->pool, n_thread, read_memory, &reading);
-    limits.bytes = READ_BYTES / (attn_bench_now() - begun);
+    limits.bytes = READ_BYTES / (attn_clock_seconds() - begun);
     return limits;
 }
 
@@ -196,10 +188,10 @@ static enum attn_status time_round(const struct attn_bench_part *part, size_t n,
 
     if (part->prepare)
         ATTN_TRY(part->prepare(part->context, err));
-    begun = attn_bench_now();
+    begun = attn_clock_seconds();
     for (size_t i = 0; i < n; i++)
         ATTN_TRY(part->run(part->context, err));
-    *seconds = (attn_bench_now() - begun) / (double)n;
+    *seconds = (attn_clock_seconds() - begun) / (double)n;
     return ATTN_OK;
 }
 
@@ -233,7 +225,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     const struct attn_bench_options *options = bench->options;
     struct attn_bench_row row = {
         .part = bench->part, .n_flop = part->n_flop, .n_byte = part->n_byte};
-    const double begun = attn_bench_now();
+    const double begun = attn_clock_seconds();
     struct rounds rounds;
     size_t n_run = 1;
     double first;
@@ -243,7 +235,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     if (first < shortest_round && !part->prepare)
         n_run = (size_t)(shortest_round / (first + 1e-9)) + 1;
     while (row.n_round < MAX_ROUNDS &&
-           (row.n_round < MIN_ROUNDS || attn_bench_now() - begun < options->seconds)) {
+           (row.n_round < MIN_ROUNDS || attn_clock_seconds() - begun < options->seconds)) {
         const double limit = find_limit(bench, part, &rounds, row.n_round);
 
         if (attn_is_canceled(options->cancel))

@@ -2,6 +2,7 @@
  * many bytes. */
 #include "bench/bench_internal.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/sink.h"
 #include "output/format_internal.h"
@@ -112,7 +113,7 @@ static double write_plainly(void *context)
 
     snprintf(path, sizeof path, "%s.plain", files->path);
     remove_files(context, NULL);
-    begun = attn_bench_now();
+    begun = attn_clock_seconds();
     file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     while (file >= 0 && left > 0) {
         const char *bytes = (const char *)bench->memory + left % PLAIN_FROM;
@@ -124,7 +125,7 @@ static double write_plainly(void *context)
     }
     if (file >= 0)
         close(file);
-    seconds = attn_bench_now() - begun;
+    seconds = attn_clock_seconds() - begun;
     unlink(path);
     return left > 0 ? 0 : seconds;
 }

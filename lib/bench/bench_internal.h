@@ -34,9 +34,6 @@ struct attn_bench_part {
 enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_bench_part *part,
                                     struct attn_error *err);
 
-/* Seconds since some time. */
-double attn_bench_now(void);
-
 /* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
 size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 

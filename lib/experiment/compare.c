@@ -12,6 +12,7 @@
 #include "attention/attend.h"
 #include "attention/attention_internal.h"
 #include "attention/kind.h"
+#include "base/clock.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
@@ -28,7 +29,6 @@
 #include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
-#include <time.h>
 
 /* What a comparison works on. */
 struct comparing {
@@ -313,14 +313,6 @@ static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
     return n_pair;
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
@@ -342,10 +334,10 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = attn_selection_set_sites(selection, dims.sites & z ? z : dims.sites & weights, err);
-    begun = now();
+    begun = attn_clock_seconds();
     if (status == ATTN_OK)
         status = attend(inputs, selection, ignore, NULL, err);
-    *seconds = now() - begun;
+    *seconds = attn_clock_seconds() - begun;
     attn_selection_free(selection);
     return status;
 }

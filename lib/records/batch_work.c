@@ -4,6 +4,7 @@
  */
 #include "records/batch_internal.h"
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -16,7 +17,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEPT_BYTES = 1 << 16 }; /* a slot that took more gives it back */
@@ -35,17 +35,9 @@ struct batch_slot {
     struct batch_slot *next; /* among those that are free */
 };
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 double attn_batch_work_seconds(const struct attn_batch *batch)
 {
-    return batch->begun > 0 ? now() - batch->begun : 0;
+    return batch->begun > 0 ? attn_clock_seconds() - batch->begun : 0;
 }
 
 void attn_batch_work_measure(void *owner)
@@ -437,7 +429,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     };
 
     attn_batch_lines_range(batch->lines, &batch->first, &batch->begin_of_work);
-    batch->begun = now();
+    batch->begun = attn_clock_seconds();
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));
     if (is_canceled(batch)) /* then lines have ended early */

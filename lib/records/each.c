@@ -2,6 +2,7 @@
  * and checkpoints are in a ledger. */
 #include "records/each_internal.h"
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -20,7 +21,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* In lines that wait for the columns: what no text holds stands for fields that are not known. */
 enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
@@ -48,14 +48,6 @@ struct attn_each {
     uint64_t milliseconds_before; /* of earlier processes */
     bool has_written, has_ended;
 };
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* Column C as it is written: reals have all their digits. */
 static struct attn_column full_column(const struct attn_each *each, size_t c)
@@ -329,7 +321,7 @@ static void measure(void *owner)
     struct attn_buffer *state = &each->ledger.state;
 
     each->ledger.done.milliseconds =
-        each->milliseconds_before + (uint64_t)(1e3 * (now() - each->begun));
+        each->milliseconds_before + (uint64_t)(1e3 * (attn_clock_seconds() - each->begun));
     attn_buffer_reset(state);
     for (size_t c = 0; c < each->n_shown; c++)
         attn_buffer_append_format(state, "%s%zu", c > 0 ? "," : "", each->shown[c]);
@@ -435,7 +427,7 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     made->of = *rows;
     made->host = host;
     made->items = items;
-    made->begun = now();
+    made->begun = attn_clock_seconds();
     made->is_json = options.form == ATTN_EACH_JSON_LINES ||
                     (options.form == ATTN_EACH_BY_NAME &&
                      (ends_with(options.path, ".jsonl") || ends_with(options.path, ".json")));
@@ -658,7 +650,7 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
                                    enum attn_record_failure failure, struct attn_error *err)
 {
     struct attn_ledger *ledger = &each->ledger;
-    const double seconds = now() - each->begun;
+    const double seconds = attn_clock_seconds() - each->begun;
 
     each->has_written = true;
     ATTN_TRY(attn_records_write(ledger->records, outcome, err));
