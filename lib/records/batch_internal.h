@@ -51,9 +51,6 @@ struct attn_batch {
     bool needs_numbers;          /* records have numbers also where they have ids */
     atomic_bool has_ended;       /* nothing more is wanted */
     struct attn_error read_err;  /* why reading ended early */
-
-    struct attn_monitor *monitor; /* owns; a lock for `free` */
-    struct batch_slot *free;      /* owns all that are free */
 };
 
 /* --- The work -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
  * batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread, and
- * results come on another: what both touch is the list of free slots, and has_ended.
+ * results come on another: what both touch is has_ended.
  */
 #include "records/batch_internal.h"
 
@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 #include "records/items_internal.h"
 #include "run/record_internal.h"
 
@@ -18,8 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { KEPT_BYTES = 1 << 16 }; /* a slot that took more gives it back */
 
 static const double checkpoint_seconds = 1;
 
@@ -32,7 +29,6 @@ struct batch_slot {
     uint64_t n_line_before;  /* before the shard, if they were counted */
     bool is_text;            /* the line begins as no object does */
     struct sha256_ctx input; /* of all lines up to this one */
-    struct batch_slot *next; /* among those that are free */
 };
 
 double attn_batch_work_seconds(const struct attn_batch *batch)
@@ -52,28 +48,6 @@ void attn_batch_work_measure(void *owner)
 static bool is_canceled(const struct attn_batch *batch)
 {
     return attn_is_canceled(batch->options.cancel);
-}
-
-/* --- Slots ----------------------------------------------------------------------------------- */
-
-static void give_slot(struct attn_batch *batch, struct batch_slot *slot)
-{
-    const struct attn_record_store *store = &slot->store;
-
-    if (store->text.capacity + store->source.capacity + store->id.capacity + store->pair.capacity +
-            store->next_text.capacity + sizeof *store->next * store->next_capacity +
-            sizeof(int32_t) *
-                (store->ids.capacity + store->types.capacity + store->key_mask.capacity) +
-            sizeof *store->rows * store->rows_capacity >
-        KEPT_BYTES)
-        attn_record_store_release(&slot->store);
-    if (slot->labels.text.capacity + slot->labels.capacity * sizeof *slot->labels.labels >
-        KEPT_BYTES)
-        attn_label_store_release(&slot->labels);
-    attn_monitor_enter(batch->monitor);
-    slot->next = batch->free;
-    batch->free = slot;
-    attn_monitor_leave(batch->monitor);
 }
 
 /* --- Records in ------------------------------------------------------------------------------ */
@@ -137,8 +111,6 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
     struct attn_buffer *text = &slot->store.text;
     char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
-    slot->labels.n = 0;
-    slot->is_text = false;
     if (line->is_too_long) {
         record->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
         attn_error_set(&record->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
@@ -148,7 +120,6 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
     }
     if (!batch->options.takes_texts)
         return read_object(batch, slot, record, err);
-    attn_buffer_reset(text);
     attn_buffer_append(text, line->text.data, line->text.size);
     if (text->size > 0 && text->data[text->size - 1] == '\r')
         text->size--;
@@ -173,13 +144,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     if (*is_over)
         return ATTN_OK;
-    attn_monitor_enter(batch->monitor);
-    slot = batch->free;
-    if (slot)
-        batch->free = slot->next;
-    attn_monitor_leave(batch->monitor);
-    if (!slot)
-        slot = attn_alloc(1, sizeof *slot, err);
+    slot = attn_alloc(1, sizeof *slot, err);
     if (!slot)
         return ATTN_NO_MEMORY;
     slot->begin = batch->line.begin;
@@ -296,8 +261,14 @@ static enum attn_status take_result(void *user, const struct attn_many_result *r
 
 static void release_record(void *user, struct attn_record *record)
 {
-    if (record->mine)
-        give_slot(user, record->mine);
+    struct batch_slot *slot = record->mine;
+
+    (void)user;
+    if (!slot)
+        return;
+    attn_record_store_release(&slot->store);
+    attn_label_store_release(&slot->labels);
+    attn_free(slot);
 }
 
 static void end_reading(void *user)
@@ -314,22 +285,12 @@ enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_erro
     sha256_init(&batch->input);
     batch->done_input = batch->input;
     batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
-    if (!batch->seen_labels)
-        return ATTN_NO_MEMORY;
-    return attn_monitor_create(1, &batch->monitor, err);
+    return batch->seen_labels ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 void attn_batch_work_release(struct attn_batch *batch)
 {
-    for (struct batch_slot *slot = batch->free, *next_one; slot; slot = next_one) {
-        next_one = slot->next;
-        attn_record_store_release(&slot->store);
-        attn_label_store_release(&slot->labels);
-        attn_free(slot);
-    }
-    batch->free = NULL;
     attn_batch_line_release(&batch->line);
-    attn_monitor_free(batch->monitor);
 }
 
 /* Whether as many lines are before the shard as PATH says, where its records were counted. */
