@@ -11,7 +11,6 @@
 #include "base/status_internal.h"
 #include "experiment/frame.h"
 #include "experiment/reply.h"
-#include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "output/token_text.h"

@@ -1,7 +1,6 @@
 /*
- * study.c - see study.h. Items go through a window (run/window.h): each thread asks about one item
- * at a time, and the answers are folded in the order of the items. At most WINDOW items a thread
- * are read and not yet folded, so one item that takes long does not keep all others in memory.
+ * study.c - see study.h. Reads items, counts those that fail, and folds the answers about the
+ * others; study_ask.c says how they are asked about.
  */
 #include "experiment/study_internal.h"
 
@@ -10,16 +9,12 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "encode/float_text.h"
 #include "experiment/rows.h"
 #include "records/each_internal.h"
 #include "records/items_internal.h"
-#include "run/host_internal.h"
-#include "run/record_internal.h"
-#include "run/window.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +26,6 @@ enum {
     MOST_NAMED = 10,
     MOST_NOTES = 16,
     MOST_PEEKED = 1000,
-    WINDOW = 16,
     N_ID = 1 << 16,
     N_SLOT = 1 << 17, /* twice as many */
     MOST_RESAMPLES = 10000000
@@ -554,6 +548,20 @@ static enum attn_status check_labels(const struct attn_study *study, struct attn
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
+                                      struct attn_error *err)
+{
+    struct attn_items *items = study->args->items;
+    struct attn_item *last = NULL;
+
+    *has_them = true;
+    if (n <= 1 || isnan(attn_items_share(items)))
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
+    *has_them = last != NULL;
+    return ATTN_OK;
+}
+
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
 {
     study->hidden = hidden;
@@ -614,7 +622,7 @@ static enum attn_status write_each(struct attn_study *study, const struct attn_i
     return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
 }
 
-void attn_study_report(const struct attn_study *study)
+static void report(const struct attn_study *study)
 {
     double share;
 
@@ -627,9 +635,9 @@ void attn_study_report(const struct attn_study *study)
             (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
 }
 
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err)
+static enum attn_status take(struct attn_study *study, const struct attn_item *item,
+                             const struct attn_study_answer *answer,
+                             const struct attn_error *failed, struct attn_error *err)
 {
     const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
     char message[ATTN_SPACES_MESSAGE_SIZE];
@@ -657,6 +665,16 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     ATTN_TRY(write_each(study, item, answer->table, NULL, err));
     study->is_torn = false;
     return ATTN_OK;
+}
+
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err)
+{
+    const enum attn_status status = take(study, item, answer, failed, err);
+
+    report(study);
+    return status;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -696,130 +714,4 @@ void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 {
     if (study->each)
         attn_each_keep(study->each, study->is_torn ? NULL : err);
-}
-
-/* --- Side by side ----------------------------------------------------------------------------- */
-
-/* An item on its way. */
-struct slot {
-    struct attn_item *item; /* owns */
-    struct attn_study_answer answer;
-    struct attn_error failure;
-    bool has_failed;
-    bool ends_all; /* the failure is not that of the item alone */
-};
-
-struct asking {
-    struct attn_study *study;
-    attn_study_ask_fn ask;
-    void *user;
-};
-
-/* Reads the next item into SLOT. */
-static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *is_over,
-                                  struct attn_error *err)
-{
-    const struct asking *asking = user;
-    struct slot *empty = slot;
-
-    ATTN_TRY(attn_study_next(asking->study, &empty->item, err));
-    *is_over = !empty->item;
-    if (!*is_over)
-        *n_byte = attn_record_n_byte(&empty->item->record) + empty->item->other.n_text;
-    return ATTN_OK;
-}
-
-/* Finds the answer about item NUMBER. A failure waits for the items before. */
-static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
-                                    size_t number, size_t n, struct attn_error *err)
-{
-    const struct asking *asking = user;
-    struct slot *slot = attn_window_slot(window, number);
-    const struct attn_record *record = &slot->item->record;
-
-    (void)worker;
-    (void)err;
-    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
-        slot->failure = record->err;
-        slot->has_failed = true;
-    } else {
-        const enum attn_status status =
-            asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
-
-        slot->failure.status = status;
-        slot->has_failed = status != ATTN_OK;
-        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
-                                              !attn_study_is_of_item(status, &slot->failure));
-    }
-    attn_window_finish(window, number, n);
-    return ATTN_OK;
-}
-
-/* Folds the answer about the item in SLOT. */
-static enum attn_status take_item(void *user, void *slot, bool is_followed, struct attn_error *err)
-{
-    const struct asking *asking = user;
-    const struct slot *answered = slot;
-    enum attn_status status;
-
-    (void)is_followed;
-    if (answered->ends_all)
-        return attn_error_copy(err, &answered->failure);
-    status = attn_study_take(asking->study, answered->item, &answered->answer,
-                             answered->has_failed ? &answered->failure : NULL, err);
-    attn_study_report(asking->study);
-    return status;
-}
-
-static void release_item(void *user, void *slot)
-{
-    struct slot *taken = slot;
-
-    (void)user;
-    attn_item_free(taken->item);
-    attn_table_free(taken->answer.table);
-    attn_free(taken->answer.more);
-    *taken = (struct slot){.item = NULL};
-}
-
-/* *HAS_MORE: there are at least N_THREAD items, so each thread asks about one at a time. Else each
- * item gets all threads. A pipe counts as long: nobody waits for its items here. */
-static enum attn_status count_items(const struct attn_study *study, size_t n_thread, bool *has_more,
-                                    struct attn_error *err)
-{
-    struct attn_items *items = study->args->items;
-    struct attn_item *last = NULL;
-
-    *has_more = n_thread > 1;
-    if (n_thread == 1 || isnan(attn_items_share(items)))
-        return ATTN_OK;
-    ATTN_TRY(attn_items_peek(items, n_thread - 1, &last, err));
-    *has_more = last != NULL;
-    return ATTN_OK;
-}
-
-enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
-                                attn_study_ask_fn ask, void *user, struct attn_error *err)
-{
-    const int n_thread = attn_host_n_thread(host);
-    struct asking asking = {.study = study, .ask = ask, .user = user};
-    struct attn_window_form form = {
-        .slot_size = sizeof(struct slot),
-        .n_slot = WINDOW * (size_t)n_thread,
-        .read = read_item,
-        .compute = answer_item,
-        .take = take_item,
-        .release = release_item,
-        .user = &asking,
-    };
-    enum attn_status status;
-    bool is_parallel, is_locked;
-
-    ATTN_TRY(count_items(study, (size_t)n_thread, &is_parallel, err));
-    form.n_worker = is_parallel ? n_thread : 0;
-    is_locked = is_parallel && attn_pool_lock(host->pool);
-    status = attn_window_run(&form, host, err);
-    if (is_locked)
-        attn_pool_unlock(host->pool);
-    return status;
 }

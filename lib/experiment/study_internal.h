@@ -7,11 +7,10 @@
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
  *
- * An experiment that packs texts (run/many.h) asks by itself, between attn_study_next and
- * attn_study_take:
+ * An experiment that needs one pass over the texts of an item has them packed, short ones together:
  *
- *     attn_study_next(study, &item, &err);                // NULL: all were read
- *     attn_study_take(study, item, &answer, NULL, &err);  // in their order; or why it failed
+ *     struct attn_study_pack pack = {study, host, &request, at, find, user};
+ *     attn_study_pack_run(&pack, &options, &err);         // instead of attn_study_ask
  */
 #ifndef ATTN_EXPERIMENT_STUDY_INTERNAL_H
 #define ATTN_EXPERIMENT_STUDY_INTERNAL_H
@@ -19,7 +18,7 @@
 #include "experiment/fold.h"
 #include "experiment/patch.h"
 #include "experiment/reply.h"
-#include "run/host.h"
+#include "run/many.h"
 
 struct attn_study;
 
@@ -102,34 +101,44 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
  * is asked about. */
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
 
-/* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
- * taken, and those items are not given. One call at a time, on any thread. */
-enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
-                                 struct attn_error *err);
-
-/* Whether STATUS, with what ERR says, is a failure of one item; any other ends the study. */
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
-
-/*
- * Takes ANSWER about ITEM, or why it FAILED; both stay the caller's. In the order of the items, one
- * call at a time, on any thread. Fails where the study ends: too many failed, or there are too many
- * groups.
- */
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err);
+/* --- Each alone ------------------------------------------------------------------------------- */
 
 /* Finds ANSWER, = {0} before, about ITEM: side by side on several threads. */
 typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
                                               struct attn_study_answer *answer,
                                               struct attn_error *err);
 
-/* Asks about all items on the threads of HOST, each item on one of them. */
+/* Asks about all items: on the threads of HOST, each item on one of them, or one after the other
+ * on all of them where there are fewer items than threads. */
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err);
 
-/* Reports how much of the items is done. */
-void attn_study_report(const struct attn_study *study);
+/* --- Packed ----------------------------------------------------------------------------------- */
+
+/* Takes the RESULT of a text of ITEM, the first or the second of a pair; after the last one ANSWER
+ * is whole. Before the first it is {0}, but for what the item before left: a table without rows,
+ * and numbers, whose memory serves again. In the order of the items, one call at a time, on any
+ * thread. Not called of an item after one of its texts has failed. */
+typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
+                                               bool is_second,
+                                               const struct attn_many_result *result,
+                                               struct attn_study_answer *answer,
+                                               struct attn_error *err);
+
+struct attn_study_pack {
+    struct attn_study *study; /* borrowed, like all else */
+    struct attn_host *host;
+    const struct attn_request *request; /* of every text */
+    const char *at; /* the position whose logits are asked for, of items that name none; or NULL */
+    attn_study_find_fn find;
+    void *user; /* for it */
+};
+
+/* Goes over all items. OPTIONS get the request. The result of an item does not depend on others. */
+enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
+                                     struct attn_many_options *options, struct attn_error *err);
+
+/* --- The end ---------------------------------------------------------------------------------- */
 
 /* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
@@ -141,5 +150,26 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
  * where the metric needs one. */
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err);
+
+/* --- For study_ask.c -------------------------------------------------------------------------- */
+
+/* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
+ * taken, and those items are not given. One call at a time, on any thread. */
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err);
+
+/* Whether STATUS, with what ERR says, is a failure of one item; any other ends the study. */
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
+
+/* Takes ANSWER about ITEM, or why it FAILED, and reports progress; both stay the caller's. In the
+ * order of the items, one call at a time, on any thread. Fails where the study ends: too many
+ * failed, or there are too many groups. */
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err);
+
+/* Whether N items come next, as far as that is known: a pipe may still have them. */
+enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
+                                      struct attn_error *err);
 
 #endif

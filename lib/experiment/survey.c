@@ -14,7 +14,6 @@
 #include "experiment/ablate.h"
 #include "experiment/frame.h"
 #include "experiment/reply.h"
-#include "experiment/study_pack.h"
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"

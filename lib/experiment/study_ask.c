@@ -1,14 +1,133 @@
 /*
- * study_pack.c - see study_pack.h. A record is one text. The last one of an item owns it, because
- * records are handed out in their order: it is the last one that is asked for.
+ * study_ask.c - takes the items of a study through a window (run/window.h): each alone on a thread,
+ * or their texts packed together (run/many.h). Answers come back in the order of the items.
  */
-#include "experiment/study_pack.h"
+#include "experiment/study_internal.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "run/host_internal.h"
+#include "run/record_internal.h"
+#include "run/window.h"
 
-/* What a record is of. */
+/* At most so many items a thread are read and not yet folded, so one item that takes long does not
+ * keep all others in memory. */
+enum { WINDOW = 16 };
+
+/* --- Each alone ------------------------------------------------------------------------------- */
+
+/* An item on its way. */
+struct slot {
+    struct attn_item *item; /* owns */
+    struct attn_study_answer answer;
+    struct attn_error failure;
+    bool has_failed;
+    bool ends_all; /* the failure is not that of the item alone */
+};
+
+struct asking {
+    struct attn_study *study;
+    attn_study_ask_fn ask;
+    void *user;
+};
+
+/* Reads the next item into SLOT. */
+static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *is_over,
+                                  struct attn_error *err)
+{
+    const struct asking *asking = user;
+    struct slot *empty = slot;
+
+    ATTN_TRY(attn_study_next(asking->study, &empty->item, err));
+    *is_over = !empty->item;
+    if (!*is_over)
+        *n_byte = attn_record_n_byte(&empty->item->record) + empty->item->other.n_text;
+    return ATTN_OK;
+}
+
+/* Finds the answer about item NUMBER. A failure waits for the items before. */
+static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
+                                    size_t number, size_t n, struct attn_error *err)
+{
+    const struct asking *asking = user;
+    struct slot *slot = attn_window_slot(window, number);
+    const struct attn_record *record = &slot->item->record;
+
+    (void)worker;
+    (void)err;
+    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
+        slot->failure = record->err;
+        slot->has_failed = true;
+    } else {
+        const enum attn_status status =
+            asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
+
+        slot->failure.status = status;
+        slot->has_failed = status != ATTN_OK;
+        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
+                                              !attn_study_is_of_item(status, &slot->failure));
+    }
+    attn_window_finish(window, number, n);
+    return ATTN_OK;
+}
+
+/* Folds the answer about the item in SLOT. */
+static enum attn_status take_item(void *user, void *slot, bool is_followed, struct attn_error *err)
+{
+    const struct asking *asking = user;
+    const struct slot *answered = slot;
+
+    (void)is_followed;
+    if (answered->ends_all)
+        return attn_error_copy(err, &answered->failure);
+    return attn_study_take(asking->study, answered->item, &answered->answer,
+                           answered->has_failed ? &answered->failure : NULL, err);
+}
+
+static void release_item(void *user, void *slot)
+{
+    struct slot *taken = slot;
+
+    (void)user;
+    attn_item_free(taken->item);
+    attn_table_free(taken->answer.table);
+    attn_free(taken->answer.more);
+    *taken = (struct slot){.item = NULL};
+}
+
+enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
+                                attn_study_ask_fn ask, void *user, struct attn_error *err)
+{
+    const int n_thread = attn_host_n_thread(host);
+    struct asking asking = {.study = study, .ask = ask, .user = user};
+    struct attn_window_form form = {
+        .slot_size = sizeof(struct slot),
+        .n_slot = WINDOW * (size_t)n_thread,
+        .read = read_item,
+        .compute = answer_item,
+        .take = take_item,
+        .release = release_item,
+        .user = &asking,
+    };
+    enum attn_status status;
+    bool has_enough, is_parallel, is_locked;
+
+    ATTN_TRY(attn_study_has_items(study, (size_t)n_thread, &has_enough, err));
+    is_parallel = n_thread > 1 && has_enough;
+    form.n_worker = is_parallel ? n_thread : 0;
+    is_locked = is_parallel && attn_pool_lock(host->pool);
+    status = attn_window_run(&form, host, err);
+    if (is_locked)
+        attn_pool_unlock(host->pool);
+    return status;
+}
+
+/* --- Packed ----------------------------------------------------------------------------------- */
+
+/* A record is one text. The last one of an item owns it, because records are handed out in their
+ * order: it is the last one that is asked for. */
 struct text {
     struct attn_item *item; /* owned by the last text */
     bool is_second, is_last;
@@ -113,7 +232,6 @@ static enum attn_status done(void *user, const struct attn_many_result *result,
     packing->answer =
         (struct attn_study_answer){.table = packing->answer.table, .more = packing->answer.more};
     packing->has_failed = false;
-    attn_study_report(packing->pack->study);
     return status;
 }
 
