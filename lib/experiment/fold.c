@@ -1,6 +1,6 @@
 /*
- * fold.c - see fold.h. A group has moments of each number of its rows; with n_bootstrap also the
- * numbers of every item. Partners of `paired` wait in a table of lists by a hash of their ids.
+ * fold.c - see fold.h. A group has the moments of each number in its rows, and with n_bootstrap the
+ * numbers of every item. Items of `paired` wait for their partner in a hash table of ids.
  */
 #include "experiment/fold.h"
 
@@ -22,10 +22,10 @@
 
 enum { MOST_GROUPS = 1000, MOST_LABELS = 16, N_LIST = 1 << 14, ID_SIZE = 24 };
 
-/* What becomes of a column. */
+/* How a column is folded. */
 enum role { ROLE_KEY, ROLE_MEAN, ROLE_SHARE, ROLE_COUNT, ROLE_DERIVED };
 
-/* A column that the items' tables have. */
+/* A column of the items' tables. */
 struct folded_column {
     struct attn_column column;
     size_t place; /* among all columns of the form */
@@ -33,9 +33,9 @@ struct folded_column {
     bool has_bounds;
 };
 
-/* A label, outside of its item. */
+/* A copy of an item's label. */
 struct label {
-    enum attn_value_type type; /* as what it is shown */
+    enum attn_value_type type; /* of the column that shows it */
     struct attn_cell value;
     char *text; /* [size] owns; terminated; as it is in the input */
     size_t size;
@@ -44,13 +44,13 @@ struct label {
 struct group {
     struct label *labels;         /* [n_label] owns */
     size_t n;                     /* items */
-    struct attn_moments *moments; /* [n_row, n_column] owns; of a count `mean` is the sum */
+    struct attn_moments *moments; /* [n_row, n_column] owns; for counts `mean` is the sum */
     double *values;               /* [n, n_row * n_mean] owns; NaN: missing. With n_bootstrap */
     size_t capacity;
     double *more; /* [n_more] owns; means */
 };
 
-/* An item whose partner has not come. */
+/* An item whose partner has not been read. */
 struct waiting {
     char *id; /* owns */
     size_t n_id;
@@ -64,23 +64,23 @@ struct waiting {
 struct attn_fold {
     struct attn_fold_form form;
     const struct attn_study_args *study;
-    char *names;                     /* owns; group_by, ended where its labels end */
+    char *names;                     /* owns; group_by, with a NUL after each label */
     const char *labels[MOST_LABELS]; /* [n_label] in `names` */
     size_t n_label;
-    char *pair;             /* owns; paired, likewise */
+    char *pair;             /* owns; paired, terminated after the label and after each side */
     const char *sides[2];   /* A and B, in `pair` */
-    struct waiting **lists; /* [N_LIST] owns; those that wait, the oldest of a list first */
+    struct waiting **lists; /* [N_LIST] owns; waiting items, the oldest of each list first */
     size_t n_pair, n_single;
 
     struct attn_table *first;      /* owns; of the first item */
     struct folded_column *columns; /* [n_column] owns */
     size_t n_column, n_row, n_mean, n_more;
-    bool *differs;        /* [n_row, n_column] owns; keys that are not the same for all items */
+    bool *differs;        /* [n_row, n_column] owns; keys that differ between items */
     struct group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
 };
 
-/* --- What is asked for ------------------------------------------------------------------------ */
+/* --- Arguments -------------------------------------------------------------------------------- */
 
 static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *err)
 {
@@ -208,7 +208,7 @@ void attn_fold_free(struct attn_fold *fold)
 
 /* --- Labels ----------------------------------------------------------------------------------- */
 
-/* NULL where ITEM has no label NAME. */
+/* Returns ITEM's label NAME, or NULL. */
 static const struct attn_item_label *find_label(const struct attn_item *item, const char *name)
 {
     for (size_t i = 0; i < item->n_label; i++)
@@ -242,8 +242,8 @@ static bool is_text(const struct attn_buffer *buffer, const char *text)
     return buffer->size == strlen(text) && memcmp(buffer->data, text, buffer->size) == 0;
 }
 
-/* As what LABEL is shown so that its text stays: *TYPE is that of a text for a number that is
- * written otherwise than tables write numbers, as 1e5, or for one of more than 64 bits. */
+/* Finds the column type that keeps the text of LABEL. *type is TEXT for a number that tables would
+ * write differently, such as 1e5, and for integers of more than 64 bits. */
 static enum attn_status find_type(const struct attn_item_label *label, enum attn_value_type *type,
                                   struct attn_error *err)
 {
@@ -265,7 +265,7 @@ static enum attn_status find_type(const struct attn_item_label *label, enum attn
     return status;
 }
 
-/* Copies of the labels of ITEM that groups are made by [n_label]; NULL for lack of memory. */
+/* Copies the labels of ITEM that name its group [n_label]; NULL if memory is short. */
 static struct label *copy_labels(const struct attn_fold *fold, const struct attn_item *item,
                                  struct attn_error *err)
 {
@@ -326,7 +326,7 @@ static enum role role_of(const struct attn_fold_form *form, size_t place)
     return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
 }
 
-/* The place of COLUMN among those of the form: no two of one name, type and range are shown. */
+/* Returns the place of COLUMN in the form. No two shown columns share name, type and range. */
 static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
 {
     size_t place = 0;
@@ -365,7 +365,7 @@ static enum attn_status copy_table(const struct attn_table *table, struct attn_t
     return status;
 }
 
-/* What becomes of the column at PLACE of the form. */
+/* Describes how the column at PLACE of the form is folded. */
 static struct folded_column column_of(const struct attn_fold *fold, size_t place)
 {
     const enum role role = role_of(&fold->form, place);
@@ -378,7 +378,7 @@ static struct folded_column column_of(const struct attn_fold *fold, size_t place
                       (role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(place)) != 0)};
 }
 
-/* Takes from ENTRY, the first item, what all must have. */
+/* Takes the shape and the keys of all items from ENTRY, the first. */
 static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
                               struct attn_error *err)
 {
@@ -402,7 +402,7 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
     return ATTN_OK;
 }
 
-/* Why the rows of TABLE are not those of the first item. */
+/* Fails if the rows of TABLE do not match those of the first item. */
 static enum attn_status check_rows(const struct attn_fold *fold, const struct attn_table *table,
                                    struct attn_error *err)
 {
@@ -448,7 +448,7 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
     return status;
 }
 
-/* The group of LABELS, which becomes NULL when it is a new one. */
+/* Finds or creates the group of *labels. A new group takes them, and *labels becomes NULL. */
 static enum attn_status find_group(struct attn_fold *fold, struct label **labels,
                                    struct group **group, struct attn_error *err)
 {
@@ -489,7 +489,7 @@ static enum attn_status find_group(struct attn_fold *fold, struct label **labels
     return ATTN_OK;
 }
 
-/* A cell as a number; NaN where it is missing. */
+/* Returns a cell as a number; NaN if it is missing. */
 static double number_of(const struct attn_cell *cell)
 {
     return cell->type == ATTN_VALUE_MISSING ? (double)NAN
@@ -497,7 +497,7 @@ static double number_of(const struct attn_cell *cell)
                                             : (double)cell->integer;
 }
 
-/* What a cell counts in its column: of a pair A and B, the difference. */
+/* Returns the cell of table A, or the difference B - A for a pair. */
 static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
                                 size_t column)
 {
@@ -512,7 +512,8 @@ static struct attn_cell cell_of(const struct attn_table *a, const struct attn_ta
                : attn_cell_real(number_of(&y) - number_of(&x));
 }
 
-/* Adds to the means of GROUP, which has all its items, the numbers of the last: A, or B - A. */
+/* Adds the numbers beside rows, A or B - A, to the means of GROUP, which already counts the
+ * item. */
 static void add_more(const struct attn_fold *fold, struct group *group, const double *a,
                      const double *b)
 {
@@ -551,7 +552,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
             const enum role role = fold->columns[column].role;
             struct attn_cell cell, first;
 
-            if (role == ROLE_DERIVED) { /* of no mean, and yet the item has the row */
+            if (role == ROLE_DERIVED) { /* it is no mean, but counts as a row of the item */
                 moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
                 continue;
             }
@@ -583,14 +584,14 @@ static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_
     return text;
 }
 
-/* Where those with ID wait. The seed is constant: attn_fold_save writes the lists in their order.
- */
+/* The list of items that wait with ID. The seed is constant because attn_fold_save writes the lists
+ * in order. */
 static struct waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
 {
     return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
 }
 
-/* Takes the oldest that waits for ITEM out of its list; NULL: there is none. */
+/* Removes and returns the oldest item that waits for ITEM, or NULL. */
 static struct waiting *take_partner(struct attn_fold *fold, const struct attn_item *item, bool is_b)
 {
     char text[ID_SIZE];
@@ -608,7 +609,7 @@ static struct waiting *take_partner(struct attn_fold *fold, const struct attn_it
     return NULL;
 }
 
-/* Lets ENTRY wait with its LABELS, which become NULL, and copies of its numbers. */
+/* Appends a copy of ENTRY to the waiting items. Takes *labels, which becomes NULL. */
 static enum attn_status wait_for_partner(struct attn_fold *fold,
                                          const struct attn_fold_entry *entry, bool is_b,
                                          struct label **labels, struct attn_error *err)
@@ -640,7 +641,7 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
     return ATTN_OK;
 }
 
-/* Adds A, or the difference B - A, to the group of LABELS, which become NULL when it is new. */
+/* Adds A, or the difference B - A, to the group of *labels. A new group takes them. */
 static enum attn_status add(struct attn_fold *fold, struct label **labels,
                             const struct attn_fold_entry *a, const struct attn_fold_entry *b,
                             struct attn_error *err)
@@ -653,7 +654,7 @@ static enum attn_status add(struct attn_fold *fold, struct label **labels,
     return ATTN_OK;
 }
 
-/* Adds the differences of ENTRY, of side IS_B, and its partner, or lets it wait. */
+/* Adds the difference between ENTRY and its partner, or appends ENTRY to the waiting items. */
 static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  bool is_b, struct attn_error *err)
 {
@@ -703,10 +704,10 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     return status;
 }
 
-/* --- Going on --------------------------------------------------------------------------------- */
+/* --- Resuming --------------------------------------------------------------------------------- */
 
-/* The numbers beside the rows of block I: of the groups, then of those that wait. NULL: there are
- * I. */
+/* Returns the numbers beside rows of block I: first the groups, then the waiting items. NULL after
+ * the last. */
 static double *find_more(const struct attn_fold *fold, size_t *list, struct waiting **at, size_t i)
 {
     if (i < fold->n_group)
@@ -786,7 +787,7 @@ size_t attn_fold_n_single(const struct attn_fold *fold)
 
 /* --- The whole table -------------------------------------------------------------------------- */
 
-/* Numbers of resamples, in the order of the rows and of the columns with bounds. */
+/* Numbers of resamples, ordered by row and then by bounded column. */
 struct bounds {
     double *numbers; /* [n_cell, n_resample] owns */
     size_t n_cell, n_resample;
@@ -802,7 +803,7 @@ static size_t count_bounded(const struct attn_fold *fold)
     return n;
 }
 
-/* ROWS [n_row, n_column of the form] of GROUP: its means, sums, and keys. */
+/* Fills ROWS [n_row, n_column of the form] with the means, sums and keys of GROUP. */
 static void fill_rows(const struct attn_fold *fold, const struct group *group,
                       struct attn_cell *rows)
 {
@@ -836,7 +837,7 @@ static enum attn_status derive(const struct attn_fold *fold, const struct group 
     return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
 }
 
-/* The means of one resample of GROUP, in which item i is WEIGHTS[i] times: into ROWS. */
+/* Fills ROWS with the means of one resample of GROUP that has item i WEIGHTS[i] times. */
 static void resample_rows(const struct attn_fold *fold, const struct group *group,
                           const size_t *weights, double *sums, struct attn_cell *rows)
 {
@@ -865,7 +866,7 @@ static void resample_rows(const struct attn_fold *fold, const struct group *grou
     }
 }
 
-/* Finds what the bounded columns are in every resample of GROUP. ROWS are those of its means. */
+/* Computes the bounded columns of every resample of GROUP. ROWS holds the rows of its means. */
 static enum attn_status resample(const struct attn_fold *fold, const struct group *group,
                                  struct attn_cell *rows, struct bounds *bounds,
                                  struct attn_error *err)
@@ -903,7 +904,7 @@ static int by_number(const void *a, const void *b)
     return attn_compare_numbers(*(const double *)a, *(const double *)b);
 }
 
-/* Quantile Q of SORTED [n], as numpy has it: linear between its neighbours. */
+/* Returns quantile Q of SORTED [n] with linear interpolation, as numpy does. */
 static struct attn_cell quantile(const double *sorted, size_t n, double q)
 {
     const double at = q * (double)(n - 1), t = at - floor(at);
@@ -922,8 +923,8 @@ static void bounds_release(struct bounds *bounds)
     attn_free(bounds->high);
 }
 
-/* Finds the bounds of GROUP, which are released also after a failure. ROWS are those of its means,
- * and changed. */
+/* Computes the bounds of GROUP. Release BOUNDS also after a failure. ROWS holds the rows of its
+ * means and is overwritten. */
 static enum attn_status find_bounds(const struct attn_fold *fold, const struct group *group,
                                     struct attn_cell *rows, struct bounds *bounds,
                                     struct attn_error *err)
@@ -956,7 +957,7 @@ enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5 };
 /* The columns of the whole table. */
 struct layout {
     struct attn_column *columns; /* [n] owns */
-    char (*names)[NAME_SIZE];    /* [n] owns; of those that have names of their own */
+    char (*names)[NAME_SIZE];    /* [n] owns; names that differ from the item's column */
     size_t n;
 };
 
@@ -971,7 +972,7 @@ static void add_column(struct layout *layout, const struct attn_column *column, 
     added->name = name;
 }
 
-/* The columns of what is COLUMN for one item. A difference of pairs has a sign. */
+/* Appends the columns that COLUMN of an item becomes. Differences of pairs have a sign. */
 static void add_columns(const struct folded_column *column, bool is_paired, struct layout *layout)
 {
     const enum attn_value_range range = is_paired ? ATTN_RANGE_SIGNED : column->column.range;
@@ -996,7 +997,7 @@ static void add_columns(const struct folded_column *column, bool is_paired, stru
     }
 }
 
-/* The type of a column of the values of label I of all groups. */
+/* Returns the type of the column that shows label I of all groups. */
 static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i)
 {
     enum attn_value_type type =
@@ -1008,14 +1009,14 @@ static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i
     return type;
 }
 
-/* The number of columns that add_columns appends. */
+/* Returns the number of columns that add_columns appends. */
 static size_t n_cells(const struct folded_column *column)
 {
     return 1 + (column->role == ROLE_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
 }
 
-/* Labels come first, then what items have as COLUMNS [n]; a label with the name of another column
- * gets one of its own. */
+/* Lays out the table: labels, then the item columns COLUMNS [n]. A label with the name of another
+ * column is renamed item.NAME. */
 static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
                     size_t n_column, struct layout *layout)
 {
@@ -1040,7 +1041,7 @@ static void lay_out(const struct attn_fold *fold, const struct folded_column *co
             }
 }
 
-/* A table of what items have as COLUMNS [n], without rows. */
+/* Creates the table for the item columns COLUMNS [n], without rows. */
 static enum attn_status make_table(const struct attn_fold *fold,
                                    const struct folded_column *columns, size_t n_column,
                                    struct attn_table **table, struct attn_error *err)
@@ -1060,7 +1061,7 @@ static enum attn_status make_table(const struct attn_fold *fold,
     return status;
 }
 
-/* The columns that tables have when those of HIDDEN are left out. Returns how many. */
+/* Lists the columns of the form that are not HIDDEN, and returns their number. */
 static size_t find_columns(const struct attn_fold *fold, uint64_t hidden,
                            struct folded_column columns[ATTN_MOST_COLUMNS])
 {
@@ -1072,7 +1073,7 @@ static size_t find_columns(const struct attn_fold *fold, uint64_t hidden,
     return n;
 }
 
-/* Appends a row to TABLE, of COLUMNS [n], with a value in every column that a study may fill. */
+/* Appends a row to TABLE, of COLUMNS [n], with a value in each column that a study may fill. */
 static enum attn_status append_filled(const struct attn_fold *fold,
                                       const struct folded_column *columns, size_t n_column,
                                       struct attn_table *table, struct attn_error *err)
@@ -1121,7 +1122,7 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hid
     return status;
 }
 
-/* Writes into CELLS what COLUMN has in row ROW, whose mean is CELL: returns how many. */
+/* Writes the cells that COLUMN becomes, whose mean is CELL, and returns their number. */
 static size_t fill_cells(const struct folded_column *column, const struct attn_cell *cell,
                          const struct attn_moments *moments, const struct bounds *bounds,
                          size_t *bound, struct attn_cell *cells)
@@ -1190,7 +1191,8 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidde
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
     struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
-    struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all that could be shown */
+    struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all columns that could be
+                                                      * shown */
     const size_t n = find_columns(fold, hidden, columns);
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_NO_MEMORY;

@@ -17,7 +17,7 @@
 #include "base/table_internal.h"
 #include "experiment/study.h"
 
-/* What came of one item. Borrowed. */
+/* The answer about one item. Borrowed. */
 struct attn_fold_entry {
     const struct attn_item *item;
     const struct attn_table *table;
@@ -25,43 +25,43 @@ struct attn_fold_entry {
     size_t n_more;
 };
 
-/* The means of a group, of which an experiment finds what is no mean. */
+/* The means of a group; the experiment derives the columns that are not means. */
 struct attn_fold_means {
     struct attn_cell *rows; /* [n_row, n_column] */
     size_t n_row;
     const double *more; /* [n_more] */
     size_t n_more;
-    bool is_resample; /* of the items; `more` are the means all the same */
+    bool is_resample; /* of the items; `more` holds the means of the group, not of the resample */
     bool is_paired;   /* means of differences */
 };
 
-/* Fills the derived columns of MEANS, which are missing before. ARGS: those of the form. */
+/* Fills the derived columns of MEANS, which are missing before. ARGS are those of the form. */
 typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);
 
-/* What an experiment says of its rows. Bits count its columns. */
+/* The columns of an experiment, and how each is folded. Bit i is column i. */
 struct attn_fold_form {
     const char *name;                  /* of the table */
     const struct attn_column *columns; /* [n_column] of which tables show some */
     size_t n_column;
     uint64_t counts;  /* columns of integers that are added up */
-    uint64_t derived; /* columns of reals that are no means: `derive` finds them. They have no sd
-                         and se, and bounds only where they are among `bounded` */
+    uint64_t derived; /* columns of reals that are not means: `derive` fills them. They have no sd
+                       * and se, and bounds only if they are in `bounded` */
     uint64_t bounded;
     uint64_t names;    /* columns of texts that must be those of the first item */
-    uint64_t unfilled; /* columns that stay empty over items: not to be sorted by */
-    bool keeps_keys;   /* what says which row it is stays that of the first item if items differ in
-                          it; else it is missing then */
+    uint64_t unfilled; /* columns that stay empty in a study, so it cannot be sorted by them */
+    bool keeps_keys;   /* columns that name the row keep the value of the first item if items
+                        * differ; else such a cell is missing */
     attn_fold_derive_fn derive; /* or NULL */
     const void *args;           /* for it */
-    const char *hint;           /* how items could have rows like the first; or NULL */
+    const char *hint;           /* the hint for an item whose rows differ from the first; or NULL */
 };
 
 struct attn_fold;
 
-/* FORM is copied, what it points to borrowed, likewise STUDY. ATTN_INVALID for a `paired` that is
- * not LABEL=A:B. */
+/* Copies FORM; borrows STUDY and what FORM points to. ATTN_INVALID for a `paired` that is not
+ * LABEL=A:B. */
 enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   const struct attn_study_args *study, struct attn_fold **fold,
                                   struct attn_error *err);
@@ -72,8 +72,8 @@ void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
                                       const char *sort, struct attn_error *err);
 
-/* Why ENTRY cannot be added, which is the item's failure: it lacks a label that is asked for, or
- * its rows are others. */
+/* Fails if ENTRY cannot be added: it lacks a required label, or its rows do not match. This is the
+ * item's failure. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  struct attn_error *err);
 
@@ -81,13 +81,13 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err);
 
-/* Appends the numbers beside rows, of all groups and of those that wait for a partner, as printable
- * ASCII. To go on, the same entries are added with as many numbers beside their rows, whatever they
- * are, and TEXT is loaded then: false where it is not as it was written. */
+/* attn_fold_save appends the numbers beside rows of all groups and of all waiting items as
+ * printable ASCII. To resume, add the same entries with as many numbers of any value, then load
+ * TEXT: false if it is malformed. */
 void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
 bool attn_fold_load(struct attn_fold *fold, const char *text);
 
-/* Which of A and B of `paired` ITEM is: 0, 1, or -1 for neither. */
+/* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
 
 size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
@@ -96,13 +96,13 @@ size_t attn_fold_n_more(const struct attn_fold *fold);  /* numbers beside the ro
 size_t attn_fold_n_pair(const struct attn_fold *fold);
 size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
 
-/* The table of all, the caller's. Without items it has no rows, and the columns that items would
- * have but for those that are HIDDEN. */
+/* Creates the table of all items, which the caller owns. Without items it has no rows, and all
+ * columns of the form except the HIDDEN ones. */
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
                                     struct attn_table **table, struct attn_error *err);
 
-/* The table of all items, without groups, in the form of texts: after the columns of an item come
- * NAME_sd of each column of reals, and the number of items as `texts`. It is the caller's. */
+/* Creates the table of all items in the form of texts, without groups: the columns of an item,
+ * NAME_sd of each column of reals, and the number of items as `texts`. The caller owns it. */
 enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
                                           struct attn_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * study.c - see study.h. Reads items, counts those that fail, and folds the answers about the
- * others; study_ask.c says how they are asked about.
+ * study.c - see study.h. Reads items, counts failures, and folds the answers about all other items;
+ * study_ask.c runs the experiment for each item.
  */
 #include "experiment/study_internal.h"
 
@@ -27,7 +27,7 @@ enum {
     MOST_NOTES = 16,
     MOST_PEEKED = 1000,
     N_ID = 1 << 16,
-    N_SLOT = 1 << 17, /* twice as many */
+    N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
     MOST_RESAMPLES = 10000000
 };
 
@@ -35,22 +35,23 @@ struct attn_study {
     const struct attn_study_args *args;
     struct attn_fold_form form;
     struct attn_study_defaults defaults;
-    uint64_t untaken; /* bits of the defaults that no item took: of keys, then of places */
+    uint64_t untaken; /* bits of the defaults that no item has used: first keys, then places */
     struct attn_host *host;
     bool has_begun;
-    bool is_torn;    /* an item is folded and not among the lines: no checkpoint can say so */
-    unsigned pairs;  /* ATTN_ITEM_BIT of those that are asked about */
+    bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
+    unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
     uint64_t hidden; /* columns that the tables of items do not have */
     struct attn_fold *fold; /* owns */
-    struct attn_each *each; /* owns; NULL: what came of each item is not wanted */
-    double *nothing;        /* [n_nothing] owns; stands beside the rows that are taken over */
+    struct attn_each *each; /* owns; NULL: no line for each item */
+    double *nothing;        /* [n_nothing] owns; zeros in place of the numbers beside resumed
+                             * rows */
     size_t n_nothing;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                   /* for these */
-    struct attn_monitor *monitor; /* owns; one thread at a time notes something */
-    double share;                 /* of the input that was read; inside the monitor */
-    uint64_t notes[MOST_NOTES];   /* [n_note] hashes of what the items' runs noted */
+    struct attn_monitor *monitor; /* owns; one thread at a time calls on_note */
+    double share;                 /* of the input that has been read; inside the monitor */
+    uint64_t notes[MOST_NOTES];   /* [n_note] hashes of the notes of the items' runs */
     size_t n_note;
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
@@ -58,14 +59,14 @@ struct attn_study {
     uint64_t seed; /* of hashes */
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;        /* one of them is there twice, which was noted */
+    bool has_twice;        /* a duplicate id was noted */
     bool is_labeled;       /* the labels were noted */
-    bool has_noted_spaces; /* what is odd about those of an item */
+    bool has_noted_spaces; /* odd spaces of an item were noted */
 };
 
-/* --- What an item says ------------------------------------------------------------------------ */
+/* --- Values of an item ------------------------------------------------------------------------ */
 
-/* "a, b", the names of what ITEM has as labels; or "none". */
+/* Writes the names of ITEM's labels, "a, b", or "none". */
 static const char *list_labels(const struct attn_item *item, char *names, size_t size)
 {
     size_t used = 0;
@@ -114,7 +115,7 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
 
 enum { MOST_DEFAULTS = 64 };
 
-/* The name of default I among keys and places; *HAS_IT: ITEM has one of its own. */
+/* Returns the name of default I among keys and places. *has_it: ITEM has its own value. */
 static const char *find_default(const struct attn_study_defaults *defaults, size_t i,
                                 const struct attn_item *item, bool *has_it)
 {
@@ -135,7 +136,7 @@ static const char *find_default(const struct attn_study_defaults *defaults, size
     return "places";
 }
 
-/* Bits of all that were given. */
+/* Returns the bits of all defaults that the caller gave. */
 static uint64_t all_defaults(const struct attn_study_defaults *defaults)
 {
     uint64_t all = defaults->keys;
@@ -145,7 +146,7 @@ static uint64_t all_defaults(const struct attn_study_defaults *defaults)
     return all;
 }
 
-/* ITEM takes the defaults of what it lacks. */
+/* Clears the bits of the defaults that ITEM uses because it lacks a value. */
 static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
                           uint64_t *untaken)
 {
@@ -159,7 +160,7 @@ static void take_defaults(const struct attn_study_defaults *defaults, const stru
     }
 }
 
-/* Says in ERR which default none of the items took, if there is one. */
+/* Refuses the first default that no item used. */
 static enum attn_status check_defaults(const struct attn_study_defaults *defaults, uint64_t untaken,
                                        struct attn_error *err)
 {
@@ -184,8 +185,8 @@ static enum attn_status check_defaults(const struct attn_study_defaults *default
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Refuses a default, but for places, that no item of the file would take: reads it until each was
- * taken, which is mostly the first item. */
+/* Refuses a default, except for places, that no item of the file would use. Reads the file until
+ * each default was used: usually the first item suffices. */
 static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_study_defaults keys = {.keys = study->defaults.keys};
@@ -204,7 +205,7 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
         attn_item_free(item);
     }
     attn_items_free(items);
-    study->untaken &= ~keys.keys; /* also of a shard whose items took none */
+    study->untaken &= ~keys.keys; /* even if the items of this shard use none */
     return is_empty ? ATTN_OK : check_defaults(&keys, untaken, err);
 }
 
@@ -312,7 +313,7 @@ void attn_study_note_once(void *user, const char *message)
     attn_monitor_leave(study->monitor);
 }
 
-/* What messages call ITEM: 'k17', or its number. */
+/* Returns the name of ITEM for messages: 'k17', or its number. */
 static struct attn_quote name_of(const struct attn_item *item)
 {
     struct attn_quote name;
@@ -329,9 +330,8 @@ static struct attn_quote name_of(const struct attn_item *item)
     return name;
 }
 
-/* Notes once that two items have one id, where that matters: on one side of the pairs; or where
- * labels are listed. Of the first N_ID, and by hashes, so that memory does not grow with their
- * number. */
+/* Notes the first duplicate id if ids matter: on one side of the pairs, or if labels are listed.
+ * Compares hashes of the first N_ID ids, so memory does not grow with their number. */
 static void look_for_twice(struct attn_study *study, const struct attn_item *item)
 {
     const bool is_paired = study->args->paired;
@@ -354,7 +354,7 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->n_id++;
 }
 
-/* Whether so many may fail. */
+/* Fails if more items failed than are allowed. */
 static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
 {
     const int64_t most = study->args->max_failed;
@@ -371,8 +371,8 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 static const char *const row_names[] = {"base", "source", "model"};
 static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
-/* What a resumed run has to know beside the rows of items (struct attn_each_rows): the metric, its
- * row, its moments, how often the model was right, the numbers beside rows. */
+/* Saves for a resumed run the state that the rows of items lack (struct attn_each_rows): the
+ * metric, its row, its moments, how often the model was right, the numbers beside rows. */
 static void save(void *user, struct attn_buffer *out)
 {
     const struct attn_study *study = user;
@@ -389,7 +389,7 @@ static void save(void *user, struct attn_buffer *out)
 
 enum { N_SAVED = 8 };
 
-/* Cuts TEXT into N_SAVED words; where the rest begins, or NULL. */
+/* Cuts TEXT into N_SAVED words. Returns the rest of the text, or NULL if there are fewer words. */
 static const char *cut_saved(const char *text, const char *words[N_SAVED], size_t sizes[N_SAVED])
 {
     for (size_t i = 0; i < N_SAVED; i++) {
@@ -408,7 +408,7 @@ static bool is_word(const char *word, size_t size, const char *name)
     return name && strlen(name) == size && memcmp(word, name, size) == 0;
 }
 
-/* Takes over what was saved, after the rows. False where it is not as it was written. */
+/* Restores the saved state, after the rows. False if the text is malformed. */
 static bool load(struct attn_study *study, const char *text)
 {
     const char *words[N_SAVED];
@@ -440,7 +440,7 @@ static bool load(struct attn_study *study, const char *text)
     return attn_fold_load(study->fold, rest);
 }
 
-/* How many numbers stood beside the rows of each item. */
+/* Allocates zeros, as many as there are numbers beside the rows of each item. */
 static enum attn_status make_nothing(struct attn_study *study, struct attn_error *err)
 {
     const char *words[N_SAVED];
@@ -456,7 +456,7 @@ static enum attn_status make_nothing(struct attn_study *study, struct attn_error
     return study->nothing ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* An attn_each_fn: takes an item that was done before. */
+/* An attn_each_fn: adds an item of an earlier run. */
 static enum attn_status take_again(void *user, const struct attn_item *item,
                                    const struct attn_table *table, const struct attn_error *failed,
                                    struct attn_error *err)
@@ -477,13 +477,13 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
     return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
 }
 
-/* Hands on a note of the lines of items. */
+/* Forwards a note about the lines of items. */
 static void note_each(void *user, const char *message)
 {
     note(user, "%s", message);
 }
 
-/* Opens where a line for each item goes, and takes those that earlier runs did. */
+/* Opens the output of a line for each item, and adds the items of earlier runs. */
 static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
@@ -525,7 +525,7 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     return ATTN_OK;
 }
 
-/* Whether items can have the labels that groups and pairs are made by. */
+/* Fails if the header lacks a label of `group_by` or `paired`. */
 static enum attn_status check_labels(const struct attn_study *study, struct attn_error *err)
 {
     const struct attn_items *items = study->args->items;
@@ -598,12 +598,13 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
 bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
 {
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
-            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture */
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture cannot be
+                                                                       * read */
            err->stage != ATTN_STAGE_MODEL &&
            err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
 }
 
-/* Counts ITEM as one that failed, and names it if it is one of the first. */
+/* Counts the failure of ITEM, and notes it if it is one of the first. */
 static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
                                      const struct attn_error *failed, struct attn_error *err)
 {
@@ -614,7 +615,7 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
     return check_failures(study, err);
 }
 
-/* Appends what came of ITEM, TABLE or why it FAILED, to the lines of all. */
+/* Appends the lines of ITEM: the rows of TABLE, or the failure. */
 static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
                                    const struct attn_table *table, const struct attn_error *failed,
                                    struct attn_error *err)

@@ -22,7 +22,7 @@
 
 struct attn_study;
 
-/* What came of one item. */
+/* The answer about one item. */
 struct attn_study_answer {
     struct attn_table *table; /* owns; its rows, as of one text */
     double *more;             /* [n_more] owns; numbers beside them (fold.h) */
@@ -30,12 +30,12 @@ struct attn_study_answer {
     const char *metric; /* of the model as it is; NULL: there is none */
     const char *row;    /* the row that has its value, "base"; or NULL */
     double value;
-    bool has_right, is_right;  /* whether the model is */
-    bool is_general;           /* of a failure: every item would fail like this one */
-    struct attn_spaces spaces; /* what is odd about those of the text or the target */
+    bool has_right, is_right;  /* whether the model is right */
+    bool is_general;           /* if it failed: every item would fail like this one */
+    struct attn_spaces spaces; /* odd spaces of the text or the target */
 };
 
-/* Puts into ANSWER what REPLY of the unchanged run, the row "base", says. */
+/* Copies the metric of the unchanged run, the row "base", from REPLY into ANSWER. */
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
@@ -61,15 +61,16 @@ enum attn_item_key {
 
 #define ATTN_ITEM_KEY_BIT(id) (UINT64_C(1) << ATTN_ITEM_KEY_##id)
 
-/* What was given for items without these keys. One that no item takes is refused before the first
- * item; of a pipe it is noted at the end, as is one of places, which also order rows. */
+/* The caller's values for items that lack these keys. A default that no item uses is refused before
+ * the first item. If the input is a pipe it is noted at the end. Unused places are also noted at
+ * the end, because they still define the order of rows. */
 struct attn_study_defaults {
     uint64_t keys;                         /* bits */
     const struct attn_patch_place *places; /* [n_place] by their names */
     size_t n_place;
 };
 
-/* What is asked about items. Borrowed. */
+/* The experiment, as its study sees it. Borrowed. */
 struct attn_study_form {
     struct attn_study_defaults defaults;
     struct attn_fold_form fold;
@@ -84,41 +85,41 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
 
-/* It ends early, by ERR: what is done can be resumed. */
+/* Ends the study early because of ERR. The finished items can be resumed. */
 void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 
-/* An attn_note_fn for the runs about items, with the study: hands on what was not noted before.
- * Side by side on several threads. */
+/* An attn_note_fn for the runs of items; USER is the study. Forwards each note once. May be called
+ * on several threads at a time. */
 void attn_study_note_once(void *user, const char *message);
 
-/* The first item that has not failed, whose answer may say what the table is; borrowed until it is
- * next. NULL: there is none among the first thousand. */
+/* The first item that has not failed, from which an experiment chooses its columns. Borrowed until
+ * attn_study_ask. NULL if the first thousand items all failed. */
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
-/* Says which columns of the form the tables of items have: all but those that are HIDDEN. Fails
- * where the whole cannot be sorted, grouped or paired as the arguments say. Before the first item
- * is asked about. */
+/* Sets the columns that tables of items have: all of the form except the HIDDEN ones. Fails if the
+ * whole table cannot be sorted, grouped or paired as the arguments require. Call it before the
+ * first item. */
 enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
 
 /* --- Each alone ------------------------------------------------------------------------------- */
 
-/* Finds ANSWER, = {0} before, about ITEM: side by side on several threads. */
+/* Fills ANSWER, which is {0}, about ITEM. Runs on several threads at a time. */
 typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
                                               struct attn_study_answer *answer,
                                               struct attn_error *err);
 
-/* Asks about all items: on the threads of HOST, each item on one of them, or one after the other
- * on all of them where there are fewer items than threads. */
+/* Calls ASK for all items, each on one thread of HOST. If a file has fewer items than threads,
+ * items run one after the other, each on all threads. */
 enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
                                 attn_study_ask_fn ask, void *user, struct attn_error *err);
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* Takes the RESULT of a text of ITEM, the first or the second of a pair; after the last one ANSWER
- * is whole. Before the first it is {0}, but for what the item before left: a table without rows,
- * and numbers, whose memory serves again. In the order of the items, one call at a time, on any
- * thread. Not called of an item after one of its texts has failed. */
+/* Adds the RESULT of a text of ITEM, the first or the second of a pair, to ANSWER, which is
+ * complete after the last text. ANSWER is zeroed between items, except that an emptied table and
+ * its numbers are reused. Called in the order of the items, one call at a time, on any thread, and
+ * not again for an item after one of its texts failed. */
 typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
                                                bool is_second,
                                                const struct attn_many_result *result,
@@ -134,41 +135,43 @@ struct attn_study_pack {
     void *user; /* for it */
 };
 
-/* Goes over all items. OPTIONS get the request. The result of an item does not depend on others. */
+/* Runs all items. Sets the request of OPTIONS. The result of an item does not depend on other
+ * items. */
 enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
                                      struct attn_many_options *options, struct attn_error *err);
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-/* Makes the table of all, the caller's, fills the sum, and notes what was left out. */
+/* Creates the table of all items, which the caller owns, fills the sum, and notes unused defaults
+ * and items without a partner. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
 
-/* --- What an item says ------------------------------------------------------------------------ */
+/* --- Values of an item ------------------------------------------------------------------------ */
 
-/* Puts what ITEM has of a target, a foil and `at` over ARGS, and checks that there is a target
- * where the metric needs one. */
+/* Overwrites target, foil and `at` of ARGS with the values that ITEM has. Fails if the metric needs
+ * a target and there is none. */
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err);
 
 /* --- For study_ask.c -------------------------------------------------------------------------- */
 
-/* The next item, the caller's; NULL after the last. Before the first one what earlier runs found is
- * taken, and those items are not given. One call at a time, on any thread. */
+/* Reads the next item, which the caller owns; NULL after the last. The first call adds the items of
+ * earlier runs and skips them. One call at a time, on any thread. */
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 
-/* Whether STATUS, with what ERR says, is a failure of one item; any other ends the study. */
+/* Whether STATUS with ERR is a failure of one item. Any other failure ends the study. */
 bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
 
-/* Takes ANSWER about ITEM, or why it FAILED, and reports progress; both stay the caller's. In the
- * order of the items, one call at a time, on any thread. Fails where the study ends: too many
- * failed, or there are too many groups. */
+/* Adds ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps both.
+ * Called in the order of the items, one call at a time, on any thread. Fails if the study ends: too
+ * many items failed, or there are too many groups. */
 enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
                                  const struct attn_study_answer *answer,
                                  const struct attn_error *failed, struct attn_error *err);
 
-/* Whether N items come next, as far as that is known: a pipe may still have them. */
+/* *has_them: N more items follow. True for a pipe, whose end is not known. */
 enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
                                       struct attn_error *err);
 
