@@ -50,8 +50,8 @@ struct attn_many_options {
     bool keeps_tensors;                 /* the tensors that the request selects are captured */
     bool has_surprisal;                 /* of each token, in nats */
     size_t n_max_token;                 /* a longer text fails; 0: what the model takes */
-    size_t n_window;                    /* most records inside; 0: 1,024 */
-    size_t n_window_byte;               /* bytes inside, beside one record; 0: 64 MiB */
+    size_t n_window;                    /* most records in memory; 0: 1,024 */
+    size_t n_window_byte;               /* bytes in memory, except for one record; 0: 64 MiB */
     size_t n_edge;   /* the so many largest keys of each query are found; 0: none */
     bool has_logits; /* after one position of each record, which says which */
 };
@@ -59,17 +59,17 @@ struct attn_many_options {
 #define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
     ((struct attn_many_options){.size = sizeof(struct attn_many_options)})
 
-/* What a record came to. Borrowed until `done` returns. */
+/* The result of a record. Borrowed until `done` returns. */
 struct attn_many_result {
     const struct attn_record *record; /* its number, id, failure */
-    size_t n_token;                   /* 0 of one that failed */
-    const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL of one that
-                                          failed */
+    size_t n_token;                   /* 0 if it failed */
+    const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
+                                         failed */
     const float *measures;            /* [n_measure, L, H], in the order of enum attn_measure; NaN
                                           of heads that are not selected and where there is no such
                                           row; NULL of one that failed or if none were asked for */
-    const double *exact;              /* the same before they were rounded */
-    attn_measure_set which;           /* the measures that these are */
+    const double *exact;              /* the measures before they were rounded */
+    attn_measure_set which;           /* which measures they are */
     size_t n_layer, n_head;           /* L and H */
     struct attn_predictions predictions; /* if asked for */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
@@ -77,46 +77,47 @@ struct attn_many_result {
                                 -ln p(token | all others), special ones NaN; or NULL */
     const struct attn_edges *edges; /* the largest keys of each query; NULL unless asked for */
     bool is_followed;               /* the next result is ready and comes at once */
-    const struct attn_run *run;     /* of the record; NULL of one that failed */
+    const struct attn_run *run;     /* of the record; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the record; or NULL */
 };
 
-/* Gives the next record: fills RECORD, which is = {0} but for its number, or sets *is_over. What
- * the record points to stays the caller's and valid until `release`. May block. On the thread that
- * called attn_run_many. */
+/* Reads the next record into RECORD, which is {0} except for its number, or sets *is_over. The
+ * caller owns what the record points to, and keeps it valid until `release`. May block. Called on
+ * the thread that called attn_run_many. */
 typedef enum attn_status (*attn_next_fn)(void *user, struct attn_record *record, bool *is_over,
                                          struct attn_error *err);
 
-/* Takes the result of a record: in the order of the records, one at a time, on any thread. No more
- * records than fit are read while it blocks. */
+/* Takes the result of a record. Called in the order of the records, one call at a time, on any
+ * thread. While it blocks, reading stops when the window is full. */
 typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_result *result,
                                          struct attn_error *err);
 
 struct attn_many_calls {
     attn_next_fn next;
     attn_done_fn done;
-    /* The record is not needed any more: after `done`, or at the end when it did not come so far.
-     * Once for each call of `next`, also for one that failed or said that all is over: then with
-     * what it has filled. On any thread, beside `next`. Or NULL. */
+    /* Releases the record, after `done`, or at the end if `done` was never called. Called once for
+     * each call of `next`, also if that failed or set *is_over. Any thread may call it, in parallel
+     * with `next`. Or NULL. */
     void (*release)(void *user, struct attn_record *record);
-    void (*on_end)(void *user); /* the run ends early, by a failure: `next`, if it blocks, should
-                                   return; once, on any thread; or NULL */
+    void (*on_end)(void *user); /* the run ends early because of a failure: a blocked `next` should
+                                   return. Called once, on any thread; or NULL */
     void *user;                 /* for these */
 };
 
 /*
- * Runs all records that `next` gives. Takes, beside the model, the window, a session of 256
- * positions for each thread of the host, and one of the longest text so far. OPTIONS may be NULL.
- * Fails as attn_run_request does when the request fits no record, with what `next` or `done`
- * returned, and with ATTN_CANCELED when the host's flag is set: results up to the first that is
- * not finished are handed out before.
+ * Runs all records that `next` reads. Memory beside the model: the window, a session of 256
+ * positions for each thread of the host, and a session for the longest text so far. OPTIONS may be
+ * NULL. Fails as attn_run_request does if the request fits no record, with the failure of `next` or
+ * `done`, and with ATTN_CANCELED if the host's flag is set. Results before the first unfinished
+ * record are handed out first.
  */
 ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
                                         const struct attn_many_calls *calls,
                                         struct attn_error *err);
 
-/* The numbers of MEASURE [L, H] in RESULT; NULL when it was not asked for or the record failed. */
+/* Returns the numbers of MEASURE [L, H] in RESULT; NULL if it was not requested or the record
+ * failed. */
 ATTN_API const float *attn_many_measure(const struct attn_many_result *result,
                                         enum attn_measure measure);
 

@@ -22,9 +22,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { LOGIT_BYTES = 16 << 20 }; /* of the logits of a pack, if one row fits */
+enum { LOGIT_BYTES = 16 << 20 }; /* for the logits of a pack, if one row fits */
 
-/* --- What is asked of all -------------------------------------------------------------------- */
+/* --- All records ----------------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)
 {
@@ -46,7 +46,7 @@ static enum attn_status check_request(const struct attn_request *request, struct
     return ATTN_OK;
 }
 
-/* Whether surprisal is found with a mask in place of each token. */
+/* Whether surprisal is computed with a mask in place of each token. */
 static bool is_masked(const struct attn_many_task *task)
 {
     return task->options.has_surprisal && attn_model_config(task->host->model)->is_encoder;
@@ -66,7 +66,8 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Selects of the heads and queries of RUN what is watched; NULL for nothing. */
+/* Selects the watched sites with the heads and queries of RUN. *watched stays NULL if nothing is
+ * watched. */
 static enum attn_status select_watched(const struct attn_many_task *task,
                                        const struct attn_run *run, struct attn_selection **watched,
                                        struct attn_error *err)
@@ -80,7 +81,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (options->has_surprisal && !is_masked(task))
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    if (options->has_logits) /* then the session has every row when it is asked for one */
+    if (options->has_logits) /* so the session keeps every row, and can compute the logits of any */
         sites |= ATTN_SITE_BIT(ATTN_SITE_EMBED);
     if (sites == 0)
         return ATTN_OK;
@@ -94,8 +95,8 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether what is computed depends on a text by its tokens alone, so that one session serves all:
- * no positions are named, and no parameter is made of the length. */
+/* Whether the computation depends only on the tokens of a text, so that one session serves all
+ * texts: no option names positions, and no parameter depends on the length. */
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
@@ -116,7 +117,7 @@ static bool is_same_for_all(const struct attn_many_task *task)
     return is_same;
 }
 
-/* A picture of zeros, of the model's own size. */
+/* Creates a picture of zeros of the model's size. */
 static enum attn_status make_blank(const struct attn_image_config *image,
                                    struct attn_pixels *pixels, struct attn_error *err)
 {
@@ -127,8 +128,8 @@ static enum attn_status make_blank(const struct attn_image_config *image,
     return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* A run of the most positions that texts share a session for, but without the lists of positions,
- * which depend on the text: says whether heads, attention and ablations fit the model. */
+/* Prepares a run of the longest text that may share a session, without options that name positions.
+ * Fails if heads, attention or ablations do not fit the model. */
 static enum attn_status prepare_longest(struct attn_many_task *task, struct attn_error *err)
 {
     static const int32_t ids[ATTN_MANY_MOST_ROWS];
@@ -150,7 +151,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.predict.n_next = 0;
     request.predict.answer = NULL;
     if (attn_model_config(task->host->model)->is_encoder)
-        request.predict.top = 0; /* each text has its own masks */
+        request.predict.top = 0; /* the masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
@@ -168,7 +169,7 @@ static enum attn_status read_options(struct attn_many_task *task,
     ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
     ATTN_TRY(check_request(&task->request, err));
     task->request.input = task->request.source = (struct attn_input){0};
-    task->request.on_note = NULL; /* once, and not for each record */
+    task->request.on_note = NULL; /* notes are given once, not for each record */
     if (task->options.has_logits && task->request.selection.queries)
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
     if (!task->options.keeps_tensors)
@@ -231,7 +232,7 @@ static enum attn_record_failure check_count(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_TOO_LONG;
 }
 
-/* What can be said of RECORD before its text is encoded. */
+/* Checks RECORD before its text is encoded. */
 static enum attn_record_failure check_record(const struct attn_many_task *task,
                                              const struct attn_record *record,
                                              struct attn_error *err)
@@ -261,8 +262,8 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
     return failure;
 }
 
-/* Why a request that is right for other inputs is not for this one: what was found wrong is looked
- * for again. WHY is that, and may be said better. */
+/* Finds why this input fails by repeating the checks one at a time. May replace WHY with a more
+ * precise message. */
 static enum attn_record_failure find_failure(const struct attn_many_task *task,
                                              const struct attn_request *request,
                                              struct attn_error *why)
@@ -295,7 +296,7 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     return failure != ATTN_RECORD_FAILURE_NONE ? failure : ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Whether STATUS is about the input, and not about memory or the model. */
+/* Whether STATUS is a failure of the input, and not of memory or the model. */
 static bool is_of_input(const struct attn_many_task *task, enum attn_status status,
                         const struct attn_error *err)
 {
@@ -309,13 +310,13 @@ static bool is_of_input(const struct attn_many_task *task, enum attn_status stat
            attn_host_tokenizer(task->host, &tokenizer, NULL) == ATTN_OK;
 }
 
-/* About how many bytes ITEM holds from when it is computed. */
+/* Estimates the bytes that ITEM holds once it is computed. */
 static size_t count_bytes(const struct attn_many_task *task, const struct attn_many_item *item)
 {
     enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
     const struct attn_selection *selection = item->run->selection;
     const size_t n = item->run->text.n;
-    size_t n_number = /* floats; of doubles two */
+    size_t n_number = /* floats; a double counts as two */
         3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
 
     for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
@@ -335,12 +336,12 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
         }
     if (task->options.has_logits)
         n_number += attn_model_config(task->host->model)->n_vocab;
-    if (task->options.n_edge > 0) /* 8 bytes each, and their number */
+    if (task->options.n_edge > 0) /* 8 bytes per edge, and their number */
         n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
 }
 
-/* What can be said of ITEM when its run is prepared: also where the position is that it names. */
+/* Checks the prepared run of ITEM, and resolves the position that it names. */
 static enum attn_record_failure check_run(const struct attn_many_task *task,
                                           struct attn_many_item *item, struct attn_error *err)
 {
@@ -363,8 +364,7 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Reads the input of a record that is not known to fail. *failure: why it does, for the reason
- * WHY. */
+/* Reads the input of a record that has not failed. *failure and WHY get the reason if it fails. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
                                    enum attn_record_failure *failure, struct attn_error *why)
 {
@@ -449,7 +449,8 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Makes those who listen to ITEM, which is prepared. POOL, or NULL, helps with long rows. */
+/* Creates the consumers of the trace of ITEM, which is prepared. POOL, or NULL, helps with long
+ * rows. */
 static enum attn_status listen(const struct attn_many_task *task, struct attn_many_item *item,
                                struct attn_pool *pool, struct attn_error *err)
 {
@@ -457,13 +458,13 @@ static enum attn_status listen(const struct attn_many_task *task, struct attn_ma
     return attn_error_at(make_listeners(task, item, err), ATTN_STAGE_OPTIONS, err);
 }
 
-/* Rows of logits, and whose surprisal they give. */
+/* Rows of logits, and the item that they belong to. */
 struct logits {
     struct attn_many_item *item;
     const struct attn_trace_event *event;
 };
 
-/* The surprisal of the token after row TASK. */
+/* Computes the surprisal of the token after row TASK. */
 static void find_surprisal(void *context, size_t task, int worker)
 {
     const struct logits *logits = context;
@@ -494,7 +495,7 @@ static void measure(const struct attn_many_item *item, const struct attn_trace_e
         attn_measurement_add(group->items[i], event, NULL);
 }
 
-/* An attn_trace_fn. USER is the item, which listens. */
+/* An attn_trace_fn. USER is the item. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -519,7 +520,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return trace->on_event(trace->user, event, err);
 }
 
-/* The numbers of MEASURE [L, H]. */
+/* Computes MEASURE [L, H]. */
 static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
                          enum attn_measure measure, double *values)
 {
@@ -558,7 +559,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* Makes of what was heard what the caller gets, and frees what was only for that. */
+/* Fills the result from the trace's consumers, and frees those. */
 static enum attn_status finish(const struct attn_many_task *task, struct attn_many_item *item,
                                struct attn_error *err)
 {
@@ -578,8 +579,7 @@ static enum attn_status finish(const struct attn_many_task *task, struct attn_ma
     return ATTN_OK;
 }
 
-/* Lets the logits that are asked for come as events: of their row alone, where nothing else is
- * watched. */
+/* Adds logits to the watched sites: only their row, if nothing else is watched. */
 static enum attn_status watch_logits(const struct attn_many_item *item, struct attn_error *err)
 {
     const attn_site_set sites = attn_selection_sites(item->watched);
@@ -607,7 +607,7 @@ static enum attn_status take_masked(void *user, const struct attn_masked_rows *r
     return ATTN_OK;
 }
 
-/* The surprisal of each token with a mask in its place, by a session for this text alone. */
+/* Computes the surprisal of each token with a mask in its place, in a session for this text. */
 static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool *pool,
                                    struct attn_error *err)
 {
@@ -658,9 +658,9 @@ void attn_many_item_release(struct attn_many_item *item)
 struct attn_many_pack {
     const struct attn_many_task *task;
     struct attn_trace trace;
-    struct attn_session *session;        /* owns; NULL before it is used */
+    struct attn_session *session;        /* owns; NULL before its first use */
     struct attn_masked *masked;          /* likewise */
-    struct attn_many_item *const *items; /* [n] those that are fed */
+    struct attn_many_item *const *items; /* [n] in the current feed */
     size_t n;
 };
 
@@ -715,7 +715,7 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Rows of a pack whose logits are found together. */
+/* Rows of a pack whose logits are computed together. */
 struct mask_rows {
     size_t rows[ATTN_MANY_PACK_ROWS]; /* [n] counted over the pack */
     size_t positions[ATTN_MANY_PACK_ROWS];
@@ -737,7 +737,7 @@ static enum attn_status predict_rows(const struct attn_many_pack *pack,
     return ATTN_OK;
 }
 
-/* Answers the question at the masks of each item. */
+/* Computes the predictions at the masks of each item. */
 static enum attn_status predict_masks(const struct attn_many_pack *pack,
                                       const struct attn_prediction_args *args,
                                       struct attn_error *err)
@@ -766,7 +766,7 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
     return status;
 }
 
-/* Answers the question after the last position of each item. */
+/* Computes the predictions after the last position of each item. */
 static enum attn_status predict(const struct attn_many_pack *pack, struct attn_error *err)
 {
     const struct attn_run *run = pack->items[0]->run;
@@ -794,7 +794,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     return status;
 }
 
-/* Finds the logits that are asked for, in one product. */
+/* Computes the requested logits in one product. */
 static enum attn_status find_logits(const struct attn_many_pack *pack, struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(pack->task->host->model)->n_vocab;
@@ -830,13 +830,13 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
     }
     attn_session_reset(pack->session);
     ATTN_TRY(attn_session_feed_many(pack->session, sequences, pack->n, err));
-    /* After the last time that the session looked. */
+    /* The session's last check was earlier. */
     ATTN_TRY(attn_host_check_canceled(pack->task->host, err));
     ATTN_TRY(find_logits(pack, err));
     return predict(pack, err);
 }
 
-/* The surprisal of each token of ITEM with a mask in its place, if that is asked for. */
+/* Computes the surprisal of each token of ITEM with a mask in its place, if requested. */
 static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item *item,
                              struct attn_error *err)
 {

@@ -16,21 +16,21 @@
 #include "run/many.h"
 #include "run/run_internal.h"
 
-/* What is asked of every record. */
+/* The options and the request for all records. */
 struct attn_many_task {
     struct attn_host *host;
     struct attn_many_options options; /* what it points to is borrowed */
-    struct attn_request request;      /* of every record, but for its input and source */
+    struct attn_request request;      /* for every record, except its input and source */
     size_t n_layer, n_head;
-    size_t n_most;  /* tokens of the longest text that is taken */
+    size_t n_most;  /* tokens of the longest text that is accepted */
     bool has_cross; /* some layer attends to a source */
 
-    /* Of records that may share a session: */
-    bool is_packed;                 /* there are such */
-    struct attn_run *longest;       /* owns; a run of the longest text that does */
-    struct attn_selection *watched; /* owns; what their session watches, or NULL */
+    /* For records that may share a session: */
+    bool is_packed;                 /* some records may */
+    struct attn_run *longest;       /* owns; a run of the longest text that may */
+    struct attn_selection *watched; /* owns; what the session watches, or NULL */
     size_t n_longest;               /* positions of that text */
-    struct attn_pixels blank;       /* owns; the picture of that run, where pictures are read */
+    struct attn_pixels blank;       /* owns; the picture of that run, if the model reads pictures */
     size_t n_session_row;           /* positions of the session */
     size_t n_most_packed;           /* texts at a time */
 };
@@ -38,46 +38,46 @@ struct attn_many_task {
 enum {
     ATTN_MANY_PACK_ROWS = 128,  /* rows that are fed together */
     ATTN_MANY_MOST_ROWS = 256,  /* a longer text gets all threads for itself */
-    ATTN_MANY_MASKED_ROWS = 256 /* of copies with masks; no fewer than the one above */
+    ATTN_MANY_MASKED_ROWS = 256 /* of copies with masks; at least ATTN_MANY_MOST_ROWS */
 };
 
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
     struct attn_record record;
 
-    /* Of one that is prepared: */
-    struct attn_run *run; /* owns; NULL of a record that failed */
-    size_t n_row;         /* its positions; 0 of a record that failed */
+    /* Set by attn_many_item_prepare: */
+    struct attn_run *run; /* owns; NULL if the record failed */
+    size_t n_row;         /* its positions; 0 if the record failed */
     bool can_pack;        /* it can share a session with others */
-    size_t n_byte;        /* that it holds, about, from when it is computed until it is released */
+    size_t n_byte;        /* about how many it holds from computing until release */
 
-    /* Of one that is computed: */
-    struct attn_selection *watched;  /* owns; what it listens to */
-    struct attn_measure_group group; /* owns; what finds the measures */
+    /* Set when it is computed: */
+    struct attn_selection *watched;  /* owns; what its trace selects */
+    struct attn_measure_group group; /* owns; computes the measures */
     struct attn_edges *edges;        /* owns; or NULL */
     struct attn_capture *capture;    /* owns; or NULL */
     float *measures;                 /* [n_measure, L, H] owns; or NULL */
-    double *exact;                   /* likewise; before they were rounded */
+    double *exact;                   /* [n_measure, L, H] owns; before they were rounded; or NULL */
     double *surprisal;               /* [n_token] owns; or NULL */
     size_t position;                 /* whose logits are kept */
     float *logits;                   /* [n_vocab] owns; or NULL */
-    struct attn_pool *pool;          /* helps with what is heard; or NULL */
+    struct attn_pool *pool;          /* helps with trace events; or NULL */
     struct attn_result result;       /* owns its predictions */
-    struct attn_many_result outcome; /* what the caller gets of all this, and of a failure */
+    struct attn_many_result outcome; /* the result, for the caller */
 };
 
-/* Reads GIVEN, and says whether the request can be served at all. Errors have a stage. */
+/* Reads GIVEN, and fails if the request fits no record. Errors have a stage. */
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
                                      const struct attn_many_options *given, struct attn_error *err);
 
 void attn_many_task_release(struct attn_many_task *task);
 
-/* Reads the input of ITEM. What is wrong with it goes into its record, and is no failure here. */
+/* Reads the input of ITEM. A bad input is a failure of its record, not of this call. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err);
 
-/* Computes ITEM, which is prepared, in a session of its own; HAS_POOL: on all threads of the host,
- * else on the one that calls. */
+/* Computes ITEM, which is prepared, in a separate session: on all threads of the host if HAS_POOL,
+ * else on the calling thread. */
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
                                         struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err);
@@ -85,19 +85,19 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 void attn_many_item_release(struct attn_many_item *item);
 
 /*
- * A session for short texts, which are fed to it together: the rows of several in one matrix
- * product. Products of 128 rows do four times as many multiply-adds a second as those of six. More
- * rows gain nothing.
+ * A session for short texts, which are fed together: one matrix product has the rows of several
+ * texts. Products of 128 rows do four times as many multiply-adds per second as products of six
+ * rows. More rows gain nothing.
  */
 struct attn_many_pack;
 
-/* Takes the memory of the session when it is first used. TASK is borrowed. */
+/* Allocates the session on first use. TASK is borrowed. */
 enum attn_status attn_many_pack_create(const struct attn_many_task *task,
                                        struct attn_many_pack **pack, struct attn_error *err);
 void attn_many_pack_free(struct attn_many_pack *pack); /* NULL is allowed */
 
-/* Computes ITEMS [n], which are prepared and can be packed: together they have ATTN_MANY_PACK_ROWS
- * positions, or there is one. */
+/* Computes ITEMS [n], which are prepared and can be packed. Together they have at most
+ * ATTN_MANY_PACK_ROWS positions, or there is only one. */
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
                                     struct attn_many_item *const *items, size_t n,
                                     struct attn_error *err);
