@@ -1192,7 +1192,7 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidde
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
     struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
     struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all columns that could be
-                                                      * shown */
+                                                        shown */
     const size_t n = find_columns(fold, hidden, columns);
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_NO_MEMORY;

@@ -47,12 +47,12 @@ struct attn_fold_form {
     size_t n_column;
     uint64_t counts;  /* columns of integers that are added up */
     uint64_t derived; /* columns of reals that are not means: `derive` fills them. They have no sd
-                       * and se, and bounds only if they are in `bounded` */
+                         and se, and bounds only if they are in `bounded` */
     uint64_t bounded;
     uint64_t names;    /* columns of texts that must be those of the first item */
     uint64_t unfilled; /* columns that stay empty in a study, so it cannot be sorted by them */
     bool keeps_keys;   /* columns that name the row keep the value of the first item if items
-                        * differ; else such a cell is missing */
+                          differ; else such a cell is missing */
     attn_fold_derive_fn derive; /* or NULL */
     const void *args;           /* for it */
     const char *hint;           /* the hint for an item whose rows differ from the first; or NULL */

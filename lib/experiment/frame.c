@@ -13,33 +13,33 @@
 
 /* --- An inquiry ------------------------------------------------------------------------------- */
 
-/* An inquiry that was read. */
+/* An inquiry whose arguments have been read. */
 struct asking {
     const struct attn_experiment *experiment;
     const struct attn_inquiry *inquiry;
-    struct attn_host *host;     /* borrowed: the inquiry's, its other tower, or `labelled` */
-    struct attn_host *labelled; /* owns; where pictures are compared with texts; or NULL */
+    struct attn_host *host;     /* borrowed: the inquiry's host, its other tower, or `labelled` */
+    struct attn_host *labelled; /* owns; if pictures are compared with texts; or NULL */
     struct attn_request request;
     const struct attn_input *texts; /* [n_text] borrowed */
     size_t n_text;
     const struct attn_study_args *study; /* borrowed; or NULL */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
-    size_t n_label;                      /* its leading columns by which items are grouped */
+    size_t n_label;                      /* leading columns that name the group of items */
 };
 
-/* What is asked about one input. */
+/* One input, with the request and the arguments for it. */
 struct asked {
     const struct attn_request *request;
     const void *args;
     void *sum;
-    struct attn_study *study; /* of makes_runs, over items */
+    struct attn_study *study; /* if makes_runs, over items */
     const struct attn_item *item;
     struct attn_study_answer *answer; /* about it */
-    struct attn_spaces *spaces;       /* gets what is odd, unless something was; or NULL */
+    struct attn_spaces *spaces;       /* gets the first odd spaces that are found; or NULL */
 };
 
-/* Reads what is given, and looks for a caller's mistakes. */
+/* Reads the arguments, and refuses mistakes of the caller. */
 static enum attn_status read_inquiry(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -71,8 +71,7 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                                                                              : ATTN_INVALID;
 }
 
-/* Finds whose model is asked, by INPUT, the first of all: of two towers one, and with labels a
- * classifier. */
+/* Chooses the host by INPUT, the first input: one of two towers, and with labels a classifier. */
 static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -83,7 +82,7 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
     return attn_zero_shot_choose_host(&asking->host, &first, &asking->labelled, err);
 }
 
-/* Lets EXPERIMENT change the request of FRAME, whose run is not prepared. */
+/* Lets EXPERIMENT change the request of FRAME before its run is prepared. */
 static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
                                struct attn_error *err)
 {
@@ -116,7 +115,7 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     return experiment->ask(frame, err);
 }
 
-/* Puts what is odd about the spaces of FRAME's text, or of what is asked, into SPACES. */
+/* Records odd spaces of FRAME's text, or of the words in its question, in SPACES. */
 static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
                             struct attn_spaces *spaces)
 {
@@ -129,7 +128,7 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
         spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
 }
 
-/* A frame for what is ASKED; NULL for lack of memory. */
+/* Creates a frame for ASKED; NULL if memory is short. */
 static struct attn_frame *make_frame(const struct asking *asking, const struct asked *asked,
                                      struct attn_error *err)
 {
@@ -166,7 +165,7 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_free(frame);
 }
 
-/* Asks about one input: *TABLE are its rows. */
+/* Runs the experiment for one input. *table gets its rows. */
 static enum attn_status ask(const struct asking *asking, const struct asked *asked,
                             struct attn_table **table, struct attn_error *err)
 {
@@ -202,7 +201,8 @@ static enum attn_status add_text(struct attn_fold *fold, size_t i, const struct 
     return attn_fold_add(fold, &entry, err);
 }
 
-/* Asks about each text, one after the other. The request's on_progress counts texts. */
+/* Runs the experiment for each text, one after the other. The request's on_progress counts
+ * texts. */
 static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold,
                                    struct attn_error *err)
 {
@@ -214,7 +214,7 @@ static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold
     size_t n_row = 0;
 
     one_text.on_progress = NULL;     /* it counts texts */
-    one_text.reading.example = NULL; /* the hint is which text it was */
+    one_text.reading.example = NULL; /* the hint names the text instead */
     for (size_t i = 0; i < asking->n_text; i++) {
         struct attn_table *table = NULL;
         enum attn_status status;
@@ -259,7 +259,8 @@ struct items {
     struct attn_study *study;
 };
 
-/* An attn_study_ask_fn: asks with copies of the request and the arguments, which ITEM changes. */
+/* An attn_study_ask_fn: applies ITEM to copies of the request and the arguments, and runs the
+ * experiment. */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
@@ -276,7 +277,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     if (status == ATTN_OK) {
         memcpy(args, asking->inquiry->args, *size);
         request.on_progress = NULL;     /* it counts items */
-        request.reading.example = NULL; /* the message is which item it was */
+        request.reading.example = NULL; /* the message names the item instead */
         request.on_note = attn_study_note_once;
         request.user = items->study;
         request.input = item->record.input;
@@ -292,12 +293,12 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     return status;
 }
 
-/* Says before the first item which columns the tables of items will have, and whether something is
- * wrong for all of them. */
+/* Sets the columns of the items' tables before the first item, and fails for what is wrong in all
+ * items. */
 static enum attn_status show_columns(const struct asking *asking, struct attn_study *study,
                                      struct attn_error *err)
 {
-    static const struct attn_item nothing; /* where none can be read */
+    static const struct attn_item nothing; /* if no item can be read */
     const struct attn_experiment *experiment = asking->experiment;
     const size_t *size = asking->inquiry->args; /* they begin with it */
     struct attn_request request = asking->request;
@@ -314,7 +315,8 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_st
     if (!args)
         return ATTN_NO_MEMORY;
     memcpy(args, asking->inquiry->args, *size);
-    (void)experiment->take_item(args, &request, first.item, &unseen); /* its own failure, later */
+    (void)experiment->take_item(args, &request, first.item, &unseen); /* the item reports it when it
+                                                                         is run */
     first.args = args;
     frame = make_frame(asking, &first, err);
     status = frame ? choose(experiment, frame, err) : ATTN_NO_MEMORY;
@@ -326,7 +328,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_st
     return status;
 }
 
-/* Finds whose model is asked about the items, by the first that can be read. */
+/* Chooses the host for the items by the first item that can be read. */
 static enum attn_status choose_host_of_items(struct asking *asking, struct attn_study *study,
                                              struct attn_error *err)
 {
@@ -341,7 +343,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     return choose_host(asking, first ? &first->record.input : &nothing, err);
 }
 
-/* Bits of KEY if the text that is OFFSET bytes into ARGS is given. */
+/* Returns KEY if the text at OFFSET in ARGS is given, else 0. */
 static uint64_t key_of(const void *args, size_t offset, uint64_t key)
 {
     const char *text = NULL;
@@ -351,7 +353,7 @@ static uint64_t key_of(const void *args, size_t offset, uint64_t key)
     return text ? key : 0;
 }
 
-/* What was given for items that lack it. */
+/* Returns the caller's values for items that lack them. */
 static struct attn_study_defaults defaults_of(const struct asking *asking)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -382,7 +384,7 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
     return defaults;
 }
 
-/* Asks about each item of the study, and folds their rows. */
+/* Runs the experiment for each item of the study, and folds the rows. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -464,7 +466,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sorts the table as the arguments say. */
+/* Sorts the table as the arguments specify. */
 static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -599,7 +601,7 @@ void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)
         frame->request.on_progress(frame->request.user, n_done, n);
 }
 
-/* Texts on their way through attn_run_many. */
+/* Texts that attn_run_many reads. */
 struct texts {
     struct attn_frame *frame;
     attn_done_fn take;
@@ -620,7 +622,7 @@ static enum attn_status give_text(void *user, struct attn_record *record, bool *
     return ATTN_OK;
 }
 
-/* An attn_done_fn: one text counts as much as another, so one that fails ends it. */
+/* An attn_done_fn. All texts have the same weight in a mean, so a failure ends the run. */
 static enum attn_status take_text(void *user, const struct attn_many_result *result,
                                   struct attn_error *err)
 {

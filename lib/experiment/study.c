@@ -44,7 +44,7 @@ struct attn_study {
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: no line for each item */
     double *nothing;        /* [n_nothing] owns; zeros in place of the numbers beside resumed
-                             * rows */
+                               rows */
     size_t n_nothing;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
@@ -599,7 +599,7 @@ bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err
 {
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
             (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture cannot be
-                                                                       * read */
+                                                                         read */
            err->stage != ATTN_STAGE_MODEL &&
            err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
 }
