@@ -24,11 +24,11 @@ static const double checkpoint_seconds = 1;
 struct batch_slot {
     struct attn_record_store store;
     struct attn_label_store labels;
-    uint64_t begin, end;     /* of its line */
-    uint32_t crc;            /* of that */
-    uint64_t n_line_before;  /* before the shard, if they were counted */
-    bool is_text;            /* the line begins as no object does */
-    struct sha256_ctx input; /* of all lines up to this one */
+    uint64_t begin, end;     /* of its line in the input */
+    uint32_t crc;            /* of the line */
+    uint64_t n_line_before;  /* lines before the shard, if they were counted */
+    bool is_text;            /* the line does not begin like an object */
+    struct sha256_ctx input; /* digest of all lines up to this one */
 };
 
 double attn_batch_work_seconds(const struct attn_batch *batch)
@@ -52,7 +52,7 @@ static bool is_canceled(const struct attn_batch *batch)
 
 /* --- Records in ------------------------------------------------------------------------------ */
 
-/* The number of a record is needed: counts the lines before the shard. */
+/* Counts the lines before the shard, once a record needs its number. */
 static enum attn_status count_before(struct attn_batch *batch, struct attn_error *err)
 {
     if (batch->has_numbers)
@@ -61,7 +61,7 @@ static enum attn_status count_before(struct attn_batch *batch, struct attn_error
     return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
 }
 
-/* Whether the continuations of RECORD, which are its own or those of all, fit what is written. */
+/* Fails RECORD if its continuations, or those of all records, do not fit the outputs. */
 static void check_next(const struct attn_batch *batch, struct attn_record *record)
 {
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
@@ -103,7 +103,7 @@ static enum attn_status read_object(struct attn_batch *batch, struct batch_slot 
     return ATTN_OK;
 }
 
-/* Fills RECORD with what the line holds. */
+/* Fills RECORD from the current line. */
 static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot *slot,
                                     struct attn_record *record, struct attn_error *err)
 {
@@ -128,7 +128,8 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
     return attn_buffer_check(text, err);
 }
 
-/* An attn_next_fn. What fails is kept for later: all records before it are to be done. */
+/* An attn_next_fn. A failure to read is kept in read_err, and reported after the records before
+ * it. */
 static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
                              struct attn_error *err)
 {
@@ -197,7 +198,7 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-/* Notes, once, that a line is no object, and how such a file is read. The lines of a CSV are no
+/* Notes once that a line is not an object, and which option reads such a file. Lines of CSV are not
  * texts. */
 static void note_text(struct attn_batch *batch, const struct attn_record *record)
 {
@@ -293,7 +294,8 @@ void attn_batch_work_release(struct attn_batch *batch)
     attn_batch_line_release(&batch->line);
 }
 
-/* Whether as many lines are before the shard as PATH says, where its records were counted. */
+/* Fails if another number of lines than N, which PATH recorded, is before the shard. N 0: they were
+ * not counted. */
 static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t n, const char *path,
                                              struct attn_error *err)
 {
@@ -306,7 +308,7 @@ static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t 
                                           "has another number of lines before the shard", err);
 }
 
-/* Whether the lines that were read so far have the digest HEX of PATH. */
+/* Fails if the lines so far do not have the digest HEX that PATH recorded. */
 static enum attn_status compare_digest(const struct attn_batch *batch, const char *hex,
                                        const char *path, struct attn_error *err)
 {
@@ -326,7 +328,7 @@ enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_er
     const struct attn_ledger_done *done = &batch->ledger.done;
     const char *path = batch->ledger.journal_path.data;
 
-    if (batch->ledger.journal >= 0) { /* the input goes to where the checkpoint was taken */
+    if (batch->ledger.journal >= 0) { /* skips the input up to the checkpoint */
         ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
                                        (uint32_t)done->crc, err));
         ATTN_TRY(compare_digest(batch, done->input, path, err));
@@ -347,7 +349,8 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
     const uint64_t most = batch->options.max_record;
     bool is_over = true;
 
-    /* The input as far as MADE says; then there is no more, unless more was not wanted. */
+    /* Compares the input up to the end that MADE recorded; it must end there, unless `max_record`
+     * ended it. */
     ATTN_TRY(attn_batch_lines_take(batch->lines, made->end, err));
     ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
     if (most == 0 || made->n_record < most)
@@ -362,7 +365,7 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-/* Notes labels that no record had: their names may be misspelt. */
+/* Notes labels that no record had: the names may be misspelt. */
 static void note_unseen(const struct attn_batch *batch)
 {
     char message[ATTN_QUOTE_SIZE + 64];
@@ -393,7 +396,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     batch->begun = attn_clock_seconds();
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));
-    if (is_canceled(batch)) /* then lines have ended early */
+    if (is_canceled(batch)) /* then the lines ended early */
         return attn_report_stopped(err);
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
     note_unseen(batch);

@@ -22,10 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In lines that wait for the columns: what no text holds stands for fields that are not known. */
+/* Placeholders for unknown fields in lines that wait for the columns: bytes that no text
+ * contains. */
 enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
 
-/* The journal grows by a checkpoint after so many seconds, and those more for this many bytes. */
+/* Seconds between checkpoints: a constant, and one more second for each 4 KiB of state. */
 static const double checkpoint_seconds = 1, bytes_per_second = 4096;
 
 struct attn_each {
@@ -34,22 +35,23 @@ struct attn_each {
     struct attn_host *host;
     struct attn_items *items;
     bool is_json;
-    struct attn_buffer path;     /* terminated; of a shard; empty of a sink */
+    struct attn_buffer path;     /* terminated; with the shard; empty for a sink */
     struct attn_ledger ledger;   /* what is on disk */
-    struct attn_column *columns; /* [n_shown] owns; those that tables show */
+    struct attn_column *columns; /* [n_shown] owns; the columns that tables show */
     size_t *shown;               /* [n_shown] owns; their places in the form */
     size_t n_shown, n_row;       /* rows of an item */
-    bool has_columns;            /* these are known */
-    bool has_labels;             /* likewise the labels of CSV */
-    struct attn_buffer waiting;  /* lines of CSV until then */
+    bool has_columns;            /* the columns are known */
+    bool has_labels;             /* the labels of CSV are known */
+    struct attn_buffer waiting;  /* lines of CSV until both are known */
     struct attn_buffer saved;    /* terminated; of the run that is resumed */
     struct attn_each_result result;
-    double begun, checked;        /* seconds of a clock, and since then: the last checkpoint */
+    double begun, checked;        /* the start in seconds of a clock, and the last checkpoint in
+                                     seconds since then */
     uint64_t milliseconds_before; /* of earlier processes */
     bool has_written, has_ended;
 };
 
-/* Column C as it is written: reals have all their digits. */
+/* Returns column C with all digits of reals. */
 static struct attn_column full_column(const struct attn_each *each, size_t c)
 {
     struct attn_column column = each->columns[c];
@@ -60,8 +62,8 @@ static struct attn_column full_column(const struct attn_each *each, size_t c)
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-/* Whether a label NAME is written item.NAME: in CSV because of a column that tables have, in JSON
- * of any. */
+/* Whether a label NAME is written as item.NAME because a column has this name: in CSV a shown
+ * column, in JSON any column. */
 static bool is_taken(const struct attn_each *each, const char *name)
 {
     for (size_t i = 0; i < each->of.n_column; i++)
@@ -71,8 +73,8 @@ static bool is_taken(const struct attn_each *each, const char *name)
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
 }
 
-/* Refuses labels that would be written under one name. The first member of each of LABELS [n] of
- * STRIDE bytes is its name. */
+/* Refuses two labels that would be written under one name. LABELS [n] are structs of STRIDE bytes
+ * whose first member is the name. */
 static enum attn_status check_names(const struct attn_each *each, const void *labels, size_t n,
                                     size_t stride, struct attn_error *err)
 {
@@ -105,7 +107,7 @@ static void push_key(struct attn_json_writer *json, const char *name, bool is_re
     attn_buffer_release(&full);
 }
 
-/* Id and labels. */
+/* Appends id and labels. */
 static void push_record(const struct attn_each *each, struct attn_json_writer *json,
                         const struct attn_outcome *outcome)
 {
@@ -124,7 +126,7 @@ static void push_record(const struct attn_each *each, struct attn_json_writer *j
     }
 }
 
-/* The columns of ROW. */
+/* Appends the columns of ROW. */
 static void push_row(const struct attn_each *each, struct attn_json_writer *json,
                      const struct attn_table *rows, size_t row)
 {
@@ -141,7 +143,7 @@ static void push_row(const struct attn_each *each, struct attn_json_writer *json
     }
 }
 
-/* A line of JSON: row ROW of OUTCOME, or its failure. */
+/* Appends a line of JSON: row ROW of OUTCOME, or its failure. */
 static void append_json(const struct attn_each *each, const struct attn_outcome *outcome,
                         size_t row, struct attn_buffer *out)
 {
@@ -157,7 +159,7 @@ static void append_json(const struct attn_each *each, const struct attn_outcome 
     attn_buffer_append_char(out, '\n');
 }
 
-/* A line of CSV that begins with KEY, likewise. */
+/* Appends a line of CSV that begins with KEY: row ROW of OUTCOME, or its failure. */
 static void append_csv(const struct attn_each *each, const struct attn_outcome *outcome, size_t row,
                        const struct attn_buffer *key, struct attn_buffer *out)
 {
@@ -225,7 +227,7 @@ static void add_column(struct attn_each *each, size_t place)
     each->shown[each->n_shown++] = place;
 }
 
-/* Takes the columns that TABLE shows for those of all. */
+/* Takes the columns of TABLE, the first, as those of all items. */
 static enum attn_status take_columns(struct attn_each *each, const struct attn_table *table,
                                      struct attn_error *err)
 {
@@ -248,7 +250,7 @@ static enum attn_status take_columns(struct attn_each *each, const struct attn_t
     return ATTN_OK;
 }
 
-/* The lines of OUTCOME, in CSV after the header. */
+/* Writes the lines of OUTCOME; in CSV after the header. */
 static enum attn_status write_rows(struct attn_record_writer *writer,
                                    const struct attn_outcome *outcome, struct attn_error *err)
 {
@@ -287,7 +289,7 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
     return status == ATTN_OK ? attn_buffer_check(out, err) : status;
 }
 
-/* Writes the header where every item failed. */
+/* Writes the header if every item failed. */
 static enum attn_status finish_rows(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct attn_each *each = writer->form->format_owner;
@@ -337,7 +339,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Names the file, and says what its rows are of. */
+/* Names the file, and describes the input and the options in the ledger. */
 static enum attn_status name_file(struct attn_each *each, struct attn_error *err)
 {
     const struct attn_each_options *options = &each->options;
@@ -392,7 +394,7 @@ static enum attn_status open_file(struct attn_each *each, struct attn_error *err
     return attn_ledger_begin(&each->ledger, each->options.source, attn_host_model(each->host), err);
 }
 
-/* The labels are those of the header, or of the first item that could be read. */
+/* Takes the labels of the header, or of the first readable item. */
 static enum attn_status take_labels(struct attn_each *each, struct attn_error *err)
 {
     const char *const *labels;
@@ -476,7 +478,7 @@ void attn_each_free(struct attn_each *each)
 
 /* --- Resuming --------------------------------------------------------------------------------- */
 
-/* Takes over what `measure` wrote; *is_good: it is as it was written. */
+/* Restores the state that `measure` wrote. *is_good: it is well-formed. */
 static enum attn_status read_state(struct attn_each *each, bool *is_good, struct attn_error *err)
 {
     const char *at = attn_buffer_string(&each->ledger.state);
@@ -513,7 +515,7 @@ struct handing {
     struct attn_rows_reader *reader; /* owns */
 };
 
-/* The next item, with what came of it. */
+/* Hands over the next item with its rows or its failure. */
 static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_HEX_SIZE],
                                   struct attn_error *err)
 {
@@ -539,8 +541,8 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
     return status;
 }
 
-/* Hands over N items, whose rows are in PATH, and compares the input up to them with HEX; then
- * there is no more, where all IS_WHOLE. */
+/* Hands over N items, whose rows are in PATH, and compares the input up to their end with the
+ * digest HEX. If IS_WHOLE, the input must end there. */
 static enum attn_status hand_over(struct handing *handing, const char *path, uint64_t n,
                                   const char *hex, bool is_whole, struct attn_error *err)
 {
@@ -627,7 +629,7 @@ const char *attn_each_saved(const struct attn_each *each)
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* What ITEM came to. CODE is that of its failure. */
+/* Returns the outcome of ITEM. CODE is the code of its failure. */
 static struct attn_outcome outcome_of(const struct attn_item *item, const struct attn_table *table,
                                       const struct attn_error *failed, const char *code,
                                       bool is_read)

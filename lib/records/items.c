@@ -1,6 +1,6 @@
 /*
- * items.c - see items.h. An item is read as a record is (run/record_internal.h): a line of JSON, or
- * a line of CSV that becomes one.
+ * items.c - see items.h. The record reader (run/record_internal.h) reads each item from a line of
+ * JSON; a line of CSV is converted to JSON first.
  */
 #include "records/items_internal.h"
 
@@ -39,16 +39,17 @@ struct kept {
 struct made_item {
     struct attn_item item; /* comes first */
     struct attn_input inputs[ATTN_N_ITEM_PAIR][2];
-    const char *images[2]; /* paths, also of labels: of a picture, and of the corrupted one */
+    const char *images[2]; /* paths of the picture and of the corrupted one, which are also
+                              labels */
     struct attn_record_store stores[ATTN_N_ITEM_PAIR]
-                                   [2]; /* of these; the first has id and source */
+                                   [2]; /* for the inputs; the first has id and source */
     struct kept *kept;                  /* owns all */
     const char **next;                  /* [item.n_next] */
     struct attn_item_place *places;     /* [item.n_place] */
     struct attn_item_label *labels;     /* [item.n_label] */
     size_t next_capacity, place_capacity, label_capacity;
-    struct sha256_ctx read; /* all of the input up to its end */
-    uint64_t end;           /* that, in bytes */
+    struct sha256_ctx read; /* all bytes of the input up to the item's end */
+    uint64_t end;           /* of the item, in bytes of the input */
 };
 
 struct attn_items {
@@ -58,14 +59,14 @@ struct attn_items {
     struct attn_batch_line line;
     struct sha256_ctx read;     /* all bytes of lines that were read */
     struct attn_csv_reader csv; /* separator 0: JSON Lines */
-    struct attn_buffer json;    /* what a line of CSV became */
-    uint64_t from, limit;       /* items begin in these bytes */
-    size_t n_read;              /* items, from the first of all on */
-    size_t line_number;         /* from 1, of the line that comes next */
+    struct attn_buffer json;    /* a line of CSV as JSON */
+    uint64_t from, limit;       /* items of the shard begin in these bytes */
+    size_t n_read;              /* items of the whole input, so far */
+    size_t line_number;         /* of the next line, from 1 */
     bool has_labels;
     char **labels; /* [n_label] owns */
     size_t n_label, label_capacity;
-    struct attn_item **ahead; /* owns; [at_ahead, n_ahead) were read and not handed out yet */
+    struct attn_item **ahead; /* owns; [at_ahead, n_ahead) were read and not returned yet */
     size_t at_ahead, n_ahead, ahead_capacity;
 };
 
@@ -74,13 +75,13 @@ struct attn_items {
 static const char corrupted_source[] = "corrupted_source";
 static const char *const image_names[2] = {"image", "corrupted_image"};
 
-/* Those of items that are no labels, places or inputs, and what they are in CSV. */
+/* Keys that are not labels, places or inputs, and their kind in CSV. */
 static const struct item_key {
     const char *name;
     enum attn_csv_kind kind;
-    size_t text;          /* the offset of a text in struct attn_item; 0: it is none */
-    bool takes_integers;  /* in the place of that text: a position */
-    size_t token, has_it; /* likewise of the id of a token */
+    size_t text;          /* offset of a text in struct attn_item; 0: not a text */
+    bool takes_integers;  /* the text is a position, and may be an integer */
+    size_t token, has_it; /* offsets of a token id in struct attn_item; 0: not an id */
 } item_keys[] = {
     {"id", ATTN_CSV_INTEGER, 0, false, 0, 0},
     {"source", ATTN_CSV_TEXT, 0, false, 0, 0},
@@ -110,7 +111,7 @@ enum { N_ITEM_KEY = sizeof item_keys / sizeof *item_keys };
 
 static const char place_prefix[] = "pos.";
 
-/* Whether NAME is an input, and which: number I of PAIR, as ids or as a text. */
+/* Whether NAME is an input: number *i of *pair, as ids or as a text. */
 static bool find_input(const char *name, size_t *pair, size_t *i, bool *are_ids)
 {
     static const char prefix[] = "sentence_"; /* of BLiMP's files */
@@ -142,7 +143,7 @@ static const struct item_key *find_key(const char *name)
     return NULL;
 }
 
-/* Whether NAME is a picture, and which. */
+/* Whether NAME is a picture: number *i. */
 static bool find_image(const char *name, size_t *i)
 {
     for (*i = 0; *i < 2; ++*i)
@@ -158,7 +159,7 @@ static bool is_place(const char *name)
 
 /* --- Values ----------------------------------------------------------------------------------- */
 
-/* A terminated copy of a string or a number; NULL on failure. */
+/* Returns a terminated copy of a string or a number; NULL on failure. */
 static const char *keep(struct made_item *made, const struct attn_json_token *token, size_t *size,
                         struct attn_error *err)
 {
@@ -173,7 +174,8 @@ static const char *keep(struct made_item *made, const struct attn_json_token *to
     return kept->text;
 }
 
-/* Takes the value of NAME as a terminated text; leaves *TEXT where it is none. */
+/* Reads the value of NAME as a terminated text. If it is not a text, the record fails and *text is
+ * unchanged. */
 static enum attn_status take_text(struct made_item *made, struct attn_record_reading *reading,
                                   const char *name, const struct attn_json_token *value,
                                   const char **text, struct attn_error *err)
@@ -188,7 +190,7 @@ static enum attn_status take_text(struct made_item *made, struct attn_record_rea
     return *text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* The same of a position, which can be an integer. */
+/* Reads a position, which may be an integer, in the same way. */
 static enum attn_status take_position(struct made_item *made, struct attn_record_reading *reading,
                                       const char *name, const struct attn_json_token *value,
                                       const char **text, struct attn_error *err)
@@ -219,7 +221,7 @@ static enum attn_status take_token(struct attn_item *item, struct attn_record_re
     return ATTN_OK;
 }
 
-/* A continuation, or a list of them. */
+/* Reads a continuation, or a list of them. */
 static enum attn_status take_next(struct made_item *made, struct attn_record_reading *reading,
                                   const struct attn_json_token *value, struct attn_error *err)
 {
@@ -285,7 +287,7 @@ static enum attn_status take_label(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
-/* Takes a label that is also the path of picture number I, where the item has no other input. */
+/* Reads a label that is also the path of picture number I if the item has no other input. */
 static enum attn_status take_image(struct made_item *made, struct attn_record_reading *reading,
                                    size_t i, const struct attn_json_token *value,
                                    struct attn_error *err)
@@ -296,7 +298,7 @@ static enum attn_status take_image(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
-/* Takes what is no key of every record: struct attn_record_keys. */
+/* The `take` function of struct attn_record_keys: reads the keys that plain records lack. */
 static enum attn_status take(void *user, struct attn_record_reading *reading,
                              const struct attn_json_token *key, const struct attn_json_token *value,
                              struct attn_error *err)
@@ -337,7 +339,7 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
 
-/* Says that the item fails by why FORMAT says. */
+/* Marks the item as failed, with a formatted message. */
 ATTN_PRINTF(3, 4)
 static void fail(struct attn_item *item, enum attn_record_failure failure, const char *format, ...)
 {
@@ -357,7 +359,7 @@ static bool is_there(const struct attn_input *input)
     return input->text || input->ids || input->image;
 }
 
-/* Makes the pair P, of which the item has at least one half, what it is about. */
+/* Makes pair P the input of the item, which has at least one half of it. */
 static void choose_pair(struct made_item *made, size_t p)
 {
     struct attn_item *item = &made->item;
@@ -403,7 +405,7 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     choose_pair(made, found);
 }
 
-/* Gives every input that there is the second text, the types and the mask of the item. */
+/* Copies the second text, the types and the mask of the item into each of its inputs. */
 static void share_parts(struct made_item *made)
 {
     const struct attn_input of_all = made->item.record.input;
@@ -426,7 +428,7 @@ static void share_parts(struct made_item *made)
         }
 }
 
-/* Gives the item the pictures that it names: the only one is also half of a pair. */
+/* Makes the named pictures inputs: as the single input, and as a pair. */
 static void take_images(struct made_item *made)
 {
     made->item.record.input.image = made->images[0];
@@ -434,7 +436,7 @@ static void take_images(struct made_item *made)
         made->inputs[ATTN_ITEM_CLEAN_CORRUPTED][i].image = made->images[i];
 }
 
-/* Until one is chosen, the first input that there is. */
+/* Selects the first input that the item has, until attn_item_choose. */
 static void choose_first(struct made_item *made)
 {
     struct attn_item *item = &made->item;
@@ -495,7 +497,7 @@ void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZ
     *end = made->end;
 }
 
-/* The text of the line that was read, without a byte order mark. */
+/* Returns the text of the current line without a byte order mark. */
 static const char *text_of_line(const struct attn_items *items, size_t *size)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -508,7 +510,7 @@ static const char *text_of_line(const struct attn_items *items, size_t *size)
     return text->size > 0 ? text->data + (has_mark ? n : 0) : "";
 }
 
-/* Reads the line into MADE. What cannot be read is a failure of the item. */
+/* Reads the current line into MADE. A malformed line is a failure of the item. */
 static enum attn_status read_item(struct attn_items *items, struct made_item *made,
                                   struct attn_error *err)
 {
@@ -559,7 +561,7 @@ static enum attn_status add_label(struct attn_items *items, const char *name,
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
 
-/* Those of the first item that could be read are the names of all. */
+/* Takes the labels of the first readable item as the names for all items. */
 static enum attn_status take_labels(struct attn_items *items, const struct attn_item *first,
                                     struct attn_error *err)
 {
@@ -588,7 +590,7 @@ bool attn_items_have_header(const struct attn_items *items)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Reads the next line that is not blank; *line is its number. */
+/* Reads the next line that is not blank. *line is its number. */
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
                                   struct attn_error *err)
 {
@@ -670,7 +672,7 @@ enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn
     return ATTN_OK;
 }
 
-/* Forgets items that were read ahead. */
+/* Frees the items that were read ahead. */
 static void forget_ahead(struct attn_items *items)
 {
     while (items->at_ahead < items->n_ahead)
@@ -698,7 +700,7 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
 
 /* --- The header ------------------------------------------------------------------------------- */
 
-/* Whether NAME is that of a column with inputs. */
+/* Whether NAME is a column of inputs. */
 static bool is_input(const char *name)
 {
     size_t pair, i;
@@ -707,7 +709,7 @@ static bool is_input(const char *name)
     return find_input(name, &pair, &i, &are_ids) || find_image(name, &i);
 }
 
-/* Decides how the fields of each column are read. */
+/* Chooses how the fields of each column are parsed. */
 static enum attn_status take_columns(struct attn_items *items, struct attn_error *err)
 {
     items->has_labels = true;
@@ -732,7 +734,7 @@ static enum attn_status take_columns(struct attn_items *items, struct attn_error
     return ATTN_OK;
 }
 
-/* Reads the names of the columns in TEXT, separated by SEPARATOR; *has_input: one has inputs. */
+/* Parses the column names in TEXT, separated by SEPARATOR. *has_input: a column has inputs. */
 static enum attn_status read_names(struct attn_items *items, const char *text, size_t size,
                                    char separator, bool *has_input, struct attn_error *err)
 {
@@ -745,7 +747,8 @@ static enum attn_status read_names(struct attn_items *items, const char *text, s
     return ATTN_OK;
 }
 
-/* Reads them with the usual separator, or else with the first that gives a column with inputs. */
+/* Parses the column names with the usual separator, or else with the first one that gives a column
+ * of inputs. */
 static enum attn_status find_names(struct attn_items *items, const char *text, size_t size,
                                    bool *has_input, struct attn_error *err)
 {
@@ -768,7 +771,7 @@ static enum attn_status find_names(struct attn_items *items, const char *text, s
     return read_names(items, text, size, usual, has_input, err);
 }
 
-/* The name that WORD [size], a name of the header, was probably to be; NULL: no other. */
+/* Returns the key that WORD [size] of the header probably means, or NULL. */
 static const char *find_meant(const char *word, size_t size)
 {
     static const char *const names[] = {"text", "ids", "image", "clean", "a", "good"};
@@ -782,7 +785,7 @@ static const char *find_meant(const char *word, size_t size)
     return NULL;
 }
 
-/* Refuses the header TEXT, which has no inputs, and says which column probably has them. */
+/* Refuses the header TEXT, which has no inputs. The hint names a column that probably has them. */
 static enum attn_status refuse_names(const struct attn_items *items, const char *text, size_t size,
                                      struct attn_error *err)
 {
@@ -873,7 +876,7 @@ char attn_items_separator_of(const char *path)
     return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
 }
 
-/* The usual separator of fields; 0 of JSON Lines. */
+/* Returns the usual separator of the form; 0 for JSON Lines. */
 static char find_separator(const struct attn_items_options *options)
 {
     if (options->form == ATTN_ITEMS_BY_NAME)
@@ -881,7 +884,7 @@ static char find_separator(const struct attn_items_options *options)
     return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : '\0';
 }
 
-/* size * i / n, of which the product may be too large. */
+/* Returns size * i / n without overflow of the product. */
 static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
 {
     return size / n * i + size % n * i / n;
