@@ -104,9 +104,41 @@ static bool is_by_gradients(const struct attribute_args *args)
     return args->method && strcmp(args->method, "dla") != 0;
 }
 
-/* --- of parts --------------------------------------------------------------------------------- */
+#define METHOD_WORD(id, number, name, ...) "|" name
+#define METHODS (&ATTN_ATTRIBUTE_METHOD_MAP(METHOD_WORD)[1])
 
-static enum attn_status check_parts(const struct attribute_args *args, struct attn_error *err)
+/* NAME, or NAME:N. */
+static enum attn_status read_method(const char *text, struct attn_attribute_args *how,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {
+#define METHOD_NAME(id, number, name, ...) [ATTN_ATTRIBUTE_##id] = (name),
+        ATTN_ATTRIBUTE_METHOD_MAP(METHOD_NAME)
+#undef METHOD_NAME
+    };
+    const size_t size = strcspn(text, ":");
+    char hint[VALUE_HINT_SIZE];
+    int64_t n_point = 0;
+    int method = 0;
+
+    while (method < ATTN_N_ATTRIBUTE_METHOD &&
+           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
+        method++;
+    if (method < ATTN_N_ATTRIBUTE_METHOD && text[size] == ':' &&
+        (method != ATTN_ATTRIBUTE_IG ||
+         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
+        method = ATTN_N_ATTRIBUTE_METHOD;
+    if (method == ATTN_N_ATTRIBUTE_METHOD)
+        return refuse(err, value_hint("method", METHODS, text, size, hint),
+                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N "
+                      "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
+                      text);
+    how->method = (enum attn_attribute_method)method;
+    how->n_point = (size_t)n_point;
+    return ATTN_OK;
+}
+
+static enum attn_status check_split(const struct attribute_args *args, struct attn_error *err)
 {
     const char *option = args->merges_words        ? "merge-words"
                          : args->baseline > 0      ? "baseline"
@@ -120,65 +152,8 @@ static enum attn_status check_parts(const struct attribute_args *args, struct at
     return refuse(err, "--method ig", "--%s needs a --method other than dla", option);
 }
 
-static enum attn_status split_logit(struct question *question, struct attn_error *err)
-{
-    const struct attribute_args *args = question->call->args;
-    const struct tables_args *tables = &args->question.tables;
-    struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
-    struct answer_ids ids;
-
-    ATTN_TRY(check_parts(args, err));
-    how.answer = answer_of(&args->answer, &ids);
-    how.by_token = args->by == BY_TOKEN;
-    how.n_most = (size_t)tables->n_most;
-    attn_attribute_grid(&how, NULL, question->words, &question->grid);
-    if (tables->sort && how.by_token)
-        how.n_most = SIZE_MAX; /* they are sorted before they are counted */
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
-    ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
-    return question_write(question, err);
-}
-
-/* --- of tokens -------------------------------------------------------------------------------- */
-
-#define METHOD_WORD(id, number, name, ...) name "|"
-#define METHODS "dla|" ATTN_TOKEN_METHOD_MAP(METHOD_WORD) "attn_x_grad"
-
-/* NAME, or NAME:N. */
-static enum attn_status read_method(const char *text, struct attn_token_attribution_args *how,
-                                    struct attn_error *err)
-{
-    static const char *const names[] = {
-#define METHOD_NAME(id, number, name, ...) [ATTN_TOKEN_METHOD_##id] = (name),
-        ATTN_TOKEN_METHOD_MAP(METHOD_NAME)
-#undef METHOD_NAME
-    };
-    const size_t size = strcspn(text, ":");
-    char hint[VALUE_HINT_SIZE];
-    int64_t n_point = 0;
-    int method = 0;
-
-    while (method < ATTN_N_TOKEN_METHOD &&
-           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
-        method++;
-    if (method < ATTN_N_TOKEN_METHOD && text[size] == ':' &&
-        (method != ATTN_TOKEN_METHOD_IG ||
-         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
-        method = ATTN_N_TOKEN_METHOD;
-    if (method == ATTN_N_TOKEN_METHOD)
-        return refuse(err, value_hint("method", METHODS, text, size, hint),
-                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N "
-                      "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
-                      text);
-    how->method = (enum attn_token_method)method;
-    how->n_point = (size_t)n_point;
-    return ATTN_OK;
-}
-
-static enum attn_status check_tokens(const struct attribute_args *args, bool is_ig,
-                                     struct attn_error *err)
+static enum attn_status check_gradients(const struct attribute_args *args,
+                                        enum attn_attribute_method method, struct attn_error *err)
 {
     const int n_baseline =
         (args->baseline > 0) + (args->baseline_text != NULL) + (args->baseline_ids != NULL);
@@ -191,75 +166,61 @@ static enum attn_status check_tokens(const struct attribute_args *args, bool is_
                       args->method);
     if (n_baseline > 1)
         return refuse(err, NULL, "a baseline is given twice");
-    if (n_baseline > 0 && !is_ig)
+    if (n_baseline > 0 && method != ATTN_ATTRIBUTE_IG)
         return refuse(err, NULL, "a baseline is for --method ig");
-    return ATTN_OK;
-}
-
-static enum attn_status attribute_tokens(struct question *question, struct attn_error *err)
-{
-    const struct attribute_args *args = question->call->args;
-    struct attn_token_attribution_args how = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
-    struct answer_ids ids;
-    int32_t *baseline_ids = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(read_method(args->method, &how, err));
-    ATTN_TRY(check_tokens(args, how.method == ATTN_TOKEN_METHOD_IG, err));
-    how.answer = answer_of(&args->answer, &ids);
-    how.merges_words = args->merges_words;
-    how.baseline = (enum attn_baseline)args->baseline;
-    if (args->baseline_text || args->baseline_ids)
-        how.baseline = ATTN_BASELINE_GIVEN;
-    if (args->baseline_text) {
-        how.given.text = args->baseline_text;
-        how.given.n_text = strlen(args->baseline_text);
-    } else if (args->baseline_ids) {
-        ATTN_TRY(ids_parse(args->baseline_ids, &baseline_ids, &how.given.n_id, err));
-        how.given.ids = baseline_ids;
-    }
-    attn_attribute_tokens_grid(&how, NULL, question->words, &question->grid);
-    status = question_begin_items(question, &args->items, &args->texts, &how.study, err);
-    if (status == ATTN_OK && !how.study)
-        status = question_begin(question, &args->texts, NULL, NULL, err);
-    if (status == ATTN_OK)
-        status =
-            attn_attribute_tokens(question->host, &question->request, &how, &question->table, err);
-    free(baseline_ids);
-    ATTN_TRY(status);
-    attn_attribute_tokens_grid(&how, question->table, question->words, &question->grid);
-    return question_write(question, err);
-}
-
-static enum attn_status attribute_cells(struct question *question, struct attn_error *err)
-{
-    const struct attribute_args *args = question->call->args;
-    struct attn_cell_attribution_args how = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
-    struct answer_ids ids;
-
-    ATTN_TRY(check_tokens(args, false, err));
+    if (method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
+        return ATTN_OK;
     if (args->merges_words)
         return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
     if (args->items.path)
         return refuse(err, NULL,
                       "--method attn_x_grad and --items do not go together: cells belong to one "
                       "text");
-    how.answer = answer_of(&args->answer, &ids);
-    how.n_most = (size_t)args->question.tables.n_most;
-    attn_attribute_cells_grid(&how, NULL, question->words, &question->grid);
-    ATTN_TRY(question_begin(question, &args->texts, NULL, NULL, err));
-    ATTN_TRY(attn_attribute_cells(question->host, &question->request, &how, &question->table, err));
-    return question_write(question, err);
+    return ATTN_OK;
+}
+
+/* Reads the baseline; the work owns *ids. */
+static enum attn_status read_baseline(const struct attribute_args *args,
+                                      struct attn_attribute_args *how, int32_t **ids,
+                                      struct attn_error *err)
+{
+    how->baseline = (enum attn_baseline)args->baseline;
+    if (args->baseline_text || args->baseline_ids)
+        how->baseline = ATTN_BASELINE_GIVEN;
+    if (args->baseline_text) {
+        how->given.text = args->baseline_text;
+        how->given.n_text = strlen(args->baseline_text);
+    } else if (args->baseline_ids) {
+        ATTN_TRY(ids_parse(args->baseline_ids, ids, &how->given.n_id, err));
+        how->given.ids = *ids;
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
+    const struct tables_args *tables = &args->question.tables;
+    struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct answer_ids ids;
 
-    if (!is_by_gradients(args))
-        return split_logit(question, err);
-    return strcmp(args->method, "attn_x_grad") == 0 ? attribute_cells(question, err)
-                                                    : attribute_tokens(question, err);
+    if (args->method)
+        ATTN_TRY(read_method(args->method, &how, err));
+    ATTN_TRY(how.method == ATTN_ATTRIBUTE_DLA ? check_split(args, err)
+                                              : check_gradients(args, how.method, err));
+    ATTN_TRY(read_baseline(args, &how, question->own, err));
+    how.answer = answer_of(&args->answer, &ids);
+    how.by_token = args->by == BY_TOKEN;
+    how.merges_words = args->merges_words;
+    how.n_most = (size_t)tables->n_most;
+    attn_attribute_grid(&how, NULL, question->words, &question->grid);
+    if (tables->sort && how.by_token)
+        how.n_most = SIZE_MAX; /* they are sorted before they are counted */
+    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
+    if (!how.study)
+        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
+    return question_write(question, err);
 }
 
 static enum attn_status attribute(struct call *call, struct attn_error *err)
@@ -267,13 +228,18 @@ static enum attn_status attribute(struct call *call, struct attn_error *err)
     const struct attribute_args *args = call->args;
     const bool has_foil = args->answer.foil || args->answer.foil_id >= 0;
     struct answer_args answer = args->answer; /* what pictures say is measured */
+    int32_t *baseline_ids = NULL;
     struct question question = {.call = call,
                                 .args = &args->question,
                                 .reuse = true,
                                 .example = EXAMPLE,
-                                .answer = &answer};
+                                .answer = &answer,
+                                .own = &baseline_ids};
+    enum attn_status status;
 
     if (!is_by_gradients(args))
         answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
-    return question_answer(&question, work, err);
+    status = question_answer(&question, work, err);
+    free(baseline_ids);
+    return status;
 }

@@ -72,8 +72,6 @@
 #include "analysis/measure.h"
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
-#include "experiment/cell_attribution.h"
-#include "experiment/token_attribution.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
 #include "experiment/lens.h"

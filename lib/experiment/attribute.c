@@ -6,14 +6,14 @@
  * the foil), times the norm's weight and divided by its scale, without its mean where the norm
  * takes the mean off. A norm after attention turns u into another direction in the same way.
  */
-#include "experiment/attribute.h"
+#include "experiment/attribute_internal.h"
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -421,24 +421,38 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status check_args(const void *args, struct attn_error *err)
+enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
 {
-    const struct attn_attribute_args *given = args;
+    const struct attn_attribute_args *args = given;
+    const bool is_dla = args->method == ATTN_ATTRIBUTE_DLA;
 
-    if ((given->n_text == 0 && !given->study) || !given->by_token)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "`by_token` and `%s` do not go together: keys belong to one text",
-                          given->study ? "items" : "texts");
+    if (!attn_is_choice(args->method, ATTN_N_ATTRIBUTE_METHOD, "method", err) ||
+        !attn_is_choice(args->baseline, ATTN_BASELINE_GIVEN + 1, "baseline", err))
+        return ATTN_INVALID;
+    if (args->by_token && !is_dla)
+        return attn_error_set(err, ATTN_INVALID, "`by_token` needs the `method` dla");
+    if (args->n_text > 0 && !is_dla)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`texts` need the `method` dla: tokens and cells belong to one text");
+    if (args->study && args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`method` attn_x_grad and `items` do not go together: cells belong to one text");
+    if (args->by_token && (args->n_text > 0 || args->study))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by_token` and `%s` do not go together: keys belong to one text",
+                              args->study ? "items" : "texts");
+    return ATTN_OK;
 }
 
-static enum attn_status take_item(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err)
+enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
+                                          const struct attn_item *item, struct attn_error *err)
 {
     struct attn_attribute_args *given = args;
 
     (void)request;
-    given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    if (given->method == ATTN_ATTRIBUTE_DLA)
+        given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
     return attn_item_answer(item, &given->answer, err);
 }
 
@@ -478,9 +492,9 @@ static const struct attn_experiment experiment = {
     .texts = offsetof(struct attn_attribute_args, texts),
     .n_text = offsetof(struct attn_attribute_args, n_text),
     .study = offsetof(struct attn_attribute_args, study),
-    .take_item = take_item,
+    .take_item = attn_attribute_take_item,
     .answer = offsetof(struct attn_attribute_args, answer),
-    .check = check_args,
+    .check = attn_attribute_check,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,
@@ -493,5 +507,11 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    const struct attn_experiment *asked;
+
+    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
+    asked = args.method == ATTN_ATTRIBUTE_DLA           ? &experiment
+            : args.method == ATTN_ATTRIBUTE_ATTN_X_GRAD ? &attn_attribute_cells
+                                                        : &attn_attribute_tokens;
+    return attn_experiment_perform(asked, &inquiry, err);
 }

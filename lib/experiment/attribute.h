@@ -1,31 +1,61 @@
 /*
- * attribute.h - which part of a model writes a logit: direct logit attribution (Elhage et al.
- * 2021).
+ * attribute.h - distributes an answer over parts of the model, over the tokens of the text, or over
+ * the cells of its patterns.
  *
  *     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
  *     args.answer.target = " are", args.answer.foil = " is";
  *     struct attn_table *table;
  *     attn_attribute(host, &request, &args, &table, &err);
  *
- * The stream at a position is a sum of what embedding, positions, heads, biases and MLPs have
- * written. With the scale of the final norm frozen at what it was, the logit is a sum of these
- * parts too. So are norms after attention and MLP frozen. Parts, in rows of
+ * The method dla is direct logit attribution (Elhage et al. 2021): which part of a model writes a
+ * logit. The stream at a position is a sum of what embedding, positions, heads, biases and MLPs
+ * have written. With the scale of the final norm frozen at its value in the run, the logit is a sum
+ * of these parts too. Norms after attention and MLP are frozen in the same way. The rows are
  *
- *     part, layer, head, logit      the target's, minus the foil's where there is one
+ *     part, layer, head, logit      the target's logit, minus that of a foil
  *
  *     embed, pos         the token's embedding; what positions add to it
  *     head               z W_O of one head, with the share of the bias of its values
  *     attn_bias          b_O, and the bias of a norm after attention
- *     mlp                what the MLP adds, its biases and the norm after it included
+ *     mlp                what the MLP adds, including its biases and the norm after it
  *     norm_bias          the bias of the final norm
  *     output_bias        of the output matrix
- *     sum                of all of these
- *     model              what the model says: equal but for rounding. Before a soft cap on logits
+ *     sum                of all these parts
+ *     model              the logit that the model computes, before a soft cap: equal but for
+ * rounding
  *
- * Of many texts they are the means, each text counted once, and after them come the columns
- * logit_sd and texts; over items see study.h.
+ * It is the direct share only: what a head does to later heads and MLPs is in their rows.
  *
- * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
+ * The other methods use gradients. With e the embedding of a token (hook_embed; learned positions
+ * stay as they are), d the gradient of the metric with respect to it, and b a baseline, a token
+ * gets
+ *
+ *     saliency         the length of d: how fast the metric can change. No sign, no sum
+ *     grad_x_input     e . d
+ *     ig               (e - b) . the mean of d between b and e (Sundararajan et al. 1703.01365),
+ *                      by Gauss-Legendre quadrature
+ *     attnlrp          e . d by the rules of AttnLRP (Achtibat et al. 2402.05602)
+ *     relevance        the site relevance of the last layer in the row of the answer, without the
+ *                      identity (Chefer et al. 2103.15679)
+ *
+ * in rows of part, position, id, token, attribution:
+ *
+ *     token            one row per position, or per word
+ *     pos              what learned positions get from grad_x_input and attnlrp
+ *     sum              of all these rows, for methods that have a sum: not saliency, relevance
+ *     model            the metric, which the sum approximates; for ig minus the metric at the
+ *                      baseline. Equal for ig with many points
+ *
+ * attn_x_grad gives the cells with the largest |P dP|, where P is the weight of a query on a key
+ * and dP the derivative of the metric with respect to it:
+ *
+ *     layer, head, query, key, token     the token of the key
+ *     weight             P
+ *     attn_x_grad        P dP
+ *     knockout           the estimated change of the metric if the key is masked for this query and
+ *                        the other weights of the row grow to add up to 1: P times the mean of dP
+ *                        over the other keys, each counted by its weight, minus P dP. Missing if
+ * the row has no other key
  */
 #ifndef ATTN_EXPERIMENT_ATTRIBUTE_H
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
@@ -36,24 +66,56 @@
 
 struct attn_study_args; /* experiment/study.h */
 
+/* X(ID, number, name, whether attributions of tokens have a sum) */
+#define ATTN_ATTRIBUTE_METHOD_MAP(X)                                                               \
+    X(DLA, 0, "dla", false)                                                                        \
+    X(SALIENCY, 1, "saliency", false)                                                              \
+    X(GRAD_X_INPUT, 2, "grad_x_input", true)                                                       \
+    X(IG, 3, "ig", true)                                                                           \
+    X(ATTNLRP, 4, "attnlrp", true)                                                                 \
+    X(RELEVANCE, 5, "relevance", false)                                                            \
+    X(ATTN_X_GRAD, 6, "attn_x_grad", false)
+
+enum attn_attribute_method {
+#define ATTN_ATTRIBUTE_METHOD_ENUM(id, number, ...) ATTN_ATTRIBUTE_##id = (number),
+    ATTN_ATTRIBUTE_METHOD_MAP(ATTN_ATTRIBUTE_METHOD_ENUM)
+#undef ATTN_ATTRIBUTE_METHOD_ENUM
+        ATTN_N_ATTRIBUTE_METHOD = 0 ATTN_ATTRIBUTE_METHOD_MAP(ATTN_COUNT)
+};
+
+enum attn_baseline {
+    ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
+    ATTN_BASELINE_ZERO =
+        1, /* a trap without learned positions: near 0 the norms amplify anything */
+    ATTN_BASELINE_GIVEN = 2 /* the embeddings of another text */
+};
+
 struct attn_attribute_args {
     size_t size;                    /* of this struct */
-    struct attn_answer_args answer; /* a target, perhaps a foil, and where; no metric is used */
-    bool by_token; /* each head by the key that it read from, its pattern times value: the rows
+    struct attn_answer_args answer; /* dla: a target, perhaps a foil, and a position; the metric is
+                                       not used. Gradients: any metric but kl */
+    bool by_token; /* dla: each head by the key that it read from, its pattern times value: the rows
                       layer, head, key, token, logit with the largest magnitudes */
-    size_t n_most; /* so many of them; 0: 20 */
-    /* [n_text] instead of the request's input, without by_token; or NULL. */
+    size_t n_most; /* number of these rows, or of cells; 0: 20 */
+    /* dla: [n_text] instead of the request's input, without by_token; or NULL. The table has means,
+     * each text counted once, and the columns logit_sd and texts. */
     const struct attn_input *texts;
     size_t n_text;
-    const struct attn_study_args *study; /* items instead of both; or NULL */
+    const struct attn_study_args *study; /* items instead of both, not for attn_x_grad; or NULL */
+    enum attn_attribute_method method;
+    size_t n_point;              /* of ig; 0: 50 */
+    enum attn_baseline baseline; /* of ig */
+    struct attn_input given;     /* the text or ids of ATTN_BASELINE_GIVEN, with as many tokens */
+    bool merges_words;           /* a row per word instead of per token: the sum over its tokens */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
     ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args)})
 
-/* The caller owns *table. Errors have a stage; ATTN_INVALID at that of options for a model without
- * a residual stream, and by token for attention without a pattern
- * and for many texts. */
+/* The caller owns *table. Errors have a stage; ATTN_INVALID at that of options for dla without a
+ * residual stream, by token without a pattern, and for gradients where there are none; at that of
+ * the input for a baseline of another length. Notes a sum that differs from the model by more than
+ * 5 percent. */
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);

@@ -169,10 +169,10 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
     grid->quantity = has_target && !args->study ? "@" : words;
 }
 
-void attn_attribute_grid(const struct attn_attribute_args *args, const struct attn_table *table,
-                         char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+/* Direct logit attribution: parts of the model, or heads by key. */
+static void draw_split(const struct attn_attribute_args *args, char words[ATTN_GRID_WORDS_SIZE],
+                       struct attn_table_grid *grid)
 {
-    (void)table;
     *grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = "logit", .quantity = "part of @"};
     if (!args->by_token) {
@@ -190,8 +190,7 @@ void attn_attribute_grid(const struct attn_attribute_args *args, const struct at
 }
 
 /* The words for the baseline of integrated gradients. */
-static void name_baseline(const struct attn_token_attribution_args *args,
-                          char words[ATTN_GRID_WORDS_SIZE])
+static void name_baseline(const struct attn_attribute_args *args, char words[ATTN_GRID_WORDS_SIZE])
 {
     const struct attn_input *given = &args->given;
 
@@ -205,20 +204,18 @@ static void name_baseline(const struct attn_token_attribution_args *args,
         snprintf(words, ATTN_GRID_WORDS_SIZE, "another text");
 }
 
-void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
-                                const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
-                                struct attn_table_grid *grid)
+static void draw_tokens(const struct attn_attribute_args *args, char words[ATTN_GRID_WORDS_SIZE],
+                        struct attn_table_grid *grid)
 {
-    static const char *const methods[ATTN_N_TOKEN_METHOD] = {
-        [ATTN_TOKEN_METHOD_SALIENCY] = "saliency",
-        [ATTN_TOKEN_METHOD_GRAD_X_INPUT] = "gradient x input",
-        [ATTN_TOKEN_METHOD_IG] = "integrated gradients, baseline: ",
-        [ATTN_TOKEN_METHOD_ATTNLRP] = "AttnLRP",
-        [ATTN_TOKEN_METHOD_RELEVANCE] = "attention x gradient, through all layers"};
+    static const char *const methods[ATTN_N_ATTRIBUTE_METHOD] = {
+        [ATTN_ATTRIBUTE_SALIENCY] = "saliency",
+        [ATTN_ATTRIBUTE_GRAD_X_INPUT] = "gradient x input",
+        [ATTN_ATTRIBUTE_IG] = "integrated gradients, baseline: ",
+        [ATTN_ATTRIBUTE_ATTNLRP] = "AttnLRP",
+        [ATTN_ATTRIBUTE_RELEVANCE] = "attention x gradient, through all layers"};
     char baseline[ATTN_GRID_WORDS_SIZE] = "";
 
-    (void)table;
-    if (args->method == ATTN_TOKEN_METHOD_IG)
+    if (args->method == ATTN_ATTRIBUTE_IG)
         name_baseline(args, baseline);
     snprintf(words, ATTN_GRID_WORDS_SIZE, "of each %s (%s%.*s)",
              args->merges_words ? "word" : "token", methods[args->method], MOST_BASELINE + 2,
@@ -228,28 +225,30 @@ void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
         .columns = "position",
         .texts = "token",
         .values = "attribution",
-        .quantity = args->method == ATTN_TOKEN_METHOD_SALIENCY    ? "length of the gradient of @"
-                    : args->method == ATTN_TOKEN_METHOD_RELEVANCE ? "relevance for @"
-                                                                  : "part of @",
+        .quantity = args->method == ATTN_ATTRIBUTE_SALIENCY    ? "length of the gradient of @"
+                    : args->method == ATTN_ATTRIBUTE_RELEVANCE ? "relevance for @"
+                                                               : "part of @",
         .asked = words,
         .figure = args->study ? ATTN_FIGURE_BARS /* items may differ in their tokens */
                               : ATTN_FIGURE_TOKENS};
 }
 
-void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
-                               const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
-                               struct attn_table_grid *grid)
+void attn_attribute_grid(const struct attn_attribute_args *args, const struct attn_table *table,
+                         char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
-    (void)args;
     (void)table;
-    (void)words;
-    *grid = (struct attn_table_grid){.rows = "layer",
-                                     .detail = "head",
-                                     .columns = "key",
-                                     .texts = "token",
-                                     .values = "attn_x_grad",
-                                     .quantity = "weight times the gradient of @",
-                                     .asked = "in the largest cells"};
+    if (args->method == ATTN_ATTRIBUTE_DLA)
+        draw_split(args, words, grid);
+    else if (args->method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
+        draw_tokens(args, words, grid);
+    else
+        *grid = (struct attn_table_grid){.rows = "layer",
+                                         .detail = "head",
+                                         .columns = "key",
+                                         .texts = "token",
+                                         .values = "attn_x_grad",
+                                         .quantity = "weight times the gradient of @",
+                                         .asked = "in the largest cells"};
 }
 
 static bool has_column(const struct attn_table *table, const char *name)

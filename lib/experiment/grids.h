@@ -17,13 +17,11 @@
 
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
-#include "experiment/cell_attribution.h"
 #include "experiment/diff.h"
 #include "experiment/lens.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"
 #include "experiment/survey.h"
-#include "experiment/token_attribution.h"
 #include "figures/table_picture.h"
 
 enum { ATTN_GRID_WORDS_SIZE = 96 };
@@ -44,16 +42,6 @@ ATTN_API void attn_lens_grid(const struct attn_lens_args *args, const struct att
 ATTN_API void attn_attribute_grid(const struct attn_attribute_args *args,
                                   const struct attn_table *table, char words[ATTN_GRID_WORDS_SIZE],
                                   struct attn_table_grid *grid);
-
-ATTN_API void attn_attribute_tokens_grid(const struct attn_token_attribution_args *args,
-                                         const struct attn_table *table,
-                                         char words[ATTN_GRID_WORDS_SIZE],
-                                         struct attn_table_grid *grid);
-
-ATTN_API void attn_attribute_cells_grid(const struct attn_cell_attribution_args *args,
-                                        const struct attn_table *table,
-                                        char words[ATTN_GRID_WORDS_SIZE],
-                                        struct attn_table_grid *grid);
 
 ATTN_API void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
                               char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);

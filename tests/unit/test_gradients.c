@@ -66,10 +66,10 @@ static enum attn_status run(struct job *job, struct attn_error *err)
     return status;
 }
 
-static enum attn_status attribute(struct job *job, enum attn_token_method method,
+static enum attn_status attribute(struct job *job, enum attn_attribute_method method,
                                   struct attn_error *err)
 {
-    struct attn_token_attribution_args args = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
 
     release(job);
     args.answer = job->answer;
@@ -78,7 +78,7 @@ static enum attn_status attribute(struct job *job, enum attn_token_method method
     args.baseline = ATTN_BASELINE_GIVEN;
     args.given.text = "The cat to the cabinet";
     args.given.n_text = strlen(args.given.text);
-    return attn_attribute_tokens(job->host, &job->request, &args, &job->table, err);
+    return attn_attribute(job->host, &job->request, &args, &job->table, err);
 }
 
 /* --- what they are ---------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ START_TEST(integrated_gradients_are_complete)
     double sum, model;
     size_t n;
 
-    ck_assert(attribute(&job, ATTN_TOKEN_METHOD_IG, NULL) == ATTN_OK);
+    ck_assert(attribute(&job, ATTN_ATTRIBUTE_IG, NULL) == ATTN_OK);
     n = attn_table_n_row(job.table);
     sum = attn_table_cell(job.table, n - 2, 4).real;
     model = attn_table_cell(job.table, n - 1, 4).real;
@@ -143,19 +143,20 @@ enum { N_KIND = 4 };
 
 static enum attn_status perform(struct job *job, int kind, struct attn_error *err)
 {
-    struct attn_cell_attribution_args cells = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
+    struct attn_attribute_args cells = ATTN_ATTRIBUTE_ARGS_DEFAULT;
 
     switch (kind) {
     case 0:
         return run(job, err);
     case 1:
-        return attribute(job, ATTN_TOKEN_METHOD_ATTNLRP, err);
+        return attribute(job, ATTN_ATTRIBUTE_ATTNLRP, err);
     case 2:
-        return attribute(job, ATTN_TOKEN_METHOD_RELEVANCE, err);
+        return attribute(job, ATTN_ATTRIBUTE_RELEVANCE, err);
     default:
         release(job);
         cells.answer = job->answer;
-        return attn_attribute_cells(job->host, &job->request, &cells, &job->table, err);
+        cells.method = ATTN_ATTRIBUTE_ATTN_X_GRAD;
+        return attn_attribute(job->host, &job->request, &cells, &job->table, err);
     }
 }
 

@@ -305,12 +305,14 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
-ATTN_TOKEN_METHOD_SALIENCY = 0
-ATTN_TOKEN_METHOD_GRAD_X_INPUT = 1
-ATTN_TOKEN_METHOD_IG = 2
-ATTN_TOKEN_METHOD_ATTNLRP = 3
-ATTN_TOKEN_METHOD_RELEVANCE = 4
-ATTN_N_TOKEN_METHOD = 5
+ATTN_ATTRIBUTE_DLA = 0
+ATTN_ATTRIBUTE_SALIENCY = 1
+ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
+ATTN_ATTRIBUTE_IG = 3
+ATTN_ATTRIBUTE_ATTNLRP = 4
+ATTN_ATTRIBUTE_RELEVANCE = 5
+ATTN_ATTRIBUTE_ATTN_X_GRAD = 6
+ATTN_N_ATTRIBUTE_METHOD = 7
 ATTN_BASELINE_MEAN = 0
 ATTN_BASELINE_ZERO = 1
 ATTN_BASELINE_GIVEN = 2
@@ -639,14 +641,6 @@ class attn_ablate_sum(Structure):
 
 
 class attn_attribute_args(Structure):
-    pass
-
-
-class attn_cell_attribution_args(Structure):
-    pass
-
-
-class attn_token_attribution_args(Structure):
     pass
 
 
@@ -1502,21 +1496,11 @@ attn_attribute_args._fields_ = [
     ("texts", POINTER(attn_input)),
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
-]
-attn_cell_attribution_args._fields_ = [
-    ("size", c_size_t),
-    ("answer", attn_answer_args),
-    ("n_most", c_size_t),
-]
-attn_token_attribution_args._fields_ = [
-    ("size", c_size_t),
     ("method", c_int),
-    ("answer", attn_answer_args),
     ("n_point", c_size_t),
     ("baseline", c_int),
     ("given", attn_input),
     ("merges_words", c_bool),
-    ("study", POINTER(attn_study_args)),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
@@ -2082,10 +2066,6 @@ def ATTN_CATALOG_DEFAULT():
     return attn_catalog(size=sizeof(attn_catalog))
 
 
-def ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT():
-    return attn_cell_attribution_args(size=sizeof(attn_cell_attribution_args))
-
-
 def ATTN_COLOR_SCALE_DEFAULT():
     return attn_color_scale(curve=0, span=0)
 
@@ -2172,10 +2152,6 @@ def ATTN_SURVEY_ARGS_DEFAULT():
 
 def ATTN_TABLE_ORDER_DEFAULT():
     return attn_table_order(size=sizeof(attn_table_order))
-
-
-def ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT():
-    return attn_token_attribution_args(size=sizeof(attn_token_attribution_args))
 
 
 # Results and arguments of every function.
@@ -2291,8 +2267,6 @@ FUNCTIONS = {
     "attn_session_reset": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_attribute_cells": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_cell_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_attribute_tokens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_token_attribution_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2359,8 +2333,6 @@ FUNCTIONS = {
     "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_lens_grid": (None, [POINTER(attn_lens_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_attribute_tokens_grid": (None, [POINTER(attn_token_attribution_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_attribute_cells_grid": (None, [POINTER(attn_cell_attribution_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_score_grid": (None, [POINTER(attn_score_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_diff_grid": (None, [POINTER(attn_diff_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),

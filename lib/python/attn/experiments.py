@@ -24,9 +24,9 @@ _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATT
           "layers": c.ATTN_ABLATE_LAYERS}
 _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
-_METHODS = {"saliency": c.ATTN_TOKEN_METHOD_SALIENCY, "grad_x_input": c.ATTN_TOKEN_METHOD_GRAD_X_INPUT,
-            "ig": c.ATTN_TOKEN_METHOD_IG, "attnlrp": c.ATTN_TOKEN_METHOD_ATTNLRP,
-            "relevance": c.ATTN_TOKEN_METHOD_RELEVANCE, "dla": None, "attn_x_grad": None}  # these are no such methods
+_METHODS = {"saliency": c.ATTN_ATTRIBUTE_SALIENCY, "grad_x_input": c.ATTN_ATTRIBUTE_GRAD_X_INPUT,
+            "ig": c.ATTN_ATTRIBUTE_IG, "attnlrp": c.ATTN_ATTRIBUTE_ATTNLRP, "relevance": c.ATTN_ATTRIBUTE_RELEVANCE,
+            "dla": c.ATTN_ATTRIBUTE_DLA, "attn_x_grad": c.ATTN_ATTRIBUTE_ATTN_X_GRAD}
 _BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
 _DIRECTIONS = {"restore": 0, "noise": 1, "denoise": 0}  # the last one is the older name of the first
 _ESTIMATES = {"atp": c.ATTN_PATCH_ATP, "relp": c.ATTN_PATCH_RELP, "ig": c.ATTN_PATCH_IG}
@@ -389,24 +389,6 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
             lib.attn_run_free(run)
 
 
-def _attribute_cells(question, answer, drawn_answer, limit) -> Table:
-    args = c.ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT()
-    args.n_most = whole(limit, "limit")
-    fill_answer(args.answer, question.keep, **answer)
-    return question.answer("attn_attribute_cells", args, answer=drawn_answer)
-
-
-def _attribute_tokens(question, answer, drawn_answer, method, baseline, baseline_text, merge_words) -> Table:
-    args = c.ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT()
-    args.method, args.n_point = with_points(method, _METHODS, "method")
-    args.merges_words, args.baseline = merge_words, choice(baseline, _BASELINES, "baseline")
-    if baseline_text is not None:
-        args.baseline = c.ATTN_BASELINE_GIVEN
-        fill_input(args.given, baseline_text, "baseline_text", question.keep)
-    fill_answer(args.answer, question.keep, **answer)
-    return question.answer("attn_attribute_tokens", args, answer=drawn_answer)
-
-
 def _is_ig(method) -> bool:
     return str(method).partition(":")[0] == "ig"
 
@@ -433,20 +415,23 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
         _refuse("a method of tokens", merge_words=merge_words and method == "attn_x_grad")
         if baseline != "mean" and baseline_text is not None:
             raise TypeError("baseline and baseline_text are given, expected one of them")
-        asked = {"target": target, "foil": foil, "at": at, "metric": metric}
-        drawn = target, foil, metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
-        if method == "attn_x_grad":
-            if question.study:
-                raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
-            return _attribute_cells(question, asked, drawn, limit)
-        return _attribute_tokens(question, asked, drawn, method, baseline, baseline_text, merge_words)
-    _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
-            baseline_text=baseline_text is not None)
-    _refuse("by_token=True", limit=limit and not by_token)
-    _texts(question, args, texts)
-    args.by_token, args.n_most = by_token, whole(limit, "limit")
-    fill_answer(args.answer, question.keep, target, foil, at)
-    return question.answer("attn_attribute", args, answer=(target, foil, "logit" if foil is None else "logit_diff"))
+        if method == "attn_x_grad" and question.study:
+            raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
+        otherwise = "log_prob"
+    else:
+        _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
+                baseline_text=baseline_text is not None)
+        _refuse("by_token=True", limit=limit and not by_token)
+        _texts(question, args, texts)
+        otherwise = "logit"
+    args.method, args.n_point = with_points(method, _METHODS, "method")
+    args.by_token, args.n_most, args.merges_words = by_token, whole(limit, "limit"), merge_words
+    args.baseline = c.ATTN_BASELINE_GIVEN if baseline_text is not None else choice(baseline, _BASELINES, "baseline")
+    if baseline_text is not None:
+        fill_input(args.given, baseline_text, "baseline_text", question.keep)
+    fill_answer(args.answer, question.keep, target, foil, at, metric)
+    drawn = metric if metric != "auto" else otherwise if foil is None else "logit_diff"
+    return question.answer("attn_attribute", args, answer=(target, foil, drawn))
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",

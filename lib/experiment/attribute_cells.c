@@ -1,15 +1,14 @@
 /*
- * cell_attribution.c - see cell_attribution.h. The backward pass emits of each head the pattern and
- * then its gradient, some rows at a time; the largest cells stay in a heap whose first is the
- * smallest.
+ * attribute_cells.c - attributes an answer to cells of patterns (attribute.h). The backward pass
+ * emits of each head the pattern and then its gradient, some rows at a time; the largest cells stay
+ * in a heap whose first is the smallest.
  */
-#include "experiment/cell_attribution.h"
+#include "experiment/attribute_internal.h"
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "experiment/frame.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ struct found_cell {
 
 struct attribution {
     struct attn_frame frame;
-    const struct attn_cell_attribution_args *args;
+    const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_selection *wanted;      /* owns; of the backward pass */
@@ -238,23 +237,14 @@ static void release(void *state)
     attn_free(a->cells);
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_attribute_cells = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,
     .needs_output = true,
     .state_size = sizeof(struct attribution),
+    .check = attn_attribute_check,
     .prepare = prepare,
     .ask = ask,
     .release = release,
 };
-
-enum attn_status attn_attribute_cells(struct attn_host *host, const struct attn_request *request,
-                                      const struct attn_cell_attribution_args *given,
-                                      struct attn_table **table, struct attn_error *err)
-{
-    struct attn_cell_attribution_args args = ATTN_CELL_ATTRIBUTION_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
-
-    return attn_experiment_perform(&experiment, &inquiry, err);
-}

@@ -1,13 +1,12 @@
 /*
- * token_attribution.c - see token_attribution.h. Each method is one backward pass, but ig, which is
- * one for each point between the baseline and the text; sums are in double precision.
+ * attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method is one backward
+ * pass, but ig, which is one for each point between the baseline and the text; sums are in double
+ * precision.
  */
-#include "experiment/token_attribution.h"
+#include "experiment/attribute_internal.h"
 
-#include "base/given.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "experiment/frame.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "run/relevance.h"
@@ -31,20 +30,20 @@ static const struct attn_column columns[N_COLUMN] = {
 };
 
 static const char *const names[] = {
-#define METHOD_NAME(id, number, name, sum) [ATTN_TOKEN_METHOD_##id] = (name),
-    ATTN_TOKEN_METHOD_MAP(METHOD_NAME)
+#define METHOD_NAME(id, number, name, sum) [ATTN_ATTRIBUTE_##id] = (name),
+    ATTN_ATTRIBUTE_METHOD_MAP(METHOD_NAME)
 #undef METHOD_NAME
 };
 
 static const bool has_sum[] = {
-#define METHOD_HAS_SUM(id, number, name, sum) [ATTN_TOKEN_METHOD_##id] = (sum),
-    ATTN_TOKEN_METHOD_MAP(METHOD_HAS_SUM)
+#define METHOD_HAS_SUM(id, number, name, sum) [ATTN_ATTRIBUTE_##id] = (sum),
+    ATTN_ATTRIBUTE_METHOD_MAP(METHOD_HAS_SUM)
 #undef METHOD_HAS_SUM
 };
 
 struct attribution {
     struct attn_frame frame; /* its capture has what is wanted of gradients */
-    const struct attn_token_attribution_args *args;
+    const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
@@ -75,7 +74,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 /* What is kept, a gradient or what is made of it; and what the backward pass is asked for. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
-    const bool is_relevance = a->args->method == ATTN_TOKEN_METHOD_RELEVANCE;
+    const bool is_relevance = a->args->method == ATTN_ATTRIBUTE_RELEVANCE;
     const enum attn_site kept = is_relevance ? ATTN_SITE_RELEVANCE : ATTN_SITE_EMBED_GRAD;
     const enum attn_site wanted = is_relevance ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
     struct attn_frame *frame = &a->frame;
@@ -199,7 +198,7 @@ static enum attn_status integrate(struct attribution *a, struct attn_error *err)
 /* At the text itself: e . d, or the length of d. */
 static enum attn_status multiply(struct attribution *a, struct attn_error *err)
 {
-    const bool is_length = a->args->method == ATTN_TOKEN_METHOD_SALIENCY;
+    const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
     const float *resid = attn_derivative_stream(a->derivative); /* into layer 0 */
 
     ATTN_TRY(add_gradient(a, a->e, 1, &a->model, err));
@@ -266,7 +265,7 @@ static enum attn_status append_part(struct attribution *a, const char *part, dou
 
 static enum attn_status append_sums(struct attribution *a, struct attn_error *err)
 {
-    const bool is_ig = a->args->method == ATTN_TOKEN_METHOD_IG;
+    const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
     double sum = has_pos ? a->pos : 0;
 
@@ -335,29 +334,10 @@ static enum attn_status say_about(struct attribution *a, struct attn_error *err)
     };
 
     return attn_table_set_about(a->frame.rows.table, about_columns, cells,
-                                a->args->method == ATTN_TOKEN_METHOD_IG ? 4 : 2, err);
+                                a->args->method == ATTN_ATTRIBUTE_IG ? 4 : 2, err);
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
-
-static enum attn_status check_args(const void *args, struct attn_error *err)
-{
-    const struct attn_token_attribution_args *given = args;
-
-    return attn_is_choice(given->method, ATTN_N_TOKEN_METHOD, "method", err) &&
-                   attn_is_choice(given->baseline, ATTN_BASELINE_GIVEN + 1, "baseline", err)
-               ? ATTN_OK
-               : ATTN_INVALID;
-}
-
-static enum attn_status take_item(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err)
-{
-    struct attn_token_attribution_args *given = args;
-
-    (void)request;
-    return attn_item_answer(item, &given->answer, err);
-}
 
 static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
 {
@@ -389,9 +369,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    options.skips_zeros = a->args->method != ATTN_TOKEN_METHOD_RELEVANCE; /* which reads patterns */
+    options.skips_zeros = a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* which reads patterns */
     options.rule =
-        a->args->method == ATTN_TOKEN_METHOD_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
+        a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
     ATTN_TRY(attn_derivative_create(&a->answer, &options, &a->derivative, err));
     attn_derivative_embed(run, a->e);
     return ATTN_OK;
@@ -402,9 +382,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attribution *a = state;
     enum attn_status status;
 
-    if (a->args->method == ATTN_TOKEN_METHOD_IG)
+    if (a->args->method == ATTN_ATTRIBUTE_IG)
         status = integrate(a, err);
-    else if (a->args->method == ATTN_TOKEN_METHOD_RELEVANCE)
+    else if (a->args->method == ATTN_ATTRIBUTE_RELEVANCE)
         status = find_relevance(a, err);
     else
         status = multiply(a, err);
@@ -418,9 +398,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
 static uint64_t hidden(const void *state)
 {
     const struct attribution *a = state;
-    const struct attn_token_attribution_args *args = a->frame.args; /* a->args comes later */
+    const struct attn_attribute_args *args = a->frame.args; /* a->args comes later */
     const bool is_amount =
-        args->method == ATTN_TOKEN_METHOD_SALIENCY || args->method == ATTN_TOKEN_METHOD_RELEVANCE;
+        args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 
     return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT);
 }
@@ -434,29 +414,19 @@ static void release(void *state)
     attn_selection_free(a->wanted);
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_attribute_tokens = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,
     .needs_output = true,
     .state_size = sizeof(struct attribution),
-    .study = offsetof(struct attn_token_attribution_args, study),
-    .take_item = take_item,
-    .answer = offsetof(struct attn_token_attribution_args, answer),
+    .study = offsetof(struct attn_attribute_args, study),
+    .take_item = attn_attribute_take_item,
+    .answer = offsetof(struct attn_attribute_args, answer),
     .hint = "items of one table have as many tokens, or words with `merges_words`",
-    .check = check_args,
+    .check = attn_attribute_check,
     .prepare = prepare,
     .hidden = hidden,
     .ask = ask,
     .release = release,
 };
-
-enum attn_status attn_attribute_tokens(struct attn_host *host, const struct attn_request *request,
-                                       const struct attn_token_attribution_args *given,
-                                       struct attn_table **table, struct attn_error *err)
-{
-    struct attn_token_attribution_args args = ATTN_TOKEN_ATTRIBUTION_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
-
-    return attn_experiment_perform(&experiment, &inquiry, err);
-}

@@ -1,0 +1,17 @@
+/* attribute_internal.h - the methods of attribute.h, one experiment each. For the files of this
+ * layer. */
+#ifndef ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
+#define ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
+
+#include "experiment/attribute.h"
+#include "experiment/frame.h"
+
+extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
+extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad */
+
+/* The functions that all methods share: `check` and `take_item` of their experiments. */
+enum attn_status attn_attribute_check(const void *args, struct attn_error *err);
+enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
+                                          const struct attn_item *item, struct attn_error *err);
+
+#endif
