@@ -29,7 +29,7 @@ struct patch_args {
     struct items_args items;
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
-    const char *corrupted_source, *corrupted_image;            /* likewise */
+    const char *corrupted_source, *corrupted_image;            /* NULL: not given */
     const char *site, *queries;
     int direction;                 /* enum patch_direction */
     const char *estimate, *verify; /* NULL: not given */
@@ -141,7 +141,7 @@ static enum attn_status check_one(const char *name, const char *text, const char
     return ATTN_OK;
 }
 
-/* Puts TEXT or the ids of LIST into INPUT; *owned are the ids. */
+/* Sets INPUT to TEXT or to the ids of LIST. The caller owns *owned, the ids. */
 static enum attn_status read_one(const char *text, const char *list, struct attn_input *input,
                                  int32_t **owned, struct attn_error *err)
 {
@@ -153,7 +153,8 @@ static enum attn_status read_one(const char *text, const char *list, struct attn
     return ATTN_OK;
 }
 
-/* Writes the table. Its pictures show both texts, and where their tokens differ both of these. */
+/* Writes the table. Its pictures show both texts, and both tokens at positions where they differ.
+ */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
                                     bool has_places, struct attn_error *err)
 {
@@ -191,7 +192,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     return status;
 }
 
-/* What the work owns. */
+/* The memory that the work owns. */
 struct taken {
     int32_t *ids[2];
     struct attn_ndarray source;      /* of the corrupted text */
@@ -213,8 +214,8 @@ static enum attn_status read_places(const struct text_list *list, struct taken *
     return ATTN_OK;
 }
 
-/* Whether there is one pair, of texts or of pictures. GIVEN is an option that gives a text, or
- * NULL. */
+/* Checks that there is one pair, of texts or of pictures. GIVEN is the name of an option for a
+ * text, or NULL. */
 static enum attn_status check_pair(const struct patch_args *args, const char *given,
                                    struct attn_error *err)
 {
@@ -258,7 +259,7 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     if (how->study)
         return ATTN_OK;
     ATTN_TRY(pair_read(&args->question.prompt, &question->input.key_mask, &question->request, err));
-    how->corrupted = question->request.input; /* both have the same pair and the same mask */
+    how->corrupted = question->request.input; /* both have the same token types and mask */
     how->corrupted.image = args->corrupted_image;
     question->request.input.image = args->question.prompt.image;
     how->corrupted_source.key_mask = question->request.source.key_mask;
@@ -383,8 +384,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* The estimate counts the neurons of a pair, and adds those that are drawn. Over items it has
- * all. */
+/* Sets the limit of rows for neurons. The library limits those of a pair; items have a row for each
+ * neuron. */
 static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
 {
     if (!args->items.path) {

@@ -1,7 +1,7 @@
 /*
- * ablate.c - see ablate.h. Every part is a list of edits, so a set of parts is one, too: what is
- * tried is always a set. Weights become uniform by products of queries and keys that are all 0:
- * what is masked stays masked, whatever the kind of attention.
+ * ablate.c - see ablate.h. A part is a list of edits, and so is a set of parts: each trial runs one
+ * list. Weights become uniform by setting the products of queries and keys to 0: masked cells stay
+ * masked in every kind of attention.
  */
 #include "experiment/ablate.h"
 
@@ -44,7 +44,7 @@ struct part {
     int layer, index; /* index: head or neuron, or -1 */
     size_t n_head;    /* of a set */
     const char *set;  /* its name; NULL: it is one part */
-    double change;    /* its own */
+    double change;    /* of the metric, without this part alone */
 };
 
 /* The order of the parts that are switched off one after another, the same for all items. */
@@ -53,44 +53,44 @@ struct order {
     size_t n_part;      /* 0: each item has its own */
 };
 
-/* What the first item that needs it finds for all. */
+/* The sums over all references, which the first item computes for all items. */
 struct found {
-    struct attn_monitor *monitor; /* owns; for what follows */
-    double *sums[MOST_SITES + 1]; /* own; those of the materials, over all references; or NULL */
+    struct attn_monitor *monitor; /* owns; guards the rest */
+    double *sums[MOST_SITES + 1]; /* own; of each material; or NULL */
     size_t n_row[MOST_SITES + 1];
     bool is_whole;
 };
 
 struct plan {
     struct order order;
-    struct found *found; /* NULL: each item finds it by itself */
+    struct found *found; /* NULL: each item computes the sums */
 };
 
-/* What stands instead of one site. */
+/* The replacement for one site. */
 struct material {
     enum attn_site site;  /* qk where weights become uniform */
-    size_t n_head, width; /* of a row: its heads, or 1; and their columns */
+    size_t n_head, width; /* of a row: its heads, or 1; the columns of each */
     float *rows;          /* [n_layer, n_head, T, width]; NULL: zeros */
     double *sums;         /* [n_layer, n_head, width] of all rows, while a mean is made */
-    size_t n_row;         /* of them */
+    size_t n_row;         /* number of rows in the sums */
 };
 
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    /* Those of the sites that parts change [n_site]; then of z, where controls alone change it. */
+    /* For the sites that parts change [n_site]; then for z, if only controls change it. */
     struct material material[MOST_SITES + 1];
     size_t n_site, n_material;
-    bool is_mean, is_of_others; /* material is a mean, or is that of a reference; or neither */
+    bool is_mean, is_of_others; /* the material is a mean, or rows of a reference; or neither */
     struct part *parts;         /* [n_part] */
     size_t n_part;
-    struct attn_sets sets, controls; /* of the parts; of heads that are drawn */
-    size_t *order;                   /* [n_layer * n_head] of the heads that controls choose */
+    struct attn_sets sets, controls; /* of the parts; of randomly drawn heads */
+    size_t *order;                   /* [n_layer * n_head] a permutation of the heads */
     struct attn_random random;
 };
 
-/* --- What is asked for ------------------------------------------------------------------------ */
+/* --- Arguments -------------------------------------------------------------------------------- */
 
 static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 {
@@ -133,7 +133,7 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
-/* The parts in the order of the table. */
+/* Lists the parts in the order of the table. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
@@ -146,7 +146,7 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
     const size_t n_set = ablation->args->n_set;
     const size_t n_of_part = parts == ATTN_ABLATE_HEADS ? 1 : frame->config->n_head; /* heads */
-    const bool takes_all = ablation->args->is_cumulative || n_set > 0;               /* perhaps */
+    const bool takes_all = ablation->args->is_cumulative || n_set > 0; /* up to all heads */
 
     ablation->n_part = n_set > 0 ? n_set : n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
@@ -163,15 +163,15 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     return ATTN_OK;
 }
 
-/* --- What stands instead ---------------------------------------------------------------------- */
+/* --- Replacements ----------------------------------------------------------------------------- */
 
-/* Whether SITE comes head by head, and an edit names one. */
+/* Whether an edit of SITE names a head. */
 static bool is_of_heads(enum attn_site site)
 {
     return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
 }
 
-/* The sites that parts and controls change, with room for what stands instead. */
+/* Lists the sites that parts and controls change, and allocates their replacements. */
 static enum attn_status list_material(struct ablation *ablation, struct attn_error *err)
 {
     static const enum attn_site sites[][MOST_SITES] = {
@@ -235,7 +235,7 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     double *sums;
 
     (void)err;
-    while (material->site != event->site) /* it is one of those that are watched */
+    while (material->site != event->site) /* only these sites are watched */
         material++;
     rows = rows_of(ablation, material, layer, head);
     sums = sums_of(material, layer, head);
@@ -252,7 +252,7 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* Takes the material of RUN. */
+/* Reads the material from RUN. */
 static enum attn_status watch(struct ablation *ablation, const struct attn_run *run,
                               struct attn_error *err)
 {
@@ -272,8 +272,7 @@ static enum attn_status watch(struct ablation *ablation, const struct attn_run *
     return status;
 }
 
-/* Takes the material of reference I; *is_short: it has fewer rows than are to be replaced, and
- * gives none. */
+/* Reads the material from reference I. *is_short: it has too few rows and is skipped. */
 static enum attn_status watch_reference(struct ablation *ablation, size_t i, bool *is_short,
                                         struct attn_error *err)
 {
@@ -290,7 +289,7 @@ static enum attn_status watch_reference(struct ablation *ablation, size_t i, boo
     return status;
 }
 
-/* Copies the sums of all references: of MATERIAL into FOUND, or, IS_BACK, the other way. */
+/* Copies the sums over all references from the materials to `found`, or back with IS_BACK. */
 static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
                                   struct attn_error *err)
 {
@@ -310,7 +309,7 @@ static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
     return ATTN_OK;
 }
 
-/* Finds the sums of all references, which are the same for all items that have no source. */
+/* Computes the sums over all references, which are the same for all items without a source. */
 static enum attn_status sum_references(struct ablation *ablation, struct attn_error *err)
 {
     const struct plan *plan = ablation->frame.plan;
@@ -341,8 +340,8 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
     return status;
 }
 
-/* A mean of the references or of the text, for all rows; or the rows of a reference that has as
- * many as the text: the one drawn, or the next after it. */
+/* Makes the rows of the materials: the mean over the references or the text, in every row; or the
+ * rows of a reference that is long enough, the drawn one or the next after it. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
 {
     const size_t n_layer = ablation->frame.config->n_layer, n = ablation->frame.run->text.n;
@@ -378,7 +377,7 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
 
 /* --- Sets of parts ---------------------------------------------------------------------------- */
 
-/* The edit that puts MATERIAL instead of a part. */
+/* The edit that replaces PART by MATERIAL. */
 static struct attn_edit edit_of(const struct ablation *ablation, const struct part *part,
                                 const struct material *material)
 {
@@ -405,7 +404,7 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     return edit;
 }
 
-/* Makes PART, of set number I, and the edits of its heads. */
+/* Makes PART from set number I, and the edits of its heads. */
 static enum attn_status read_set(struct ablation *ablation, size_t i, struct part *part,
                                  struct attn_error *err)
 {
@@ -441,14 +440,14 @@ static enum attn_status try_sets(struct ablation *ablation, struct attn_error *e
     return attn_frame_try_sets(&ablation->frame, &ablation->sets, err);
 }
 
-/* Each part by itself, or the first 1, 2, ... of them. */
+/* Tries each part alone, or the first 1, 2, ... parts together. */
 static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
     const struct attn_sets *sets = &ablation->sets;
     const size_t n_site = ablation->n_site;
 
-    for (size_t i = 0; i < sets->n * n_site; i++) /* the parts of a set are neighbours here */
+    for (size_t i = 0; i < sets->n * n_site; i++) /* the edits of a set are adjacent */
         sets->edits[i] =
             edit_of(ablation, &ablation->parts[i / n_site], &ablation->material[i % n_site]);
     for (size_t i = 0; i < sets->n; i++)
@@ -469,7 +468,7 @@ static int by_change(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The part with the smallest change of its own comes first. */
+/* Sorts the parts by the change that each makes alone, the smallest first. */
 static enum attn_status sort_parts(struct ablation *ablation, struct attn_error *err)
 {
     const struct order *order = &((const struct plan *)ablation->frame.plan)->order;
@@ -493,7 +492,7 @@ struct control {
     double mean, sd;
 };
 
-/* Of the CHANGES [n] that random choices make. */
+/* Mean and standard deviation of the CHANGES [n] by random choices. */
 static struct control sum_control(const double *changes, size_t n)
 {
     struct control control = {0};
@@ -508,7 +507,7 @@ static struct control sum_control(const double *changes, size_t n)
     return control;
 }
 
-/* Tries random choices of N_HEAD heads: what CHANGES [n_control] they make. */
+/* Tries random choices of N_HEAD heads, and fills in their CHANGES [n_control]. */
 static enum attn_status try_control(struct ablation *ablation, size_t n_head, double *changes,
                                     struct attn_error *err)
 {
@@ -538,7 +537,8 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head, do
     return ATTN_OK;
 }
 
-/* An attn_fold_derive_fn: over the choices, the same for all items, of the means over items. */
+/* An attn_fold_derive_fn: mean and standard deviation over the choices, which are the same for all
+ * items, of the mean change over items. */
 static enum attn_status derive(const void *given, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
@@ -569,7 +569,7 @@ static uint64_t hidden(const void *state)
            (args->n_control > 0 ? 0 : ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD));
 }
 
-/* PART NULL: the base. CONTROL NULL: there is none. */
+/* Appends a row. PART NULL: the base. CONTROL NULL: no control. */
 static enum attn_status append(struct ablation *ablation, const struct part *part,
                                const struct attn_reply *reply, const struct control *control,
                                struct attn_error *err)
@@ -597,7 +597,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
     return attn_frame_append(&ablation->frame, row, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
@@ -673,7 +673,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct control control = {0};
 
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
-    /* Those so far, each part, which is_cumulative tries by itself before, and controls. */
+    /* The runs so far; each part, which is_cumulative first tries alone; the controls. */
     trials->n_expected =
         trials->n_feed + (args->is_cumulative ? 2 * n : n) + (has_own_control ? n : 1) * n_control;
     if (args->is_cumulative)
@@ -726,7 +726,7 @@ static const struct attn_experiment experiment = {
     .ask = ask,
 };
 
-/* Takes the order from TABLE, of each part by itself over the items. */
+/* Reads the order from TABLE, which has the change by each part alone over the items. */
 static enum attn_status take_order(const struct attn_table *table, struct order *order,
                                    struct attn_error *err)
 {
@@ -756,7 +756,7 @@ static enum attn_status take_order(const struct attn_table *table, struct order 
     return ATTN_OK;
 }
 
-/* The order of is_cumulative over the items of ARGS, which are read once for it alone. */
+/* Finds the order of is_cumulative in a separate pass over the items of ARGS. */
 static enum attn_status find_order(struct attn_host *host, const struct attn_request *request,
                                    const struct attn_ablate_args *args, struct plan *plan,
                                    struct attn_error *err)
@@ -796,7 +796,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
 }
 
-/* Finds what all items or texts share. Release PLAN also after a failure. */
+/* Prepares the data that all items or texts share. Release PLAN also after a failure. */
 static enum attn_status make_plan(struct attn_host *host, const struct attn_request *request,
                                   const struct attn_ablate_args *given, struct plan *plan,
                                   struct attn_error *err)

@@ -26,7 +26,7 @@ struct archive_diff {
     struct attn_archive_args args;
     struct attn_table *table; /* owns */
     struct attn_archive_sum sum;
-    size_t n_tensor; /* of the arrays that were compared: with elements, and no labels */
+    size_t n_tensor; /* compared arrays with elements that are not labels */
 };
 
 /* An array without leading sizes of 1. */
@@ -49,7 +49,7 @@ static bool is_numbered(const char *name, const char *prefix, int64_t *number)
            attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
 }
 
-/* The block that NAME is of; -1: none. */
+/* The number of the block in NAME, or -1. */
 static int64_t block_of(const char *name)
 {
     static const char prefix[] = "blocks.";
@@ -64,9 +64,9 @@ static int64_t block_of(const char *name)
 }
 
 /*
- * Hugging Face has a hidden state before each block, and as the last one the final norm of what
- * leaves them. A file may hold some of them: the last of both files is ln_final only when neither
- * has a block that it could enter.
+ * Hugging Face has a hidden state before each block; the last one is the output of the final norm.
+ * A file may hold only some of them: the last state of both files is ln_final only if neither file
+ * has a block with its number.
  */
 static int64_t find_final_state(struct attn_npz *const archives[2])
 {
@@ -85,7 +85,7 @@ static int64_t find_final_state(struct attn_npz *const archives[2])
     return state > block ? state : -1;
 }
 
-/* What says which rows and heads a file has, and not what a model made of them. */
+/* Whether NAME is an array that labels rows and heads, not a tensor of the model. */
 static bool is_label(const char *name)
 {
     const char *last = strncmp(name, "blocks.", 7) == 0 ? strrchr(name, '.') + 1 : name;
@@ -114,7 +114,7 @@ static struct site_name name_of(const struct archive_diff *diff, int a, size_t i
 
 /* --- Arrays ----------------------------------------------------------------------------------- */
 
-/* Opens member I of NPZ; ARRAY is without a file when it holds no numbers. */
+/* Opens member I of NPZ. ARRAY has no file if the member holds no numbers. */
 static enum attn_status open_array(const struct attn_npz *npz, size_t i, struct array *array,
                                    struct attn_error *err)
 {
@@ -141,7 +141,7 @@ static void close_array(struct array *array)
     attn_free(array->values);
 }
 
-/* X, or minus infinity for a number that a program writes as the score of a masked cell. */
+/* X, or minus infinity for a number that stands for a masked score. */
 static double unmask(float x)
 {
     return x <= -1e30F ? -(double)INFINITY : (double)x;
@@ -156,7 +156,7 @@ static double difference(float of_a, float of_b)
     return isnan(a) || isnan(b) ? (double)INFINITY : fabs(a - b);
 }
 
-/* Whether A, of the first file, is near enough to B. */
+/* Whether A, of the first file, is within the tolerances of B. */
 static bool is_within(const struct archive_diff *diff, float a, float b)
 {
     const double d = difference(a, b);
@@ -239,7 +239,7 @@ static enum attn_status compare(struct archive_diff *diff, const char *site, str
     return append(diff, site, a, b, err);
 }
 
-/* The first member of archive A that stands for SITE; their number when there is none. */
+/* The first member of archive A with the name SITE, or their number. */
 static size_t find_member(const struct archive_diff *diff, int a, const char *site)
 {
     size_t i = 0;
@@ -249,7 +249,7 @@ static size_t find_member(const struct archive_diff *diff, int a, const char *si
     return i;
 }
 
-/* Compares member I of the first archive with that of the second which stands for the same. */
+/* Compares member I of the first archive with the member of the same name in the second. */
 static enum attn_status compare_member(struct archive_diff *diff, size_t i, struct attn_error *err)
 {
     const struct site_name site = name_of(diff, 0, i);
@@ -269,8 +269,8 @@ static enum attn_status compare_member(struct archive_diff *diff, size_t i, stru
     return status;
 }
 
-/* Counts the arrays of numbers of the second archive that were compared with none: those that it
- * alone has, and those whose name stands for what another is. */
+/* Counts the arrays of numbers in the second archive that were not compared: those that only it
+ * has, and later arrays of one name. */
 static enum attn_status count_alone(struct archive_diff *diff, struct attn_error *err)
 {
     for (size_t j = 0; j < attn_npz_n_member(diff->archives[1]); j++) {

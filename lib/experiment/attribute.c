@@ -1,10 +1,10 @@
 /*
  * attribute.c - see attribute.h.
  *
- * The final norm with its scale frozen is a linear map. So one direction u of the stream stands for
- * the logit: a part x of the stream writes u.x of it. u is the column of W_U (of the target minus
- * the foil), times the norm's weight and divided by its scale, without its mean where the norm
- * takes the mean off. A norm after attention turns u into another direction in the same way.
+ * The final norm with its scale frozen is a linear map. So the logit is the projection of the
+ * stream onto one direction u, and a part x of the stream writes u.x of it. u is the column of W_U
+ * (of the target minus the foil), times the norm's weight, divided by its scale, and centered if
+ * the norm subtracts the mean. A norm after attention maps u to another direction in the same way.
  */
 #include "experiment/attribute_internal.h"
 
@@ -33,7 +33,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN("token", TEXT),  [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
 };
 
-/* What a head reads from one key. */
+/* The share of the logit that a head reads from one key. */
 struct read_key {
     int layer, head;
     size_t key;
@@ -41,14 +41,14 @@ struct read_key {
 };
 
 struct logit_split {
-    struct attn_frame frame; /* its capture has the row that is asked about */
+    struct attn_frame frame; /* its capture has the row of the position */
     const struct attn_attribute_args *args;
     const struct attn_weights *weights;
     struct attn_answer answer;
     double model;        /* the logit, or the difference of two */
     double *column;      /* [D] of W_U, the target's minus the foil's */
     double *direction;   /* [D] u */
-    double *before_norm; /* [D] u before the norm after attention of the layer in hand */
+    double *before_norm; /* [D] u before the norm after attention of the current layer */
     double *along;       /* [H*Ev] W_O u of that layer */
     double *row;         /* [D] scratch */
     double sum;
@@ -58,7 +58,7 @@ struct logit_split {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* The weights that z is made of; 0 when a layer has none. */
+/* The sites of values and of the weights that z is made of. */
 static attn_site_set pattern_sites(const struct logit_split *split)
 {
     const bool is_dropped = split->frame.run->attention.layers[0].dropout > 0;
@@ -67,8 +67,7 @@ static attn_site_set pattern_sites(const struct logit_split *split)
            ATTN_SITE_BIT(is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }
 
-/* Selects the tensors whose parts are found, at the position that is asked about; runs, keeps the
- * row of each, and reads the model's own logit. */
+/* Runs the model, keeps the row of each part at the position, and reads the model's own logit. */
 static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
@@ -180,7 +179,7 @@ static bool takes_mean_off(const struct logit_split *split)
     return split->frame.config->norm == ATTN_NORM_LAYERNORM;
 }
 
-/* What a norm divides X [D] by. */
+/* The scale by which the norm divides X [D]. */
 static double norm_scale(const struct logit_split *split, const double *x)
 {
     const size_t d = split->frame.config->d_model;
@@ -193,7 +192,7 @@ static double norm_scale(const struct logit_split *split, const double *x)
     return sqrt(sum / (double)d + (double)split->frame.config->norm_eps);
 }
 
-/* The direction before a norm with WEIGHTS, frozen at SCALE, from the direction TO after it. */
+/* Maps the direction TO after a norm with WEIGHTS, frozen at SCALE, to the direction BEFORE it. */
 static void go_before_norm(struct logit_split *split, const struct attn_norm_weights *weights,
                            double scale, const double *to, double *before)
 {
@@ -212,7 +211,7 @@ static void go_before_norm(struct logit_split *split, const struct attn_norm_wei
         before[i] -= mean;
 }
 
-/* What a bias vector writes along U. */
+/* The projection of a bias vector onto U. */
 static double bias_along(struct logit_split *split, const struct attn_vector *bias, const double *u)
 {
     const size_t d = split->frame.config->d_model;
@@ -245,8 +244,8 @@ static void find_direction(struct logit_split *split)
                    split->direction);
 }
 
-/* split->before_norm: the direction in which the heads of LAYER write; along: what each component
- * of z writes. */
+/* Sets split->before_norm, the direction onto which the heads of LAYER are projected, and `along`,
+ * the weight of each component of z. */
 static void find_layer_direction(struct logit_split *split, int layer)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
@@ -273,7 +272,7 @@ static void find_layer_direction(struct logit_split *split, int layer)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* Appends a part. LAYER and HEAD may be -1: it has none. */
+/* Appends a part. LAYER and HEAD are -1 for a part without one. */
 static enum attn_status append(struct logit_split *split, const char *part, int layer, int head,
                                double logit, struct attn_error *err)
 {
@@ -348,7 +347,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 
 /* --- By token --------------------------------------------------------------------------------- */
 
-/* Keeps what HEAD of LAYER reads from each key. */
+/* Adds the keys that HEAD of LAYER reads to the list. */
 static void read_keys(struct logit_split *split, int layer, int head)
 {
     const struct attn_selection *selection = split->frame.selection;
@@ -419,7 +418,7 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
     return ATTN_OK;
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
 {

@@ -14,17 +14,17 @@
  *
  *     part, layer, head, logit      the target's logit, minus that of a foil
  *
- *     embed, pos         the token's embedding; what positions add to it
+ *     embed, pos         the token's embedding; the position's embedding
  *     head               z W_O of one head, with the share of the bias of its values
  *     attn_bias          b_O, and the bias of a norm after attention
- *     mlp                what the MLP adds, including its biases and the norm after it
+ *     mlp                the output of the MLP, with its biases and the norm after it
  *     norm_bias          the bias of the final norm
  *     output_bias        of the output matrix
  *     sum                of all these parts
  *     model              the logit that the model computes, before a soft cap: equal but for
  * rounding
  *
- * It is the direct share only: what a head does to later heads and MLPs is in their rows.
+ * This is the direct share only: the effect of a head on later heads and MLPs is in their rows.
  *
  * The other methods use gradients. With e the embedding of a token (hook_embed; learned positions
  * stay as they are), d the gradient of the metric with respect to it, and b a baseline, a token
@@ -41,7 +41,7 @@
  * in rows of part, position, id, token, attribution:
  *
  *     token            one row per position, or per word
- *     pos              what learned positions get from grad_x_input and attnlrp
+ *     pos              the attribution of learned positions, for grad_x_input and attnlrp
  *     sum              of all these rows, for methods that have a sum: not saliency, relevance
  *     model            the metric, which the sum approximates; for ig minus the metric at the
  *                      baseline. Equal for ig with many points
@@ -112,10 +112,10 @@ struct attn_attribute_args {
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
     ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args)})
 
-/* The caller owns *table. Errors have a stage; ATTN_INVALID at that of options for dla without a
- * residual stream, by token without a pattern, and for gradients where there are none; at that of
- * the input for a baseline of another length. Notes a sum that differs from the model by more than
- * 5 percent. */
+/* The caller owns *table. Errors have a stage; ATTN_INVALID at the stage of options for dla without
+ * a residual stream, by token without a pattern, and for gradients if the model or its attention
+ * has none; at the stage of the input for a baseline of another length. Notes a sum that differs
+ * from the model by more than 5 percent. */
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);

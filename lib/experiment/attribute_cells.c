@@ -1,7 +1,7 @@
 /*
- * attribute_cells.c - attributes an answer to cells of patterns (attribute.h). The backward pass
- * emits of each head the pattern and then its gradient, some rows at a time; the largest cells stay
- * in a heap whose first is the smallest.
+ * attribute_cells.c - attributes an answer to cells of patterns (attribute.h). For each head
+ * the backward pass emits some rows of the pattern, then their gradient. The largest cells are kept
+ * in a heap whose first element is the smallest.
  */
 #include "experiment/attribute_internal.h"
 
@@ -43,9 +43,9 @@ struct attribution {
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_selection *wanted;      /* owns; of the backward pass */
-    struct attn_trace trace;            /* of it */
-    float *pattern;                     /* [n_row, n] owns; of the rows in hand */
-    size_t n_float;                     /* room there */
+    struct attn_trace trace;            /* of the backward pass */
+    float *pattern;                     /* [n_row, n] owns; the current rows */
+    size_t n_float;                     /* its capacity */
     struct found_cell *cells;           /* [n_most] owns; [n_cell] a heap */
     size_t n_cell, n_most, capacity;
 };
@@ -77,7 +77,7 @@ static void swap(struct found_cell *a, struct found_cell *b)
     *b = cell;
 }
 
-/* The first, which is the last by magnitude, moves down to its place. */
+/* Restores the heap after its first element changed. */
 static void sink_first(struct attribution *a)
 {
     for (size_t at = 0, child; (child = 2 * at + 1) < a->n_cell; at = child) {
@@ -89,7 +89,7 @@ static void sink_first(struct attribution *a)
     }
 }
 
-/* Where CELL may be put, when it is among the largest so far; its place is found afterwards. */
+/* Adds CELL, which is among the largest so far, to the heap. */
 static enum attn_status keep_cell(struct attribution *a, const struct found_cell *cell,
                                   struct attn_error *err)
 {
@@ -112,8 +112,8 @@ static enum attn_status keep_cell(struct attribution *a, const struct found_cell
 
 /* --- Rows of a pattern ------------------------------------------------------------------------ */
 
-/* What masking KEY does to a row P, whose gradient is D, of N cells. Sums go over the others: a
- * difference from 1 would cancel. */
+/* Estimates the effect of masking the key of CELL in a row P [n] with the gradient D. The sums are
+ * over the other keys, because 1 minus a weight near 1 would cancel. */
 static void find_knockout(const float *p, const float *d, size_t n, struct found_cell *cell)
 {
     double total = 0, mean = 0;
@@ -168,7 +168,7 @@ static enum attn_status on_matrix(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method is one backward
- * pass, but ig, which is one for each point between the baseline and the text; sums are in double
- * precision.
+ * attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method takes one
+ * backward pass, except ig, which takes one for each point between the baseline and the text. Sums
+ * are in double precision.
  */
 #include "experiment/attribute_internal.h"
 
@@ -26,7 +26,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ID] = ATTN_COLUMN("id", INTEGER),
     [TOKEN] = ATTN_COLUMN("token", TEXT),
     [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
-    [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* of methods without a sign */
+    [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* for methods without a sign */
 };
 
 static const char *const names[] = {
@@ -42,16 +42,16 @@ static const bool has_sum[] = {
 };
 
 struct attribution {
-    struct attn_frame frame; /* its capture has what is wanted of gradients */
+    struct attn_frame frame; /* its capture has the gradient, or the relevance */
     const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
     struct attn_selection *wanted;      /* owns; of the backward pass */
-    struct attn_trace trace;            /* of it */
+    struct attn_trace trace;            /* of the backward pass */
     size_t n, d;
     float *e, *b, *x;    /* [n, d] embeddings: the text's, the baseline's, between them */
-    double *gradient;    /* [n, d] or the mean of several */
+    double *gradient;    /* [n, d] of one pass, or the mean over passes */
     double *attribution; /* [n] */
     double pos, model;
 };
@@ -71,7 +71,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* What is kept, a gradient or what is made of it; and what the backward pass is asked for. */
+/* Selects the sites that are kept, and those that the backward pass emits. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
     const bool is_relevance = a->args->method == ATTN_ATTRIBUTE_RELEVANCE;
@@ -91,7 +91,7 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     return attn_capture_create(frame->selection, &frame->capture, err);
 }
 
-/* gradient += WEIGHT times what it is at X, the metric there in *VALUE. */
+/* Adds WEIGHT times the gradient at X; *VALUE is the metric there. */
 static enum attn_status add_gradient(struct attribution *a, const float *x, double weight,
                                      double *value, struct attn_error *err)
 {
@@ -112,11 +112,11 @@ static void gather(const struct attribution *a, const int32_t *ids, size_t n, fl
     attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
 }
 
-/* The mean row of the vocabulary, at every position. */
+/* Sets the baseline to the mean row of the vocabulary, at every position. */
 static void find_mean(struct attribution *a)
 {
     const size_t n_vocab = a->frame.config->n_vocab, d = a->d;
-    double *sum = a->gradient; /* [d], which is 0 again afterwards */
+    double *sum = a->gradient; /* [d] borrowed as scratch, and cleared afterwards */
 
     for (int32_t id = 0; id < (int32_t)n_vocab; id++) {
         gather(a, &id, 1, a->b);
@@ -195,7 +195,7 @@ static enum attn_status integrate(struct attribution *a, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* At the text itself: e . d, or the length of d. */
+/* One pass at the text: e . d, or the length of d. */
 static enum attn_status multiply(struct attribution *a, struct attn_error *err)
 {
     const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
@@ -224,14 +224,14 @@ static enum attn_status find_relevance(struct attribution *a, struct attn_error 
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
     row = attn_capture_tensor(a->frame.capture, ATTN_SITE_RELEVANCE, last);
-    for (size_t i = 0; i < a->n; i++) /* a token's own 1 would hide the others */
+    for (size_t i = 0; i < a->n; i++) /* the identity would hide the other tokens */
         a->attribution[i] = (double)row[i] - (i == a->answer.position ? 1 : 0);
     return ATTN_OK;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* A row of the tokens FIRST .. LAST-1: one, or a word. TEXT is empty. */
+/* Appends a row for the tokens FIRST .. LAST-1, one or a word. TEXT is empty. */
 static enum attn_status append_tokens(struct attribution *a, size_t first, size_t last,
                                       struct attn_buffer *text, struct attn_error *err)
 {
@@ -277,7 +277,7 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
         ATTN_TRY(append_part(a, "pos", a->pos, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
     ATTN_TRY(append_part(a, "model", a->model, err));
-    if (a->frame.item) /* whose table says it */
+    if (a->frame.item) /* the table shows it */
         return ATTN_OK;
     if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
         attn_request_note(&a->frame.request,
@@ -314,8 +314,8 @@ static enum attn_status append_all(struct attribution *a, struct attn_error *err
     return append_sums(a, err);
 }
 
-/* What JSON says beside the rows. */
-static enum attn_status say_about(struct attribution *a, struct attn_error *err)
+/* Puts the method beside the table: JSON has it. */
+static enum attn_status add_about(struct attribution *a, struct attn_error *err)
 {
     static const char *const baselines[] = {[ATTN_BASELINE_MEAN] = "mean",
                                             [ATTN_BASELINE_ZERO] = "zero",
@@ -323,7 +323,7 @@ static enum attn_status say_about(struct attribution *a, struct attn_error *err)
     static const struct attn_column about_columns[] = {
         ATTN_COLUMN("method", TEXT),
         ATTN_COLUMN("metric", TEXT),
-        ATTN_COLUMN("baseline", TEXT), /* of ig, as the next */
+        ATTN_COLUMN("baseline", TEXT), /* only for ig, and `points` too */
         ATTN_COLUMN("points", INTEGER),
     };
     const struct attn_cell cells[] = {
@@ -337,7 +337,7 @@ static enum attn_status say_about(struct attribution *a, struct attn_error *err)
                                 a->args->method == ATTN_ATTRIBUTE_IG ? 4 : 2, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
 {
@@ -369,7 +369,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    options.skips_zeros = a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* which reads patterns */
+    options.skips_zeros =
+        a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* relevance reads patterns */
     options.rule =
         a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
     ATTN_TRY(attn_derivative_create(&a->answer, &options, &a->derivative, err));
@@ -391,10 +392,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
     attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
     ATTN_TRY(append_all(a, err));
-    return a->frame.item ? ATTN_OK : say_about(a, err);
+    return a->frame.item ? ATTN_OK : add_about(a, err);
 }
 
-/* Neither saliency, a length, nor relevance, of which what is below 0 is left out, has a sign. */
+/* Saliency is a length, and relevance drops what is below 0: both have no sign. */
 static uint64_t hidden(const void *state)
 {
     const struct attribution *a = state;

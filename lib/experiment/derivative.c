@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The most rows of two texts that are fed together, so that weights are packed once for both. With
- * more rows the memory of the pass costs as much time as that saves. */
+/* Two texts with up to this many rows are fed together, so that weights are packed once for both.
+ * With more rows the memory of the pass costs as much time as packing once saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
@@ -22,16 +22,16 @@ static const double pi = 3.14159265358979323846;
 struct attn_derivative {
     const struct attn_answer *answer;
     struct attn_pool *pool;            /* borrowed */
-    float *stream;                     /* [n_layer + 1, T, D] owns, as all that is not borrowed */
+    float *stream;                     /* [n_layer + 1, T, D] owns, like all that is not borrowed */
     struct attn_kept_layers *kept;     /* or NULL */
-    struct attn_selection *seen;       /* of a feed: what any of the following wants */
+    struct attn_selection *seen;       /* of a feed: all sites that are watched */
     const struct attn_trace *watched;  /* borrowed, or NULL */
-    struct attn_trace trace;           /* that hands events to them */
-    struct attn_reply reply;           /* of the last feed alone */
+    struct attn_trace trace;           /* of a feed */
+    struct attn_reply reply;           /* of the last feed of one text */
     bool is_together;                  /* two texts are fed at once */
-    bool is_other;                     /* the text that is fed needs no gradients */
+    bool is_other;                     /* the current text needs no gradients */
     struct attn_session *session;      /* freed after attn_derivative_feed_both, and NULL then */
-    struct attn_backward *backward;    /* where that is to be called, NULL before */
+    struct attn_backward *backward;    /* NULL before attn_derivative_feed_both */
     float *logits;                     /* [2, V] */
     struct attn_backward_options back; /* of the backward pass */
 };
@@ -91,8 +91,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
 }
 
-/* What a feed is watched for: the stream, what the backward pass reads if that is kept, and what
- * the caller wants. */
+/* Selects the sites of a feed: the stream, the tensors that the backward pass reads if they are
+ * kept, and those of the caller. */
 static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
@@ -157,7 +157,7 @@ static enum attn_status build(struct attn_derivative *made,
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
     if (asked->skips_zeros)
         attn_session_watch_from(made->session, attn_answer_goal(made->answer).first);
-    if (asked->is_for_both) /* which takes the place of the session */
+    if (asked->is_for_both) /* created later, in the memory of the session */
         return ATTN_OK;
     return attn_backward_create(run->model, &made->back, &made->backward, err);
 }
@@ -245,7 +245,7 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)
         return ATTN_OK;
-    attn_session_free(derivative->session); /* whose pages the backward pass has next */
+    attn_session_free(derivative->session); /* the backward pass reuses its pages */
     derivative->session = NULL;
     return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
                          ATTN_STAGE_MODEL, err);
@@ -270,7 +270,7 @@ const float *attn_derivative_stream(const struct attn_derivative *derivative)
     return derivative->stream;
 }
 
-/* A root of a polynomial, by Newton's method. */
+/* A root of a Legendre polynomial, by Newton's method. */
 double attn_derivative_point(size_t i, size_t n, double *weight)
 {
     double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;

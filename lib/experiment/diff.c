@@ -1,6 +1,6 @@
 /*
- * diff.c - see diff.h. The patterns of the first run are kept, those of the second are compared row
- * by row as they come.
+ * diff.c - see diff.h. The patterns of the first run are kept; the second run's rows are compared
+ * with them when they are computed.
  */
 #include "experiment/diff.h"
 
@@ -29,29 +29,29 @@ static const struct attn_column columns[N_COLUMN] = {
     [JS] = ATTN_COLUMN_REAL("js", 6, NULL, POSITIVE),
 };
 
-/* What is known of a head so far. */
+/* The sums of a head so far. */
 struct head_sum {
     size_t n_row, at;
     double tv, tv_max, js;
 };
 
-/* Which tokens of both texts belong together: prefix and suffix, with what lies between. */
+/* The alignment of both texts: common prefix and suffix, and the tokens between them. */
 struct alignment {
     size_t n_prefix, n_suffix;
     size_t n_a, n_b; /* tokens */
-    bool is_equal;   /* as many tokens: position i belongs to position i */
+    bool is_equal;   /* same length: position i is aligned with position i */
 };
 
 struct diff {
-    struct attn_frame frame;   /* its run is the first, its capture the patterns of that */
+    struct attn_frame frame;   /* its run is the first, its capture has the first run's patterns */
     struct attn_request other; /* the second */
     struct alignment alignment;
     bool is_causal;        /* rows before the first difference cannot differ */
-    size_t first;          /* row that is compared, when the lengths are equal */
+    size_t first;          /* compared row, if the lengths are equal */
     struct head_sum *sums; /* [n_layer * n_head] */
     size_t n_layer, n_head;
     float *row;       /* [n_b] of the second run */
-    double *parts[2]; /* [n_prefix + 1 + n_suffix] a row of each, aligned */
+    double *parts[2]; /* [n_prefix + 1 + n_suffix] a row of each run, aligned */
     size_t n_part;
 };
 
@@ -67,7 +67,7 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
     return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
 }
 
-/* Rows depend on what came before alone, and both runs compute them in the same way. */
+/* Whether rows depend only on earlier tokens, and both runs compute them in the same way. */
 static bool has_causal_rows(const struct diff *diff)
 {
     const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
@@ -106,7 +106,7 @@ static void align(struct diff *diff)
     diff->first = diff->is_causal && found->is_equal ? found->n_prefix : 0;
 }
 
-/* Token AT of what RUN was given, for a message. */
+/* Formats token AT of the input of RUN, for a message. */
 static const char *write_token(const struct attn_run *run, size_t at, char text[24])
 {
     if (at < run->text.n)
@@ -116,7 +116,7 @@ static const char *write_token(const struct attn_run *run, size_t at, char text[
     return text;
 }
 
-/* One text under two models is compared where both have the same tokens for it. */
+/* Checks that one text under two models has the same tokens in both. */
 static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
 {
     const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
@@ -138,7 +138,8 @@ static enum attn_status check_tokens(const struct diff *diff, struct attn_error 
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* The row of the first run that row B of the second is compared with; false: with none. */
+/* Sets *a to the row of the first run that row B of the second run is compared with; false if there
+ * is no such row. */
 static bool find_row(const struct diff *diff, size_t b, size_t *a)
 {
     const struct alignment *by = &diff->alignment;
@@ -154,8 +155,8 @@ static bool find_row(const struct diff *diff, size_t b, size_t *a)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* A row of N keys as parts: keys by themselves, of texts of two lengths those between prefix and
- * suffix as one. */
+/* Splits a ROW of N keys into parts: each key is a part, but if the lengths differ the keys between
+ * prefix and suffix are one part. */
 static void split_row(const struct diff *diff, const float *row, size_t n, double *parts)
 {
     const struct alignment *by = &diff->alignment;
@@ -197,7 +198,7 @@ static void add_row(struct diff *diff, struct head_sum *sum, size_t query)
     sum->js += js;
 }
 
-/* An attn_trace_fn: a part of one head of the second run. */
+/* An attn_trace_fn: some rows of one head of the second run. */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -227,7 +228,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* Runs both: keeps the patterns of the first, and compares those of the second with them. */
+/* Runs both, keeps the patterns of the first run, and compares the second run with them. */
 static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
@@ -246,7 +247,7 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
     return attn_trial_watch(frame->other, &trace, 0, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status choose(void *state, struct attn_error *err)
 {
@@ -299,7 +300,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return check_tokens(diff, err);
 }
 
-/* The query of the largest difference is that of one pair. */
+/* The query of the largest difference has no mean over items. */
 static uint64_t hidden(const void *state)
 {
     return ((const struct diff *)state)->frame.item ? ATTN_COLUMN_BIT(AT) : 0;
@@ -333,7 +334,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Two texts, or one under both. */
+/* Two texts, or one text under both hosts or requests. */
 static unsigned pairs(const void *args)
 {
     const struct attn_diff_args *given = args;
@@ -344,7 +345,7 @@ static unsigned pairs(const void *args)
 static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
-    (void)args, (void)request, (void)item, (void)err; /* its texts are all that it has */
+    (void)args, (void)request, (void)item, (void)err; /* the frame reads its texts */
     return ATTN_OK;
 }
 

@@ -21,18 +21,18 @@
 enum { DEFAULT_MOST = 20 };
 
 struct generator {
-    struct attn_frame frame; /* its sum is what was made */
+    struct attn_frame frame; /* its sum is the generation */
     const struct attn_generate_args *args;
     struct attn_random random;
-    size_t n_most;               /* tokens that may be made: the whole must fit the model */
+    size_t n_most;               /* tokens to generate: prompt and tokens must fit the context */
     float *weights;              /* [V] probabilities */
     struct attn_scored *ranked;  /* [2 * V] */
-    struct attn_buffer text;     /* owns; all that was made */
-    size_t n_shown;              /* bytes of it that on_token got */
-    struct attn_generation made; /* owns, until it is handed over */
+    struct attn_buffer text;     /* owns; of all generated tokens */
+    size_t n_shown;              /* bytes of the text that on_token got */
+    struct attn_generation made; /* owns, until it is the result */
 };
 
-/* --- Before it begins ------------------------------------------------------------------------- */
+/* --- Preparation ------------------------------------------------------------------------------ */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
@@ -104,8 +104,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* --- The next token --------------------------------------------------------------------------- */
 
-/* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they
- * add to. */
+/* The number of ranked tokens [N] that are kept; their "logits" are probabilities. *sum is the sum
+ * of the kept probabilities. */
 static size_t count_kept(const struct attn_generate_args *args, const struct attn_scored *ranked,
                          size_t n, double *sum)
 {
@@ -136,8 +136,8 @@ static int32_t draw(struct generator *generator, const float *logits)
     double at, sum, so_far = 0;
     size_t n_kept, i;
 
-    /* The largest becomes 0 before it is multiplied: at a small temperature it would overflow, and
-     * the softmax be NaN. Others overflow to -inf, and are never drawn. */
+    /* Subtract the largest logit before scaling: at a small temperature it would overflow, and the
+     * softmax would be NaN. Other logits overflow to -inf and are never drawn. */
     for (i = 0; i < n; i++)
         generator->weights[i] = logits[i] - largest;
     kernels->softmax(generator->weights, n, n, (float)scale);
@@ -168,7 +168,7 @@ static bool is_end(const struct generator *generator, int32_t id)
     return size == strlen("<|endoftext|>") && memcmp(token, "<|endoftext|>", size) == 0;
 }
 
-/* --- Its text --------------------------------------------------------------------------------- */
+/* --- Text ------------------------------------------------------------------------------------- */
 
 static enum attn_status append_text(struct generator *generator, int32_t id, struct attn_error *err)
 {
@@ -188,7 +188,7 @@ static enum attn_status append_text(struct generator *generator, int32_t id, str
     return attn_buffer_check(&generator->text, err);
 }
 
-/* Where the first stop text begins; the text's size when there is none. */
+/* The offset of the first stop text, or the size of the text. */
 static size_t find_stop(const struct generator *generator)
 {
     size_t first = generator->text.size;
@@ -206,7 +206,7 @@ static size_t find_stop(const struct generator *generator)
     return first;
 }
 
-/* Bytes at the end of the text that a stop text may begin with. */
+/* The number of bytes at the end of the text that may be the beginning of a stop text. */
 static size_t stop_overlap(const struct generator *generator)
 {
     size_t longest = 0;
@@ -223,7 +223,7 @@ static size_t stop_overlap(const struct generator *generator)
     return longest;
 }
 
-/* Bytes at the end of the text that begin a character and do not finish it. */
+/* The number of bytes of an incomplete character at the end of the text. */
 static size_t unfinished(const struct attn_buffer *text)
 {
     const size_t most = text->size < 3 ? text->size : 3;
@@ -240,7 +240,7 @@ static size_t unfinished(const struct attn_buffer *text)
     return 0;
 }
 
-/* Shows ID and the text up to END. */
+/* Passes ID and the text up to END to on_token. */
 static enum attn_status show(struct generator *generator, int32_t id, size_t end,
                              struct attn_error *err)
 {
@@ -257,9 +257,9 @@ static enum attn_status show(struct generator *generator, int32_t id, size_t end
                             "on_token", err);
 }
 
-/* --- Token by token --------------------------------------------------------------------------- */
+/* --- The loop --------------------------------------------------------------------------------- */
 
-/* Makes one token; *is_over when it was the last. */
+/* Generates one token; *is_over is set after the last. */
 static enum attn_status make_token(struct generator *generator, bool *is_over,
                                    struct attn_error *err)
 {

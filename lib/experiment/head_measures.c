@@ -37,7 +37,7 @@ static const struct attn_column columns[N_COLUMN] = {[LAYER] = ATTN_COLUMN("laye
 struct run_survey {
     struct attn_run *run;
     attn_measure_set measures;
-    /* Owns; of the run, but that it knows which keys are positions. */
+    /* Owns; the run's, with the knowledge of which keys are positions. */
     struct attn_selection *selection;
     struct attn_measure_group group; /* owns */
     struct attn_rows rows;           /* owns its table */
@@ -64,7 +64,7 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_result result = {0};
 
-    /* The keys of arrays are positions of the sequence of the queries: the header says when. */
+    /* When keys of arrays are positions of the queries' sequence: see the header. */
     if (!run->model &&
         (run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k)))
         dims.is_cross = NULL;

@@ -1,6 +1,6 @@
 /*
- * lens.c - see lens.h. One run keeps the stream at the queries; a session that is fed rows after
- * its last layer reads them, so a reading is what the model's own output layer computes.
+ * lens.c - see lens.h. One run keeps the stream at the queries. A second session gets these rows
+ * after its last layer, so that each reading is computed by the model's own output layer.
  */
 #include "experiment/lens.h"
 
@@ -57,23 +57,23 @@ static const struct attn_column columns[N_COLUMN] = {
 struct lens {
     struct attn_frame frame; /* its session reads rows by the output layer */
     const struct attn_lens_args *args;
-    bool is_mean;        /* over the queries, instead of rows of each: of many texts or items */
-    attn_site_set sites; /* read beside resid_pre of all layers and resid_post of the last */
+    bool is_mean;        /* over the queries, for many texts or items; else each has rows */
+    attn_site_set sites; /* in addition to resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
-    bool is_whole;              /* a classifier reads all rows at once, and not those of queries */
-    float *stream;              /* [n_query, D] what a head adds to it */
-    double *scratch;            /* [d_value + 2 D] of a head */
+    bool is_whole;              /* a classifier that reads all rows at once */
+    float *stream;              /* [n_query, D] the output of one head */
+    double *scratch;            /* [d_value + 2 D] for a head */
     float *logits;              /* [V] */
     struct attn_scored *ranked; /* [2 * V] */
-    double *values, *sums;      /* [n_value] what a reading says, and its sum over queries */
-    size_t n_value;             /* a target has those below; else one for each place */
+    double *values, *sums;      /* [n_value] of a reading, and their mean over queries */
+    size_t n_value;             /* N_TARGET_VALUE for a target; else one per place */
 };
 
-/* What a target's reading says. */
+/* The values of a target in a reading. */
 enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_LOGIT_DIFF, N_TARGET_VALUE };
 
-/* What is read: a tensor of a layer, or of one head. */
+/* One reading: of a tensor of a layer, or of one head. */
 struct reading {
     int layer, head;     /* head: ATTN_ALL_HEADS for a tensor */
     enum attn_site site; /* of a tensor */
@@ -92,7 +92,7 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
     return attn_error_set(err, ATTN_INVALID, "`foil` needs `target`, which it is compared with");
 }
 
-/* The sites of the request may be those of the stream. */
+/* Reads the sites of the request, which must be those of the stream, and its queries. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
@@ -125,15 +125,16 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    if (!request->selection.queries && !lens->is_whole) /* where the model itself predicts */
+    if (!request->selection.queries &&
+        !lens->is_whole) /* the position at which the model predicts */
         request->selection.queries = config->image.patch_height > 0 ? "[CLS]"
                                      : config->is_encoder           ? attn_mask_position
                                                                     : "-1";
     return ATTN_OK;
 }
 
-/* Finds the target and the foil, if there are any. An encoder has them where it is read, at the
- * first place of several, and needs no mask for them. */
+/* Resolves target and foil, if given. An encoder needs no mask for them: their position is the
+ * first query. */
 static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
@@ -143,7 +144,7 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
 
     if (!answer.target && !answer.target_id && !answer.foil && !answer.foil_id)
         return ATTN_OK;
-    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if (frame->config->is_encoder && !attn_model_is_classifier(frame->run->model) &&
         lens->n_query > 0) {
         while (!attn_selection_has_query(frame->run->selection, first))
@@ -154,7 +155,8 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
 
-/* Keeps the stream, or z, at the queries; makes room for what is read, and the readers' session. */
+/* Keeps the stream, or z, at the queries, allocates memory for readings, and starts the session
+ * that reads. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
@@ -202,7 +204,7 @@ static uint64_t hidden(const void *state)
     const struct lens *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
     const bool reads_heads = lens->args->reads_heads;
-    const bool has_target = asked->target || asked->target_id || lens->frame.item; /* it must */
+    const bool has_target = asked->target || asked->target_id || lens->frame.item; /* required */
     uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
     if (lens->is_mean)
@@ -219,8 +221,8 @@ static uint64_t hidden(const void *state)
     return hidden | (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
 }
 
-/* A row of the target, or one a place: number I of VALUES is that of a place from the front, those
- * after the first `top` of one from the end. */
+/* Appends a row for the target, or a row per place. The first `top` of VALUES are those of the most
+ * probable tokens, the next those of the least probable. */
 static enum attn_status append_values(struct lens *lens, const struct reading *reading,
                                       const double *values, struct attn_error *err)
 {
@@ -257,9 +259,9 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 
 /* --- Readings --------------------------------------------------------------------------------- */
 
-/* lens->values, of the logits at hand. The ranking gives the sum of a softmax too, whose order of
- * addition is part of the result; the rank of one token, where no probability is shown, needs none.
- * */
+/* Computes lens->values from the logits. The ranking also gives the sum of the softmax, whose order
+ * of addition is part of the result; the rank of one token without a probability needs no ranking.
+ */
 static void find_values(struct lens *lens)
 {
     const struct attn_scored *ranked = lens->ranked;
@@ -289,8 +291,8 @@ static void find_values(struct lens *lens)
         lens->values[VALUE_PROB] = exp((double)logits[target] - ranked[0].logit) / sum;
 }
 
-/* Lets the output layer read ROWS, one a query, after the last layer: all, or those of query
- * number I, which are logits then. */
+/* Sets lens->logits to the output layer's logits for query number I of ROWS, one row per query
+ * after the last layer. */
 static enum attn_status feed(struct lens *lens, const float *rows, size_t i, struct attn_error *err)
 {
     const struct attn_config *config = lens->frame.config;
@@ -298,7 +300,7 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
     const int n_layer = (int)config->n_layer;
 
-    if (is_alone) { /* its one row of logits is that of the first position */
+    if (is_alone) { /* a classifier has logits for its first position only */
         attn_session_reset(session);
         ATTN_TRY(attn_session_feed_layer(session, n_layer, rows + i * config->d_model, 1, err));
     } else if (i == 0) {
@@ -307,8 +309,7 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }
 
-/* Reads the ROWS, one a query, after the last layer: appends what the logits of each say, or their
- * mean. */
+/* Reads ROWS, one per query after the last layer, and appends the values of each, or their mean. */
 static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
                                      struct attn_error *err)
 {
@@ -356,8 +357,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* lens->stream = z W_O of one head, times the layer scale: what it adds to the stream before a
- * bias. */
+/* Sets lens->stream to z W_O of one head, times the layer scale: its output without a bias. */
 static void write_head(struct lens *lens, int layer, int head)
 {
     const struct attn_config *config = lens->frame.config;
@@ -400,7 +400,7 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Says what the last reading, the model's own answer, is. */
+/* Reports the last reading, which is the model's own answer, for an item. */
 static void report_last(struct lens *lens)
 {
     const bool has_foil = lens->answer.has_foil;
@@ -425,7 +425,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Reads at its `queries`, or after which its target comes. */
+/* Reads an item at its `queries`, or at the position `at` before its target. */
 static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {

@@ -1,15 +1,16 @@
 /*
- * lens.h - what each layer already knows of the next token: the residual stream on its way, read by
- * the output layer (the logit lens, nostalgebraist 2020).
+ * lens.h - the next token that each layer would predict: the residual stream of every layer, read
+ * by the output layer (the logit lens, nostalgebraist 2020).
  *
  *     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
  *     args.answer.target = " are";
  *     struct attn_table *table;
  *     attn_lens(host, &request, &args, &table, &err);     // rank of " are" after each layer
  *
- * softmax(LN_f(h) W_U) of h = resid_pre of layer 0 to resid_post of the last layer, which is the
- * model's own output to the bit. The final norm was trained for the last of them alone: in the
- * first layers the numbers say what this reading finds, not what the model uses.
+ * The reading is softmax(LN_f(h) W_U) for h = resid_pre of layer 0 to resid_post of the last layer,
+ * whose reading is bit-identical to the model's own output. The final norm was trained for the last
+ * layer only: in the first layers the numbers show what this reading finds, not what the model
+ * uses.
  */
 #ifndef ATTN_EXPERIMENT_LENS_H
 #define ATTN_EXPERIMENT_LENS_H
@@ -22,10 +23,9 @@ struct attn_study_args; /* experiment/study.h */
 
 struct attn_lens_args {
     size_t size;                    /* of this struct */
-    size_t top;                     /* most probable tokens of each reading; 0: 3 */
-    struct attn_answer_args answer; /* its target, instead of them: its rank; and its foil */
-    bool reads_heads; /* what each head adds to the stream is read alone, instead of the stream:
-                         LN_f(z W_O) W_U */
+    size_t top;                     /* number of most probable tokens per reading; 0: 3 */
+    struct attn_answer_args answer; /* with a target: its rank instead; and its foil */
+    bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
     const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
     size_t n_text;
     const struct attn_study_args *study; /* items instead of both; or NULL */
@@ -34,21 +34,21 @@ struct attn_lens_args {
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
 
 /*
- * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; of a classifier
- * of pictures [CLS], and of one that reads all patches no others). Its sites may add resid_mid and
- * resid_post to resid_pre of all layers. The table has the columns
+ * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; [CLS] of a
+ * classifier of pictures; a classifier that reads all patches takes no queries). Its sites may add
+ * resid_mid and resid_post to resid_pre of all layers. The table has the columns
  *
  *     layer, site, position, place, id, token, prob          place 1: the most probable
- *     layer, site, position, rank, prob, logit               of a target; rank 1: the most probable
- *     layer, head, position, place, id, token, logit         of heads; place -1: the smallest
- *     layer, head, position, rank, logit                     of heads and a target
+ *     layer, site, position, rank, prob, logit               with a target; rank 1: most probable
+ *     layer, head, position, place, id, token, logit         for heads; place -1: the smallest
+ *     layer, head, position, rank, logit                     for heads with a target
  *
  * and with a foil logit_diff, the target's logit minus the foil's.
  *
- * Of many texts they are the means over the queries of each text, then over the texts, each of
- * which counts once: without the columns position, id and token, and after them NAME_sd of each
- * number and texts. Queries that are words are looked for in every text. An item is read at one
- * position: its `queries`, its `at`, or the queries of REQUEST; it needs a target.
+ * With many texts the values are means over the queries of each text, then over the texts, each
+ * counted once. The columns position, id and token are missing then, and NAME_sd of each number and
+ * texts follow. Queries that are words are resolved in every text. An item is read at one position:
+ * its `queries`, its `at`, or the queries of REQUEST; it needs a target.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

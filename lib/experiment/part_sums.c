@@ -1,7 +1,7 @@
 /*
- * part_sums.c - see part_sums.h. A feed of the source keeps the tensor, one of the base subtracts
- * its own, and each backward pass multiplies its gradients by these differences, in double
- * precision, row by row in the order in which they come.
+ * part_sums.c - see part_sums.h. The feed of the source stores the tensor, the feed of the base
+ * subtracts its tensor, and each backward pass multiplies its gradients by these differences, in
+ * double precision, row by row in the order of the events.
  */
 #include "experiment/part_sums.h"
 
@@ -32,15 +32,15 @@ struct summing {
     const struct attn_config *config;
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
-    bool is_swapped;              /* the softmax is computed with other queries or keys */
+    bool is_swapped;              /* the softmax is computed again, with other queries or keys */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* of the source, and of the base */
     double *sums;                 /* [n_layer, n_unit, n_row] owns, until they are found */
-    double weight;                /* of the backward pass that runs */
+    double weight;                /* of the current backward pass */
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    bool is_stored;                          /* what is fed now: both texts, no point of ig */
+    bool is_stored; /* the current feed is of both texts, not a point of ig */
     struct attn_selection *watched, *wanted; /* own; of feeds, of backward passes */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
@@ -83,7 +83,7 @@ static const float *find_rows(const struct summing *s, enum attn_site site, bool
     return NULL;
 }
 
-/* Rows of an event on the pool, ROWS_PER_TASK at a time, with those of STORE in the same place. */
+/* Work on the rows of an event and the stored rows, ROWS_PER_TASK per task of the pool. */
 struct row_work {
     const struct summing *s;
     const struct attn_trace_event *event;
@@ -117,7 +117,7 @@ static void subtract_row(const struct row_work *work, size_t i, float *stored)
         stored[j] -= x[j];
 }
 
-/* Copies the rows of EVENT into STORE, or subtracts them from what is there. */
+/* Copies the rows of EVENT to STORE, or subtracts them from the stored rows. */
 static void keep_rows(const struct summing *s, struct store *store,
                       const struct attn_trace_event *event, bool is_subtracted)
 {
@@ -129,7 +129,7 @@ static void keep_rows(const struct summing *s, struct store *store,
         attn_trace_keep_rows(event, s->pool, store->width, layer_rows(s, store, event->layer));
 }
 
-/* An attn_trace_fn, of the feeds. */
+/* An attn_trace_fn for feeds. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -138,7 +138,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     (void)err;
     for (size_t i = 0; s->is_stored && i < s->n_store; i++) {
         struct store *store = &s->stores[i];
-        const bool is_source = event->sequence == 0; /* which comes before the base */
+        const bool is_source = event->sequence == 0; /* fed before the base */
 
         if (store->site == event->site && (is_source ? store->is_of_source : store->is_of_base))
             keep_rows(s, store, event, !is_source && store->is_of_source);
@@ -146,7 +146,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* --- What is summed --------------------------------------------------------------------------- */
+/* --- Sums ------------------------------------------------------------------------------------- */
 
 static double *sums_of(const struct summing *s, int layer, size_t unit)
 {
@@ -158,7 +158,7 @@ static bool has_row(const struct summing *s, size_t row)
     return !s->options.rows || s->options.rows[row] != 0;
 }
 
-/* A row's own sum. */
+/* Adds the sum over a row. */
 static void add_row(const struct row_work *work, size_t i, float *stored)
 {
     const struct summing *s = work->s;
@@ -174,7 +174,7 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
     sums_of(s, event->layer, head)[row] += s->weight * sum;
 }
 
-/* Sums over all rows, one for each column. */
+/* Adds the sums over all rows, one per column. */
 static void add_columns(const struct summing *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
@@ -191,7 +191,7 @@ static void add_columns(const struct summing *s, const struct attn_trace_event *
     }
 }
 
-/* An attn_trace_fn, of a backward pass: gradients of the site. */
+/* An attn_trace_fn for backward passes: adds the gradients of the site. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -206,8 +206,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Adds what a backward pass has found with other queries or keys. Where heads do not depend on each
- * other a part has its own head, or those of its group; otherwise all, which changed with it. */
+/* Adds the sums that a backward pass computed with other queries or keys. If heads are independent,
+ * a part is its own head, or the heads of its group; else all heads changed with it. */
 static void take_swapped(struct summing *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
@@ -231,8 +231,8 @@ static void take_swapped(struct summing *s)
 
 /* --- Other queries and keys ------------------------------------------------------------------- */
 
-/* 1 / sqrt(mean of the squares + eps), by the sums of squares of N heads, of which head CHANGED has
- * OTHER. */
+/* 1 / sqrt(mean square + eps), from the SQUARES of N heads, with those of OTHER for head CHANGED.
+ */
 static double scale_of(const struct summing *s, const double *squares, size_t n, size_t changed,
                        const double *other)
 {
@@ -243,7 +243,7 @@ static double scale_of(const struct summing *s, const double *squares, size_t n,
     return 1 / sqrt(sum / (double)(n * s->dims.d_head) + (double)s->config->norm_eps);
 }
 
-/* SQUARES [n_unit]: the sums of the squares of each head of a row. */
+/* Computes SQUARES [n_unit], the sum of squares of each head of ROW. */
 static void add_squares(const struct summing *s, const float *row, double *squares)
 {
     for (size_t h = 0; h < s->n_unit; h++) {
@@ -256,8 +256,8 @@ static void add_squares(const struct summing *s, const float *row, double *squar
     }
 }
 
-/* Where the heads of q, or of k, are normalized together: by which factors the norm scales a head
- * that comes from the source alone, and the others beside it. */
+/* For models that normalize all heads of q, or of k, together: computes the factors by which the
+ * norm scales a head that comes from the source, and the other heads beside it. */
 static enum attn_status find_factors(struct summing *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
@@ -272,7 +272,7 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
         const size_t row = at % s->n;
 
         if (!is_of_keys(s) && layer + 1 == (int)s->n_layer && row < first)
-            continue; /* whose gradients are 0: it was not stored */
+            continue; /* not stored, because its gradients are 0 */
         add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
         add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
         for (size_t h = 0; h < s->n_variant; h++) {
@@ -400,7 +400,7 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 
 static enum attn_status choose(struct summing *s, struct attn_error *err)
 {
-    /* With other queries or keys no gradient is read, but a trace has to ask for one. */
+    /* With other queries or keys no gradient is read, but a trace must select one. */
     const attn_site_set gradient = s->is_swapped
                                        ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));

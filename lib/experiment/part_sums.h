@@ -1,7 +1,7 @@
 /*
- * part_sums.h - what exchanging a part of one run for that of another would change, to first order,
- * for all parts at once: sum (a_source - a_base) g, where g is the gradient of the metric at the
- * base. For the files of this layer.
+ * part_sums.h - the change of the metric, to first order, if a part of one run is replaced by that
+ * part of another run, for all parts at once: sum (a_source - a_base) g, where g is the gradient of
+ * the metric at the base. For the files of this layer.
  *
  *     struct attn_part_sums_options options = {.answer = &answer, .source = run, .site = site};
  *     attn_part_sums_find(&options, &sums, &err);
@@ -18,12 +18,12 @@
 
 struct attn_part_sums_options {
     const struct attn_answer *answer; /* of the base run */
-    const struct attn_run *source;    /* of as many positions */
+    const struct attn_run *source;    /* with as many positions */
     enum attn_site site;
     enum attn_patch_method method;
     size_t n_point;            /* of ig */
-    bool is_each;              /* of k: each key by itself, not a head's together */
-    const unsigned char *rows; /* [T] positions that are exchanged; NULL: all */
+    bool is_each;              /* for k: each key separately, not all keys of a head together */
+    const unsigned char *rows; /* [T] flags of the replaced positions; NULL: all */
     size_t kept_bytes;         /* experiment/derivative.h */
     void (*on_progress)(void *user, size_t n_done, size_t n_total); /* feeds; or NULL */
     void *user;

@@ -336,7 +336,7 @@ enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct
     const double value = patch->source_reply.value, whole = value - patch->base_reply.value;
     const struct attn_answer *answer = &patch->answer;
 
-    /* exact patches show NaN; an estimate has nothing to divide by */
+    /* exact patches show NaN, but an estimate cannot be divided by it */
     patch->can_restore =
         !(fabs(whole) < smallest_difference) && !(patch->is_estimated && isnan(whole));
     if (patch->can_restore || patch->frame.item)

@@ -28,8 +28,8 @@
  * no value.
  *
  * Over items (study.h) the column change, value minus the value of `base`, comes after value, and
- * effect is a ratio of means: the mean change as a share of that of `source`. It has no sd and se,
- * and is missing with `paired`. Without places all items need as many tokens as the first.
+ * effect is a ratio of means: the mean change as a share of the change of `source`. It has no sd
+ * and se, and is missing with `paired`. Without places all items need as many tokens as the first.
  *
  * Every method but ATTN_PATCH_EXACT estimates the effects of all parts in about two runs. With a
  * the tensor of a part, and g the gradient of the metric m with respect to it, in the base:
@@ -136,8 +136,8 @@ struct attn_patch_sum {
 
 /*
  * The input of REQUEST is the clean text. Parts are patched side by side on the host's threads,
- * each from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at that of the
- * input if the texts differ in their number of tokens, and if the metrics, or their means over
+ * each from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at the stage of
+ * the input if the texts differ in their number of tokens, and if the metrics, or their means over
  * items, differ by less than 1e-4, so that there is no difference to restore; ATTN_INVALID at that
  * of options for an estimate where gradients are missing. Estimates note which run is patched,
  * where the texts differ, and the result of the checks.

@@ -134,7 +134,7 @@ static int by_size(const void *a, const void *b)
     return order != 0 ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Sets patch->order: by |estimate|; of equal ones the first of the table. */
+/* Sets the order by |estimate|, descending; ties keep the order of the table. */
 static enum attn_status rank(struct attn_patching *patch, struct attn_error *err)
 {
     struct ranked *ranked = attn_alloc(patch->n_part, sizeof *ranked, err);
@@ -153,7 +153,7 @@ static enum attn_status rank(struct attn_patching *patch, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Marks the largest, and as many of the rest, drawn in the order of the table. */
+/* Marks the largest estimates, and draws as many of the other parts. */
 static enum attn_status draw(struct attn_patching *patch, struct attn_error *err)
 {
     const size_t k = patch->args->n_verified;
@@ -205,7 +205,7 @@ static double correlate(const double *x, const double *y, size_t n)
     return n > 1 && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : (double)NAN;
 }
 
-/* RANKS [n]: of equal numbers their mean. */
+/* Computes RANKS [n]; equal numbers get their mean rank. */
 static void find_ranks(const double *x, size_t n, double *ranks)
 {
     for (size_t i = 0; i < n; i++) {
@@ -240,7 +240,7 @@ static enum attn_status compare(const struct attn_patching *patch, enum attn_par
     return ATTN_OK;
 }
 
-/* P(at most X of N) where each happens with probability P. */
+/* The probability of at most X of N events of probability P. */
 static double at_most(size_t x, size_t n, double p)
 {
     double log_choices = 0, sum = 0;
@@ -252,7 +252,7 @@ static double at_most(size_t x, size_t n, double p)
     return sum;
 }
 
-/* The largest share of which X or fewer of N drawn ones are no surprise. */
+/* The upper confidence bound of a share, if X of N drawn parts belong to it. */
 static double bound_share(size_t x, size_t n)
 {
     double low = 0, high = 1;
@@ -370,7 +370,7 @@ static void note_checks(const struct attn_patching *patch)
         100 * sum->most_missed);
 }
 
-/* Puts what holds for all rows beside the table: JSON has it. */
+/* Puts method and sum beside the table: JSON has them. */
 static enum attn_status add_about(struct attn_patching *patch, struct attn_error *err)
 {
     static const struct attn_column about_columns[] = {

@@ -1,6 +1,6 @@
 /*
- * patch_internal.h - a patching experiment and its parts: what the exact patches (patch.c) share
- * with the estimates (patch_estimate.c). For the files of this layer.
+ * patch_internal.h - a patching experiment and its parts, shared by exact patches (patch.c) and
+ * estimates (patch_estimate.c). For the files of this layer.
  */
 #ifndef ATTN_EXPERIMENT_PATCH_INTERNAL_H
 #define ATTN_EXPERIMENT_PATCH_INTERNAL_H
@@ -12,7 +12,7 @@
 /* Why a part is patched: not at all, like every part, or as a check of its estimate. */
 enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_PART_RANDOM };
 
-/* A head, a position, a place or a neuron of a layer: what a row is about. */
+/* The subject of a row: a head, a position, a place or a neuron of a layer. */
 struct attn_patch_part {
     int layer;
     size_t unit; /* head or neuron */
@@ -34,7 +34,7 @@ struct attn_patching {
                                 in the source */
     const struct attn_patch_args *args;
     bool is_estimated;
-    struct attn_run *base, *source; /* of the two: the run that is patched, and the other */
+    struct attn_run *base, *source; /* the run that is patched, and the run that is copied from */
     enum attn_site site;
     bool is_by_head, is_by_row; /* parts have a head; each position is a part */
     struct attn_answer answer;  /* in the base */
@@ -45,7 +45,7 @@ struct attn_patching {
     struct attn_patch_places places;
     struct attn_patch_part *parts; /* [n_part] the frame's, in the order of the table */
     size_t n_part;
-    /* Of estimates: */
+    /* The rest is for estimates. */
     struct attn_part_sums sums; /* owns their values */
     size_t *order;              /* [n_part] the frame's: by |estimate|, descending; or NULL */
     size_t n_top, n_random;     /* the first of that; the drawn ones */

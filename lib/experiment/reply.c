@@ -13,8 +13,8 @@
 
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
-/* The mean of -ln p of the text's own tokens but the first, if that is the metric, of the text that
- * was fed as number I. */
+/* Computes the mean of -ln p over the tokens of text number I, except the first, if that is the
+ * metric. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
@@ -42,7 +42,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
     return status;
 }
 
-/* LOGITS at the position, and the cross-entropy if that is the metric. */
+/* The reply by the LOGITS at the position, and the cross-entropy CE if that is the metric. */
 static struct attn_reply reply_of(const struct attn_answer *answer,
                                   const struct attn_reading *reading, const float *logits,
                                   double ce)

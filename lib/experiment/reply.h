@@ -1,5 +1,5 @@
-/* reply.h - what a session replies to a question about its next token (run/answer.h): the metric,
- * read from its logits. For the files of this layer. */
+/* reply.h - the answer of a session to a question about its next token (run/answer.h): the metric,
+ * computed from its logits. For the files of this layer. */
 #ifndef ATTN_EXPERIMENT_REPLY_H
 #define ATTN_EXPERIMENT_REPLY_H
 
@@ -7,53 +7,53 @@
 #include "run/answer_internal.h"
 #include "run/run_internal.h"
 
-/* What a session replies. */
+/* The reply of a session. */
 struct attn_reply {
     double value;  /* of the metric */
     double kl;     /* KL(p of the base || p) at the position, in nats */
     double total;  /* ln sum exp of the logits at the position */
-    int32_t first; /* the most probable token; of equal ones the first */
+    int32_t first; /* the most probable token; the first wins a tie */
 };
 
-/* What is read, of one text or of N, and where it goes. */
+/* The inputs and outputs of reading the replies of N texts. */
 struct attn_reading {
     const float *base;          /* logits of the unchanged run; NULL: this is that run */
-    double base_total;          /* and their `total` */
-    float *logits;              /* [n, n_vocab] those at the position */
+    double base_total;          /* the base's `total` */
+    float *logits;              /* [n, n_vocab] at the position */
     struct attn_reply *replies; /* [n] */
 };
 
-/* Reads the reply of SESSION, which was fed one text. With ATTN_CACHE_ONE_LAYER it must have been
- * fed with the queries of attn_answer_select watched. */
+/* Reads the reply of SESSION after a feed of one text. With ATTN_CACHE_ONE_LAYER the feed must have
+ * watched the queries of attn_answer_select. */
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 
 enum { ATTN_ANSWERS_MOST = 2 };
 
-/* The same of ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, each about its own text: texts of one length,
- * fed side by side. */
+/* Reads the replies to ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, after a feed of n texts of one length
+ * together: each answer is about one text. */
 enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err);
 
-/* What of N texts, fed side by side, outlives their session: enough to find their replies. */
+/* The data of N texts that is needed to compute their replies after the session is reset. */
 struct attn_kept {
     size_t n;
-    float *rows; /* [n, D] what the output layer reads at the position */
+    float *rows; /* [n, D] input of the output layer at the position */
     double *ce;  /* [n] the cross-entropies, if that is the metric */
 };
 
-/* Keeps the N texts of SESSION as the last ones of KEPT, which has room. */
+/* Appends the N texts of SESSION to KEPT, which must have room. */
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err);
 
-/* The replies of KEPT, by the output layer of SESSION, in one product. */
+/* Computes the replies of KEPT by the output layer of SESSION, in one product. */
 enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
                                        const struct attn_kept *kept, struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err);
 
-/* A selection of the positions whose logits ANSWER reads. Its one site is the embedding, which a
- * session has at hand: the queries are what it is for. The caller's. */
+/* Selects the positions whose logits ANSWER reads. The selection is used for its queries only; its
+ * site is the embedding, which costs nothing. The caller owns *selection. */
 enum attn_status attn_answer_select(const struct attn_answer *answer,
                                     struct attn_selection **selection, struct attn_error *err);
 

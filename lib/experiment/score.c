@@ -1,6 +1,6 @@
 /*
- * score.c - see score.h. A text goes through the model in windows, a short one in a single window;
- * each window is a run of its own over its ids. Of many texts only sums are kept.
+ * score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
+ * separate run over its ids. For many texts only sums are kept.
  */
 #include "experiment/score.h"
 
@@ -27,16 +27,16 @@
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
 enum {
-    TEXTS, /* of many */
+    TEXTS, /* for many texts */
     TOKENS,
-    POSITION, /* of one */
+    POSITION, /* for one text */
     ID,
     TOKEN,
     BITS,
-    BITS_SD, /* of many */
+    BITS_SD, /* for many */
     NATS,
-    NATS_SD, /* of many */
-    RANK,    /* of one */
+    NATS_SD, /* for many */
+    RANK,    /* for one */
     TOP,
     TOP_PROB,
     N_COLUMN
@@ -57,9 +57,9 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
 };
 
-/* What a model says of one token. */
+/* The score of one token. */
 struct scored {
-    bool is_scored; /* false: nothing came before it */
+    bool is_scored; /* false for the first token */
     double nats;
     size_t rank; /* from 1 */
     int32_t top; /* the most probable token */
@@ -67,14 +67,14 @@ struct scored {
 };
 
 struct scoring {
-    struct attn_frame frame; /* its request is that of the window in hand */
+    struct attn_frame frame; /* its request is that of the current window */
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
     struct attn_sequence text;              /* owns */
     struct scored *scored;                  /* [text.n] */
     float *logits;                          /* [n_row, n_vocab] */
     size_t n_row, n_vocab, n_ctx;
-    struct attn_moments nats; /* of many texts: of a token, over those that had one to score */
+    struct attn_moments nats; /* per token, over the texts that have a scored token */
 };
 
 /* --- The tokens ------------------------------------------------------------------------------- */
@@ -120,13 +120,13 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, and the token that each of them predicts. */
+/* Rows of logits, and the token that each row predicts. */
 struct score_work {
     const struct scoring *scoring;
     const float *logits;     /* [rows, n_vocab] */
-    const size_t *positions; /* [rows] of the tokens; NULL: one after the other */
+    const size_t *positions; /* [rows] of the tokens; NULL: consecutive */
     const int32_t *ids;      /* [rows] */
-    size_t first;            /* without positions: that of row 0 */
+    size_t first;            /* without positions: the position of row 0 */
 };
 
 /* An attn_task_fn. */
@@ -146,7 +146,7 @@ static void score_row(void *context, size_t task, int worker)
     work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
 }
 
-/* Scores the tokens FROM .. END-1 of the text, which begins in SESSION with token BEGIN. */
+/* Scores the tokens FROM .. END-1 of the text. The first token of SESSION is BEGIN. */
 static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
                                      size_t begin, size_t from, size_t end, struct attn_error *err)
 {
@@ -164,7 +164,7 @@ static enum attn_status score_window(struct scoring *scoring, struct attn_sessio
     return ATTN_OK;
 }
 
-/* Runs the window of the tokens BEGIN .. END-1, and scores those from FROM on. */
+/* Runs the window of the tokens BEGIN .. END-1, and scores the tokens FROM .. END-1. */
 static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t from, size_t end,
                                    struct attn_error *err)
 {
@@ -191,7 +191,7 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 /* --- Encoders --------------------------------------------------------------------------------- */
 
-enum { MASKED_ROWS = 4096 }; /* the most rows, of copies of one text, that are fed together */
+enum { MASKED_ROWS = 4096 }; /* the most rows of copies of one text that are fed together */
 
 /* An attn_masked_fn. */
 static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
@@ -208,7 +208,7 @@ static enum attn_status take_rows(void *user, const struct attn_masked_rows *row
     return ATTN_OK;
 }
 
-/* Each token but the special ones is masked once. */
+/* Masks each token once, except special tokens. */
 static enum attn_status score_masked(struct scoring *scoring, struct attn_error *err)
 {
     struct attn_frame *frame = &scoring->frame;
@@ -268,7 +268,7 @@ static enum attn_status append_token(struct scoring *scoring, size_t i, struct a
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* A row of the word of the tokens TOP .. LAST-1. TEXT is empty. */
+/* Appends a row for the word of the tokens FIRST .. LAST-1. TEXT is empty. */
 static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
                                     struct attn_buffer *text, struct attn_error *err)
 {
@@ -316,7 +316,7 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
-/* Over the tokens of one text that have a score. */
+/* The sum over the scored tokens of one text. */
 static struct attn_score_sum sum_of(const struct attn_many_result *result)
 {
     struct attn_score_sum sum = {0};
@@ -371,9 +371,9 @@ static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *er
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
-/* Whether ARGS ask about one token. */
+/* Whether ARGS have a target, foil, position or metric. */
 static bool is_about_token(const struct attn_score_args *args)
 {
     const struct attn_answer_args *answer = &args->answer;
@@ -496,13 +496,13 @@ static const struct attn_experiment of_texts = {
 
 enum {
     ITEM_METRIC, /* with a target */
-    ITEM_GOOD,   /* of a pair */
+    ITEM_GOOD,   /* for a pair */
     ITEM_BAD,
     ITEM_DIFFERENCE,
-    ITEM_RIGHT, /* of both */
+    ITEM_RIGHT, /* for both */
     ITEM_RANK,  /* with a target */
     ITEM_PROB,
-    ITEM_NATS, /* of others */
+    ITEM_NATS, /* for other items */
     ITEM_BITS,
     ITEM_TOKENS,
     N_ITEM_COLUMN
@@ -521,7 +521,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_TOKENS] = ATTN_COLUMN("tokens", INTEGER),
 };
 
-/* What all items are asked. */
+/* The question about every item. */
 enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR };
 
 struct item_scoring {
@@ -529,7 +529,7 @@ struct item_scoring {
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
     enum item_question question;
-    double good; /* ln p of the first text of the pair in hand */
+    double good; /* ln p of the first text of the current pair */
 };
 
 static bool has_target(const struct attn_item *item)
@@ -537,7 +537,7 @@ static bool has_target(const struct attn_item *item)
     return item && (item->target || item->has_target_id);
 }
 
-/* Finds what is asked of all: what the first ITEM has, NULL where there is none. */
+/* Chooses the question for all items by the first ITEM, or NULL. */
 static enum attn_status choose_question(struct item_scoring *scoring, const struct attn_item *item,
                                         struct attn_error *err)
 {
@@ -560,7 +560,7 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
     return ATTN_OK;
 }
 
-/* Whether ITEM is asked what the first one was. */
+/* Checks that the question fits ITEM as it fits the first item. */
 static enum attn_status check_question(const struct item_scoring *scoring,
                                        const struct attn_item *item, struct attn_error *err)
 {
@@ -575,7 +575,7 @@ static enum attn_status check_question(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* The mean over the words whose first token has a score. NATS: of tokens [n]. */
+/* Computes the mean over the words whose first token has a score, from the NATS [n] of tokens. */
 static enum attn_status mean_over_words(const struct item_scoring *scoring, const int32_t *ids,
                                         const double *nats, size_t n, double *mean,
                                         struct attn_error *err)
@@ -600,7 +600,7 @@ static enum attn_status mean_over_words(const struct item_scoring *scoring, cons
     return ATTN_OK;
 }
 
-/* -ln p of a text, by what the arguments want of it. */
+/* Computes -ln p of a text: the sum, or the mean over tokens or words. */
 static enum attn_status score_text(const struct item_scoring *scoring,
                                    const struct attn_many_result *result, double *nats,
                                    struct attn_error *err)
@@ -799,7 +799,7 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT, peeked = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_error unseen = {0}; /* it is found again */
+    struct attn_error unseen = {0}; /* the inquiry reports it */
     const bool has_items = attn_options_read(given, &peeked, &unseen) == ATTN_OK && peeked.study;
 
     return attn_experiment_perform(has_items ? &of_items : &of_texts, &inquiry, err);

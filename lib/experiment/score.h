@@ -1,5 +1,5 @@
 /*
- * score.h - how surprising each token of a text is to a model: -ln p(token | what came before).
+ * score.h - how surprising each token of a text is to a model: -ln p(token | the tokens before).
  *
  *     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
  *     struct attn_score_sum sum;
@@ -8,34 +8,34 @@
  *     printf("perplexity %g\n", exp(sum.nats / (double)sum.n_token));
  *     attn_table_free(table);
  *
- * Probabilities are made of float32 logits in double precision. The table has a row a position:
+ * Probabilities are computed from float32 logits in double precision. The table has a row per
+ * position:
  *
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
- *     rank                1: no token was more probable; of equal ones the first of the vocabulary
+ *     rank                1: no token was more probable; ties go to the first in the vocabulary
  *     top, top_prob       the most probable token there
  *
- * The first token has none of the last five: nothing came before it. An encoder scores each token
- * with a mask in its place, given all others; special tokens have no score.
+ * The first token lacks the last five, because no token precedes it. An encoder scores each token
+ * with a mask at its position, given all others; special tokens have no score.
  *
  * Over many texts it has one row. Each text counts once, by the mean over its scored tokens:
  *
- *     texts, tokens       texts that have such tokens; these tokens
+ *     texts, tokens       number of texts with a scored token; number of scored tokens
  *     bits, bits_sd       mean and standard deviation over the texts
  *     nats, nats_sd
  *
- * Over items (experiment/study.h) it has one row, or one for each group. What the first item has
- * that can be read says what all are asked:
+ * Over items (experiment/study.h) it has one row, or one per group. The first valid item determines
+ * the columns for all items:
  *
- *     a target        metric, at the item's `at`; right, 1 where a foil is less probable, without
- *                     one where no token is more probable than the target, else 0: its mean is the
- *                     accuracy; rank and prob of the target
- *     good and bad    good, bad: ln p of each of the two texts, by `per`; difference; right, 1
- *                     where it is above 0
- *     neither         nats and bits of the text, by `per`; tokens, those that were scored
+ *     a target        metric, at the item's `at`; right, 1 if the foil is less probable, or without
+ * a foil if no token is more probable than the target, else 0: its mean is the accuracy; rank and
+ * prob of the target good and bad    good, bad: ln p of each of the two texts, by `per`;
+ * difference; right, 1 if the difference is above 0 neither         nats and bits of the text, by
+ * `per`; tokens, the number of scored tokens
  *
- * An item without a token that has a score fails: a single token of a decoder, special tokens alone
- * of an encoder. A text of T tokens takes an encoder up to T runs, side by side.
+ * An item without a scored token fails: a single token for a decoder, only special tokens for an
+ * encoder. A text of T tokens takes an encoder up to T runs, side by side.
  */
 #ifndef ATTN_EXPERIMENT_SCORE_H
 #define ATTN_EXPERIMENT_SCORE_H
@@ -46,8 +46,7 @@
 
 struct attn_study_args; /* experiment/study.h */
 
-/* What the score of an item is. Those of its tokens, or words, are what the table of that text
- * alone has. */
+/* The score of an item, computed from the scores of its tokens or words. */
 enum attn_score_per {
     ATTN_SCORE_PER_SUM = 0,   /* the sum over its tokens */
     ATTN_SCORE_PER_TOKEN = 1, /* their mean */
@@ -57,31 +56,31 @@ enum attn_score_per {
 struct attn_score_args {
     size_t size;       /* of this struct */
     size_t stride;     /* a text longer than n_ctx is scored in windows of n_ctx positions that move
-                          by so many, 1..n_ctx; 0: such a text is refused */
-    bool merges_words; /* a row a word: its first position, its text, and the sums of bits and nats
-                          of its tokens; the others are missing. One that holds the first token of
-                          the text has no sums */
+                          by this many, 1..n_ctx; 0: a longer text is refused */
+    bool merges_words; /* a row per word: its first position, its text, and the sums of bits and
+                          nats over its tokens; the other columns are missing. The word with the
+                          first token of the text has no sums */
     const struct attn_input *texts; /* [n_text] instead of the request's input, without stride and
                                        merges_words; or NULL */
     size_t n_text;
     const struct attn_study_args *study; /* items instead of both; or NULL */
     enum attn_score_per per;             /* of items without a target */
-    struct attn_answer_args answer;      /* of items: of those that have no target, foil or `at` of
-                                            their own; the metric is neither kl nor ce */
+    struct attn_answer_args answer;      /* the defaults for items without a target, foil or `at`;
+                                            the metric is neither kl nor ce */
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})
 
 /* Over all tokens but the first of each text. */
 struct attn_score_sum {
-    size_t n_token; /* that were scored */
+    size_t n_token; /* number of scored tokens */
     double nats;
 };
 
 /*
- * Scores the text or the ids of REQUEST; of its other parts source, attention and ablations count.
- * A token of a later window is scored once, by the first window that reaches it: it follows at
- * least n_ctx - stride tokens. ARGS may be NULL. The caller owns *table. Errors have a stage.
+ * Scores the text or the ids of REQUEST, with its source, attention and ablations. A token of a
+ * later window is scored once, by the first window that has it, after at least n_ctx - stride other
+ * tokens. ARGS may be NULL. The caller owns *table. Errors have a stage.
  */
 ATTN_API enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_score_args *args, struct attn_table **table,

@@ -1,5 +1,5 @@
-/* similarity.c - see similarity.h. The pairs are shared over the pool; each is one sum in the order
- * of rows and keys. */
+/* similarity.c - see similarity.h. The pool's threads share the pairs; each pair is summed by one
+ * thread, in the order of rows and keys. */
 #include "experiment/similarity.h"
 
 #include "base/memory.h"

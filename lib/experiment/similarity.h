@@ -4,9 +4,9 @@
  *
  *     attn_similarity(host, &request, 10, &table, &err);
  *
- * JS(p, q) = (sum p ln(p/m) + sum q ln(q/m)) / 2 with m = (p + q) / 2, in nats: 0 of equal rows, ln
- * 2 of rows without a key in common. It says that heads look at the same places of this text, not
- * that they take the same from there.
+ * JS(p, q) = (sum p ln(p/m) + sum q ln(q/m)) / 2 with m = (p + q) / 2, in nats: 0 for equal rows,
+ * ln 2 for rows without a common key. A small value means that heads look at the same positions of
+ * this text, not that they read the same from there.
  */
 #ifndef ATTN_EXPERIMENT_SIMILARITY_H
 #define ATTN_EXPERIMENT_SIMILARITY_H
@@ -15,11 +15,10 @@
 #include "run/run.h"
 
 /*
- * A row of each pair of heads, those that are most alike first: layer, head, number (layer * n_head
- * + head), the same of the other head (other_layer, other_head, other_number), js. N_MOST rows, or
- * all for 0. Layers that attend to a source are left out. All patterns are kept: ATTN_INVALID, at
- * the stage of the input, when they take more than 1 GiB. The caller owns *table. Errors have a
- * stage.
+ * Makes a row for each pair of heads, the most similar first: layer, head, number (layer * n_head +
+ * head), other_layer, other_head, other_number, js. N_MOST rows, or all for 0. Layers that attend
+ * to a source are skipped. All patterns are kept: ATTN_INVALID, at the stage of the input, if they
+ * take more than 1 GiB. The caller owns *table. Errors have a stage.
  */
 ATTN_API enum attn_status attn_similarity(struct attn_host *host,
                                           const struct attn_request *request, size_t n_most,

@@ -1,6 +1,6 @@
 /*
- * survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace; what
- * they found is added to mean and variance of each head (Welford's sums).
+ * survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace. Their
+ * values are added to the mean and variance of each head (Welford's algorithm).
  */
 #include "experiment/survey.h"
 
@@ -23,8 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in the contract's order: measures, then the type, then what was asked for beside
- * them. */
+/* The columns in the contract's order: measures, then the type, then the optional ones. */
 enum {
     LAYER,
     HEAD,
@@ -33,15 +32,15 @@ enum {
     ATTN_MEASURE_MAP(OF_MEASURE)
 #undef OF_MEASURE
         TYPE,
-    MUL, /* of a pattern of one's own */
+    MUL, /* with a given pattern */
     ABS,
-    WEIGHT, /* of from and to */
+    WEIGHT, /* with from and to */
     PERCENTILE,
     CHANGE,
     N_COLUMN
 };
 
-/* Entropies and distances have no end; shares are 0 to 1. */
+/* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE                                            \
@@ -77,24 +76,24 @@ static const int column_of[ATTN_N_MEASURE] = {
 
 enum {
     DEFAULT_LENGTH = 50,
-    MOST_ROWS = 1024, /* of a long text that are fed at a time */
+    MOST_ROWS = 1024, /* of a long text in one feed */
 };
 
 static const double default_threshold = 0.5;
 
-/* The values of a head, one a column. */
+/* The values of a head, one per column. */
 struct head {
     struct attn_moments values[N_COLUMN];
 };
 
-/* The scores that types are made of; of equal ones the first. */
+/* The scores that determine the type; the first wins a tie. */
 static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_FIRST,
                                               ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
                                               ATTN_MEASURE_INDUCTION};
 
 enum { N_DETECTOR = sizeof detectors / sizeof *detectors };
 
-/* What a pattern of one's own is compared by. */
+/* The comparison of a head with the given pattern. */
 struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
 };
@@ -102,17 +101,17 @@ struct match {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    bool has_pairs;            /* of words: there are from and to */
-    attn_measure_set shown;    /* ATTN_MEASURE_BIT of those of columns */
-    attn_measure_set measured; /* of these and what types are made of */
+    bool has_pairs;            /* from and to are given */
+    attn_measure_set shown;    /* ATTN_MEASURE_BIT of the columns */
+    attn_measure_set measured; /* the shown ones, and those that determine the type */
     struct head *heads;        /* [n_layer * n_head] */
-    struct match *matches;     /* the same; with a pattern */
-    double *found;             /* [n_layer * n_head, N_COLUMN] of the text in hand; NaN: no value */
-    size_t n_text;             /* that were surveyed */
-    double base;               /* the metric of the model as it is; with has_effect */
+    struct match *matches;     /* [n_layer * n_head] with a pattern */
+    double *found;             /* [n_layer * n_head, N_COLUMN] of the current text; NaN: no value */
+    size_t n_text;             /* texts so far */
+    double base;               /* the metric of the unchanged model; with has_effect */
 };
 
-/* The run of one text, and what its rows are added to. */
+/* The run of one text, and the sums over its rows. */
 struct reading {
     struct survey *survey;
     struct attn_run *run;            /* owns; its selection is the pattern */
@@ -165,7 +164,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* An attn_trace_fn, of a second pass. */
+/* An attn_trace_fn for the second pass. */
 static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -176,7 +175,7 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Makes what the rows of a text are added to. */
+/* Creates the sums over the rows of a text. */
 static enum attn_status start_reading(struct reading *reading, struct attn_error *err)
 {
     const struct survey *survey = reading->survey;
@@ -206,7 +205,7 @@ static void forget_found(struct survey *survey)
         survey->found[i] = (double)NAN;
 }
 
-/* Adds what was found of the text in hand to the values of the heads. */
+/* Adds the values of the current text to those of the heads. */
 static void add_found(struct survey *survey)
 {
     survey->n_text++;
@@ -215,7 +214,7 @@ static void add_found(struct survey *survey)
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
-/* Finds the values of each head, in one pass over the text or two. */
+/* Computes the values of each head in one pass over the text, or two. */
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
     struct survey *survey = reading->survey;
@@ -251,7 +250,7 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Finds the values of one text, and adds them to those of the texts before. */
+/* Computes the values of one text, and adds them to those of earlier texts. */
 static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -271,10 +270,10 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
 
 /* --- Probes ----------------------------------------------------------------------------------- */
 
-/* A sequence of ids that are drawn, and repeated. */
+/* A repeated sequence of random ids. */
 struct probe {
     size_t length, repeats;
-    int32_t *ids;  /* [n_id] those that may be drawn */
+    int32_t *ids;  /* [n_id] the ids to draw from */
     size_t *order; /* [n_id] scratch */
     size_t n_id;
     int32_t *drawn; /* [length * repeats] */
@@ -340,10 +339,10 @@ static enum attn_status survey_probes(struct survey *survey, struct attn_error *
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
-/* Takes the measures of RESULT as what was found of the text in hand. */
+/* Copies the measures of RESULT to the values of the current text. */
 static void take_measures(struct survey *survey, const struct attn_many_result *result)
 {
-    const double *exact = result->exact; /* of a measure; those of the next one follow */
+    const double *exact = result->exact; /* [n_layer * n_head] of one measure after another */
 
     forget_found(survey);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
@@ -409,7 +408,7 @@ static uint64_t hidden(const void *state)
     return hidden;
 }
 
-/* The type of a head of these SCORES [N_DETECTOR], NaN where there is none; or NULL. */
+/* The type of a head with the SCORES [N_DETECTOR], which may be NaN; or NULL. */
 static const char *type_of(const struct attn_survey_args *args, const double *scores)
 {
     double largest = args->threshold > 0 ? args->threshold : default_threshold;
@@ -447,7 +446,7 @@ static enum attn_status append_head(const struct survey *survey, const struct at
         scores[i] = score_of(&survey->heads[index], i);
     row[TYPE] = attn_cell_string(type_of(survey->args, scores));
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
-        if (is_count(i)) /* of all texts */
+        if (is_count(i)) /* over all texts */
             row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
         else if (values[i].n > 0)
             row[i] = attn_cell_real(values[i].mean);
@@ -456,11 +455,11 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers beside the rows of an item: for each head and detector the score, 0 where there is none,
- * and whether there is one. Their means say what the mean of the score is. */
+/* Numbers beside the rows of an item: for each head and detector the score, or 0, and whether it
+ * has a score. The ratio of their means is the mean of the score. */
 enum { SCORE, HAS_SCORE, N_MORE };
 
-/* Fills of ANSWER what stands beside the rows. */
+/* Fills the part of ANSWER beside the rows. */
 static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
                                     struct attn_error *err)
 {
@@ -490,7 +489,7 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
     return ATTN_OK;
 }
 
-/* An attn_fold_derive_fn: the types are those of the means. */
+/* An attn_fold_derive_fn: finds the types by the mean scores. */
 static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err)
 {
@@ -508,8 +507,7 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     return ATTN_OK;
 }
 
-/* Finds the words that ITEM asks about, its own or those of the arguments; NULL both where none are
- * asked about. */
+/* Sets FROM and TO to those of ITEM, or else of the arguments; both NULL without pairs of words. */
 static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
                                    const char **from, const char **to, struct attn_error *err)
 {
@@ -523,7 +521,7 @@ static enum attn_status find_words(const struct survey *survey, const struct att
                           *from ? "from" : "to");
 }
 
-/* Whether items ask about pairs of words: the first one says it. */
+/* Checks by the first item whether items have pairs of words. */
 static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err)
 {
     const struct attn_item *first;
@@ -533,7 +531,7 @@ static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err
     return ATTN_OK;
 }
 
-/* The pattern of head INDEX of all that RESULT keeps, as if it came from a run. */
+/* The kept pattern of head INDEX of RESULT, as an event of a run. */
 static struct attn_trace_event event_of(const struct attn_many_result *result, size_t index)
 {
     const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
@@ -550,7 +548,7 @@ static struct attn_trace_event event_of(const struct attn_many_result *result, s
         .data = attn_capture_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
 }
 
-/* Finds how much the words that ITEM asks about look at each other. */
+/* Computes how much the words of ITEM look at each other. */
 static enum attn_status take_pairs(struct survey *survey, const struct attn_item *item,
                                    const struct attn_many_result *result, struct attn_error *err)
 {
@@ -592,7 +590,7 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
     return fill_answer(survey, answer, err);
 }
 
-/* Surveys one text. ANSWER gets what stands beside its rows. */
+/* Surveys one text. ANSWER gets its table and the numbers beside the rows. */
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
                                      struct attn_study_answer *answer, struct attn_error *err);
@@ -606,7 +604,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     struct attn_request request = survey->frame.request;
 
     args.study = NULL;
-    args.sort = NULL; /* so that rows belong together */
+    args.sort = NULL; /* rows of all items must have one order */
     args.n_most = 0;
     request.on_note = attn_study_note_once;
     request.on_progress = NULL; /* it counts items */
@@ -622,7 +620,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     return survey_alone(survey->frame.host, &request, &args, answer, err);
 }
 
-/* Goes over the items: by one pass over each, unless something needs more of them. */
+/* Surveys the items, in one pass over each unless effect or pattern need more. */
 static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
 {
     const struct attn_frame *frame = &survey->frame;
@@ -640,7 +638,7 @@ static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
     return attn_study_pack_run(&pack, &options, err);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The experiment --------------------------------------------------------------------------- */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
@@ -675,8 +673,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->measured = survey->shown;
     for (size_t i = 0; i < N_DETECTOR; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
-    /* Texts that are listed are many, also when the list holds one: the columns do not depend on
-     * its length. */
+    /* A list of texts has the columns of many texts even if it has one element. */
     frame->rows.is_of_many = args->n_text > 0 || (args->has_probe && args->n_probe > 0);
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
@@ -735,7 +732,7 @@ static const struct attn_experiment experiment = {
     .ask = ask,
 };
 
-/* Likewise of an item by itself: what stands beside its rows, too. */
+/* Surveys an item alone: fills the numbers beside the rows, too. */
 static enum attn_status ask_alone(void *state, struct attn_error *err)
 {
     const struct survey *survey = state;

@@ -1,6 +1,6 @@
 /*
- * trial.c - see trial.h. Of many, runs that begin at the same layer go through it side by side, as
- * many as make products fast: their rows lie one below the other, each run with its own edits.
+ * trial.c - see trial.h. Of many trials, runs that begin at the same layer are fed together, as
+ * many as make products fast: their rows are stacked, and each run has its own edits.
  */
 #include "experiment/trial.h"
 
@@ -18,8 +18,8 @@
 
 enum {
     PACK_ROWS = 128, /* more make products no faster */
-    WAITING = 48,    /* runs whose logits are found in one product: then the output layer, which is
-                        read for each, costs less to read than to multiply by */
+    WAITING = 48,    /* runs whose logits are one product, so that reading the weights of the output
+                        layer costs less than multiplying by them */
 };
 
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
@@ -44,7 +44,7 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
     };
 }
 
-/* Whether the text is fed in pieces. */
+/* Whether the text is fed in pieces, which attention must allow. */
 static bool has_pieces(const struct attn_trial *trial)
 {
     const struct attn_run *run = trial->run;
@@ -55,7 +55,8 @@ static bool has_pieces(const struct attn_trial *trial)
                                            &why_not) == ATTN_OK;
 }
 
-/* Makes *SESSION, the caller's also after a failure. EDITS have room for those of run and trial. */
+/* Creates *SESSION, which the caller owns also after a failure. EDITS have room for the edits of
+ * run and trial. */
 static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
                               struct attn_session **session, struct attn_error *err)
 {
@@ -188,8 +189,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
     enum attn_status status;
 
-    /* A pass may begin at a later layer, but not with dropout, whose numbers are drawn layer after
-     * layer, and not with edits of the run. */
+    /* A pass may begin at a later layer unless the run has edits, or dropout, whose random numbers
+     * are drawn layer after layer. */
     *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->edits.n == 0};
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
@@ -224,7 +225,7 @@ void attn_trials_release(struct attn_trials *trials)
     *trials = (struct attn_trials){.run = NULL};
 }
 
-/* --- Many: those with changes ----------------------------------------------------------------- */
+/* --- Many: the changed runs ------------------------------------------------------------------- */
 
 /* A change and the first layer that it changes. */
 struct beginning {
@@ -232,24 +233,24 @@ struct beginning {
     size_t change; /* its number */
 };
 
-/* Runs that go side by side. */
+/* Runs that are fed together. */
 struct pack {
     const struct beginning *beginnings; /* [n] of one layer */
     size_t n;
 };
 
-/* What a thread keeps from pack to pack. */
+/* The state of a thread, kept from pack to pack. */
 struct worker {
     struct attn_session *session; /* owns; NULL before the first pack */
-    struct attn_kept kept;      /* owns its arrays; runs whose replies wait, [n_waiting] at most */
-    size_t *changes;            /* [n_waiting] owns; their numbers */
-    struct attn_reply *replies; /* [n_waiting] owns */
-    float *logits;              /* [n_waiting, V] owns */
+    struct attn_kept kept;        /* owns its arrays; runs without a reply yet, at most n_waiting */
+    size_t *changes;              /* [n_waiting] owns; the numbers of these runs */
+    struct attn_reply *replies;   /* [n_waiting] owns */
+    float *logits;                /* [n_waiting, V] owns */
     struct attn_session_sequence *sequences; /* [n_together] owns; the runs of a pack */
-    const float **rows;      /* [2, n_together] owns; where each begins: resid_pre, z */
-    enum attn_status status; /* of the task that failed, if one did */
+    const float **rows;      /* [2, n_together] owns; the first rows of each run: resid_pre, z */
+    enum attn_status status; /* of the failed task, if any */
     struct attn_error failure;
-    size_t failed; /* its number */
+    size_t failed; /* the number of that task */
 };
 
 /* Work of the pool. */
@@ -262,11 +263,11 @@ struct work {
     size_t n_pack;
     struct worker *workers; /* [n_worker] owns */
     size_t n_worker;
-    size_t n_together, n_waiting;   /* runs that go side by side; whose logits are found so */
+    size_t n_together, n_waiting;   /* runs per feed; runs per product of the output layer */
     const struct attn_trace *trace; /* of all sessions */
-    size_t n_total;                 /* runs, those before these with them */
-    atomic_size_t n_done;           /* likewise */
-    atomic_size_t failed;           /* the first task that failed: those after it do nothing */
+    size_t n_total;                 /* number of runs, including earlier ones */
+    atomic_size_t n_done;           /* number of finished runs, including earlier ones */
+    atomic_size_t failed;           /* the first failed task: later tasks do nothing */
 };
 
 static int by_layer(const void *a, const void *b)
@@ -278,15 +279,15 @@ static int by_layer(const void *a, const void *b)
     return x->change < y->change ? -1 : x->change > y->change;
 }
 
-/* Whether runs go side by side: they begin at a layer, have no source, and their logits are of
- * positions. */
+/* Whether runs can be fed together: they begin at a layer, have no source, and have logits per
+ * position. */
 static bool go_together(const struct attn_trials *trials)
 {
     return trials->can_skip && trials->run->source.n == 0 &&
            !attn_model_is_classifier(trials->run->model);
 }
 
-/* Puts the N changes together: those of one layer, about as many in each pack. */
+/* Groups the N changes into packs of one layer and about equal size. */
 static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
 {
     const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
@@ -321,8 +322,8 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     return ATTN_OK;
 }
 
-/* Runs the one change of PACK in a session of its own, from its first layer on if it can begin
- * there, and reads the reply. */
+/* Runs the only change of PACK in a new session, from the changed layer on if possible, and reads
+ * the reply. */
 static enum attn_status try_alone(const struct work *work, const struct pack *pack,
                                   struct attn_error *err)
 {
@@ -358,7 +359,8 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     return status;
 }
 
-/* An attn_trace_fn that drops its events: the trace is there for the positions of its selection. */
+/* An attn_trace_fn that drops its events: only the selection of the trace is used, for its
+ * positions. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
@@ -395,7 +397,7 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
                          ATTN_STAGE_MODEL, err);
 }
 
-/* Finds the replies that wait. */
+/* Computes the outstanding replies. */
 static enum attn_status read_replies(const struct work *work, struct worker *worker,
                                      struct attn_error *err)
 {
@@ -415,11 +417,11 @@ static enum attn_status read_replies(const struct work *work, struct worker *wor
     return ATTN_OK;
 }
 
-/* Feeds the session of WORKER the runs of PACK: the rows of their layer, once for each. */
+/* Feeds the runs of PACK to the session of WORKER: a copy of the layer's rows for each. */
 static enum attn_status run_together(const struct work *work, const struct pack *pack,
                                      struct worker *worker, struct attn_error *err)
 {
-    static const struct attn_edit none; /* what a run without changes has */
+    static const struct attn_edit none; /* for a run without changes */
     const struct attn_trials *trials = work->trials;
     const int layer = pack->beginnings[0].layer;
     const float *resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer);
@@ -467,7 +469,7 @@ static enum attn_status try_together(const struct work *work, const struct pack 
     return attn_answer_keep(work->trials->answer, worker->session, pack->n, &worker->kept, err);
 }
 
-/* Ends all after TASK, which WORKER did, when STATUS is a failure. */
+/* Stops the tasks after TASK of WORKER if STATUS is a failure. */
 static void note(struct work *work, struct worker *worker, size_t task, enum attn_status status)
 {
     size_t failed = atomic_load(&work->failed);
@@ -501,7 +503,7 @@ static void try_task(void *context, size_t task, int worker)
     note(work, mine, task, status);
 }
 
-/* The replies that still wait with worker number TASK. */
+/* Computes the outstanding replies of worker number TASK. */
 static void read_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
@@ -511,7 +513,7 @@ static void read_task(void *context, size_t task, int worker)
     note(work, mine, work->n_pack + task, read_replies(work, mine, &mine->failure));
 }
 
-/* The failure of the first task that failed, whichever thread was faster. */
+/* Returns the failure of the first failed task, which does not depend on the speed of threads. */
 static enum attn_status find_failure(const struct work *work, struct attn_error *err)
 {
     const size_t failed = atomic_load(&work->failed);
@@ -574,7 +576,7 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
         attn_free(worker->changes);
         attn_free(worker->replies);
         attn_free(worker->logits);
-        attn_free(worker->sequences); /* their edits are the caller's */
+        attn_free(worker->sequences); /* the caller owns their edits */
         attn_free(worker->rows);
     }
     attn_free(work.workers);

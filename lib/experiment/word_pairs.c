@@ -11,29 +11,29 @@
 #include <math.h>
 #include <string.h>
 
-/* What is known of one head. */
+/* The sums of one head. */
 struct head {
     double weight;  /* the sum over the rows of `from` */
     size_t n_below; /* pairs */
     double *sums;   /* [words of its keys] of the rows of one word */
-    size_t n_row;   /* of that word so far */
+    size_t n_row;   /* rows of this word so far */
 };
 
-/* Token i is of word of[i]; the words come one after another. */
+/* The words of a text: token i belongs to word of[i]. */
 struct words {
     size_t *of; /* [n] owns */
     size_t n, n_word;
-    unsigned char *to; /* [n] owns; the tokens whose columns are asked about */
+    unsigned char *to; /* [n] owns; flags of the tokens of `to` */
     size_t n_to;
 };
 
 struct attn_word_pairs {
-    struct words text, source; /* source: of layers that attend to it, else empty */
+    struct words text, source; /* source: for layers that attend to it, else empty */
     const bool *is_cross;      /* [n_layer] borrowed from the model */
     size_t n_head;
-    unsigned char *from; /* [n] owns; the tokens whose rows are asked about */
+    unsigned char *from; /* [n] owns; flags of the tokens of `from` */
     size_t n_from;
-    double *sums;       /* [n_layer * n_head, words] owns; those of the heads */
+    double *sums;       /* [n_layer * n_head, words] owns; of the heads */
     struct head *heads; /* [n_layer * n_head] owns */
 };
 
@@ -41,7 +41,7 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
                                    struct words *words, struct attn_error *err)
 {
     const size_t n = sequence->n;
-    bool *begins = attn_alloc(n + 1, sizeof *begins, err); /* there may be no source */
+    bool *begins = attn_alloc(n + 1, sizeof *begins, err); /* the source may be empty */
 
     words->n = n;
     words->of = attn_alloc(n + 1, sizeof *words->of, err);
@@ -51,7 +51,7 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
         return ATTN_NO_MEMORY;
     }
     for (size_t i = 0; i < n; i++)
-        begins[i] = true; /* without texts of tokens each is a word */
+        begins[i] = true; /* without a tokenizer each token is a word */
     if (run->tokenizer && sequence->ids)
         attn_words_mark(run->tokenizer, sequence->ids, n, begins);
     for (size_t i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     return ATTN_OK;
 }
 
-/* Fills PAIRS, in order: the words, the tokens that are asked about, and room for the heads. */
+/* Fills PAIRS: the words, the tokens of FROM and TO, and memory for the heads. */
 static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
                              struct attn_word_pairs *pairs, struct attn_error *err)
 {
@@ -132,7 +132,7 @@ static struct head *head_of(const struct attn_word_pairs *pairs, int layer, int 
     return &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
 }
 
-/* What the heads of LAYER look at. */
+/* The words at which the heads of LAYER look. */
 static const struct words *keys_of(const struct attn_word_pairs *pairs, int layer)
 {
     return pairs->is_cross[layer] ? &pairs->source : &pairs->text;
@@ -172,8 +172,8 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
         head->n_row++;
         if (position + 1 < text->n && text->of[position + 1] == word)
             continue;
-        /* All rows of the word have come: it makes pairs with the words before it, or with all of
-         * the source. */
+        /* The word is complete: it makes pairs with the words before it, or with all words of the
+         * source. */
         for (size_t other = 0; other < (keys == text ? word : keys->n_word); other++)
             head->n_below +=
                 head->sums[other] / (double)head->n_row < head->weight / (double)pairs->n_from;
