@@ -130,7 +130,7 @@ static enum attn_status read_method(const char *text, struct attn_attribute_args
         method = ATTN_N_ATTRIBUTE_METHOD;
     if (method == ATTN_N_ATTRIBUTE_METHOD)
         return refuse(err, value_hint("method", METHODS, text, size, hint),
-                      "--method '%s' is none, expected dla, saliency, grad_x_input, ig, ig:N "
+                      "unknown --method '%s', expected dla, saliency, grad_x_input, ig, ig:N "
                       "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
                       text);
     how->method = (enum attn_attribute_method)method;

@@ -291,7 +291,7 @@ static enum attn_status read_method(const char *text, struct attn_patch_args *ho
         method = ATTN_N_PATCH_METHOD;
     if (method == ATTN_N_PATCH_METHOD)
         return refuse(err, value_hint("estimate", "atp|relp|ig", text, size, hint),
-                      "--estimate '%s' is none, expected atp, relp, ig, or ig:N with N from 1 to "
+                      "unknown --estimate '%s', expected atp, relp, ig, or ig:N with N from 1 to "
                       "100000",
                       text);
     how->method = (enum attn_patch_method)method;

@@ -114,11 +114,11 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
     if (split->frame.config->is_encoder)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is an encoder: its output layer reads what an activation made "
-                              "of the stream, so its logits are no sum of parts",
+                              "of the stream, so its logits are not a sum of parts",
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->frame.config->has_residual)
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' has no residual stream, so its logits are no sum of parts",
+                              "'%s' has no residual stream, so its logits are not a sum of parts",
                               attn_quote_string(attn_model_name(run->model)).text);
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,

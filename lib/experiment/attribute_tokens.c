@@ -281,13 +281,13 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
         return ATTN_OK;
     if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
         attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, and the model says %.4g: more points "
-                          "than %zu, or another baseline, bring them together",
+                          "the attributions add up to %.4g, but the model's value is %.4g: "
+                          "use more points than %zu, or another baseline",
                           sum, a->model, n_point_of(a));
     else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
         attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, and the model says %.4g: by this "
-                          "method only a linear model has them equal",
+                          "the attributions add up to %.4g, but the model's value is %.4g: by "
+                          "this method they agree only for a linear model",
                           sum, a->model);
     return ATTN_OK;
 }

@@ -73,8 +73,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     generator->args = frame->args;
     if (frame->config->is_encoder) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' is an encoder: it predicts tokens at their own positions, and none "
-                       "that follow",
+                       "'%s' is an encoder: it predicts tokens at their own positions, "
+                       "not the next token",
                        attn_quote_string(attn_model_name(frame->run->model)).text);
         attn_error_hint(err, "`top` of a run shows what it predicts at a mask");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

@@ -95,10 +95,11 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
     } else {
         if (attn_input_is_picture(&request->input))
             return attn_error_at(
-                attn_error_set(err, ATTN_INVALID, "tokens are scored, and a picture has none"),
+                attn_error_set(err, ATTN_INVALID, "tokens are scored, and a picture has no tokens"),
                 ATTN_STAGE_OPTIONS, err);
         if (!request->input.ids)
-            return attn_error_set(err, ATTN_INVALID, "tokens are scored, and embeddings have none");
+            return attn_error_set(err, ATTN_INVALID,
+                                  "tokens are scored, and embeddings have no tokens");
         text->ids = request->input.ids;
         text->n = request->input.n_id;
     }
@@ -716,10 +717,11 @@ static enum attn_status check_items(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     if (args->answer.metric != ATTN_ANSWER_KL && args->answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "metric '%s' is of no single prediction, expected logit_diff, log_prob, "
-                          "logit or prob",
-                          attn_answer_metric_name(args->answer.metric));
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "metric '%s' needs more than one prediction, expected logit_diff, log_prob, "
+        "logit or prob",
+        attn_answer_metric_name(args->answer.metric));
 }
 
 static enum attn_status prepare_items(void *state, struct attn_error *err)
