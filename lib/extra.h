@@ -47,7 +47,7 @@
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
 #include "model/session_pack.h"
 #include "analysis/edges.h"
-#include "experiment/explain.h"
+#include "explain/explain.h"
 #include "experiment/archive_diff.h"
 
 /* clang-format on */

@@ -29,7 +29,7 @@
 #include "encode/float_text.h"
 #include "encode/text_table.h"
 #include "experiment/comparison_internal.h"
-#include "experiment/explain_internal.h"
+#include "explain/explain_internal.h"
 #include "extra.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"

@@ -34,6 +34,7 @@ declare -A below=(
     [output]='base trace formats encode tables'
     [figures]='base trace encode tables output'
     [terminal]="$of_pictures"
+    [explain]='base encode kernels attention formats trace model tables output figures'
     [page]="$of_pictures"
     [run]="$of_run"
     [records]="$of_run run"

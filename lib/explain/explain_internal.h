@@ -12,11 +12,11 @@
  * that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and orange
  * above, each kind of vector to its largest.
  */
-#ifndef ATTN_EXPERIMENT_EXPLAIN_INTERNAL_H
-#define ATTN_EXPERIMENT_EXPLAIN_INTERNAL_H
+#ifndef ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
+#define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 
 #include "base/sink.h"
-#include "experiment/explain.h"
+#include "explain/explain.h"
 #include "output/outputs.h"
 #include "output/picture.h"
 

@@ -18,8 +18,8 @@
  *
  * Letters as in trace/site.h: D d_model, E d_head, Ev d_value.
  */
-#ifndef ATTN_EXPERIMENT_EXPLAIN_H
-#define ATTN_EXPERIMENT_EXPLAIN_H
+#ifndef ATTN_EXPLAIN_EXPLAIN_H
+#define ATTN_EXPLAIN_EXPLAIN_H
 
 #include "attention/attend.h"
 #include "model/config.h"

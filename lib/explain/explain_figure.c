@@ -2,7 +2,7 @@
  * exponential, weight, v, weight times v; the block's input and the query made of it stand above k,
  * the context vector below the last column. Under the vectors stands what their colors mean: q and
  * k share a scale, and so do products and their sum. */
-#include "experiment/explain_internal.h"
+#include "explain/explain_internal.h"
 
 #include "base/escape.h"
 #include "base/path.h"

@@ -1,6 +1,6 @@
 /* explain_text.c - the arithmetic of one row as text: the input of a row, and three steps, each a
  * table with a line for every key in the softmax. */
-#include "experiment/explain_internal.h"
+#include "explain/explain_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"

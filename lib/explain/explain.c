@@ -2,7 +2,7 @@
  * explain.c - collects one row from the events of a run, computes the numbers between its sites,
  * and checks that they agree.
  */
-#include "experiment/explain.h"
+#include "explain/explain.h"
 
 #include "attention/heads.h"
 #include "base/given.h"
