@@ -1,10 +1,10 @@
 /*
- * inspect.c - attn-cli inspect: what is in a model, or in one file of tensors, and what a run of it
- * would cost. Nothing is run; weights are read only when they are checked.
+ * inspect.c - attn-cli inspect: the content of a model, or of one file of tensors, and the cost of
+ * a run. Nothing is run; weights are read only for --check.
  *
- * What was found is a document: tables that attn_inspect makes, each with its place in JSON
- * (numbers exact, sizes in bytes, names as they are; null is what a single file lacks) and in text
- * (sizes in binary units, operations in decimal ones).
+ * The output is a document of the tables that attn_inspect makes. JSON has exact numbers, sizes in
+ * bytes, unchanged names, and null for parts that a single file lacks. Text has sizes in binary
+ * units and operations in decimal units.
  */
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
@@ -117,9 +117,9 @@ const struct command command_inspect = {
     .work = inspect,
 };
 
-/* --- What is looked at ------------------------------------------------------------------------ */
+/* --- Opening the model or file ---------------------------------------------------------------- */
 
-/* Takes PATH as -m, which wins over the model of the environment. */
+/* Uses PATH as the value of -m, which overrides the model of the environment. */
 static enum attn_status check_arguments(struct inspect_args *args, struct attn_error *err)
 {
     static const char hint[] = "attn-cli inspect fable";
@@ -133,7 +133,7 @@ static enum attn_status check_arguments(struct inspect_args *args, struct attn_e
     return ATTN_OK;
 }
 
-/* Whether NAME is a file that begins as those of GGUF do. */
+/* Whether NAME is a file with the magic number of GGUF. */
 static bool is_gguf(const char *name)
 {
     struct attn_file file = {0};
@@ -145,7 +145,8 @@ static bool is_gguf(const char *name)
     return is_it;
 }
 
-/* Whether NAME is a file of tensors and not a model; one that is missing is known by its ending. */
+/* Whether NAME is a file of tensors and not a model. If the file does not exist, its ending
+ * decides. */
 static bool is_file(const char *name)
 {
     struct stat status;
@@ -193,7 +194,7 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     const struct attn_image_config *image = &config->image;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
 
-    if (image->patch_height > 0) /* a picture of its own size */
+    if (image->patch_height > 0) /* a picture of the size in the config */
         n = 1 + image->n_register +
             image->height / image->patch_height * (image->width / image->patch_width);
     inspection->has_kinds = args->length > 0;
@@ -216,7 +217,7 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     return ATTN_OK;
 }
 
-/* Whether GGUF says that it is something else than a model: an adapter, a matrix of importance. */
+/* Whether GGUF's metadata specify something else than a model: an adapter, an importance matrix. */
 static bool is_other(const struct attn_gguf *gguf)
 {
     const char *text = NULL, *architecture = NULL;
@@ -228,7 +229,8 @@ static bool is_other(const struct attn_gguf *gguf)
            (!architecture || (text && (size != 5 || memcmp(text, "model", 5) != 0)));
 }
 
-/* The GGUF file of the source, that no model is made of; NULL: it has none, or cannot be read. */
+/* Opens the GGUF file of SOURCE without making a model; NULL if there is no such file or it cannot
+ * be read. */
 static struct attn_gguf *open_gguf(const struct inspect_args *args,
                                    const struct attn_source *source)
 {
@@ -242,8 +244,8 @@ static struct attn_gguf *open_gguf(const struct inspect_args *args,
     return gguf;
 }
 
-/* Takes a GGUF file that no model is made of as it is. Where there is none, or where it is a model
- * with something wrong, the error stays, which says why there is no model. */
+/* Falls back to the tensors of a GGUF file that is not a supported model. Otherwise keeps ERR, the
+ * reason why the model could not be opened. */
 static enum attn_status open_alone(const struct inspect_args *args, struct inspection *inspection,
                                    struct attn_error *err)
 {
@@ -343,9 +345,10 @@ static bool is_text(const struct attn_cell *cell, const char *text)
     return cell->size == strlen(text) && memcmp(cell->text, text, cell->size) == 0;
 }
 
-/* --- How each is shown ------------------------------------------------------------------------ */
+/* --- How each table is shown ------------------------------------------------------------------ */
 
-/* A name of more than 60 columns sticks out. The last column is for weights in several files. */
+/* Names of more than 60 columns do not widen the column. The last column is for weights in several
+ * files. */
 static const struct attn_document_column tensor_columns[] = {
     {.name = "name", .limit = 60},
     {.name = "dtype"},
@@ -440,7 +443,7 @@ static void add(struct attn_document *document, const struct inspection *inspect
 
 /* --- Config ----------------------------------------------------------------------------------- */
 
-/* Whether what is said of the attention of two layers is the same. */
+/* Whether two rows of the attention table are equal. */
 static bool is_same_layer(const struct attn_table *layers, size_t one, size_t other)
 {
     for (size_t c = 0; c < attn_table_n_column(layers); c++) {
@@ -482,7 +485,7 @@ static void add_layer(struct attn_document *document, const struct attn_table *l
     attn_document_text(document, "\n");
 }
 
-/* One line for each run of layers that are the same. */
+/* One line for each run of equal layers. */
 static void add_attention(struct attn_document *document, const struct attn_table *layers)
 {
     const size_t n = attn_table_n_row(layers);
@@ -549,20 +552,20 @@ static void add_tensors(struct attn_document *document, const struct inspection 
     attn_document_table(document, inspection->tables[ATTN_INSPECTED_TENSORS], &view);
 }
 
-/* What of a value fits into a line. */
+/* Appends VALUE, truncated to a line. */
 static void add_value(struct attn_document *document, const struct attn_cell *value)
 {
     size_t n = value->size;
 
     if (n > MAX_VALUE)
         for (n = MAX_VALUE; n > 0 && ((unsigned char)value->text[n] & 0xC0) == 0x80;)
-            n--; /* no character is cut */
+            n--; /* never inside a character */
     attn_document_escaped(document, value->text, n);
     if (n < value->size)
         attn_document_text(document, "...");
 }
 
-/* The metadata of a GGUF file: asked for, or all there is to say of it. */
+/* The metadata of a GGUF file; in text only with --verbose, or if there is no model. */
 static void add_metadata(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *metadata = inspection->tables[ATTN_INSPECTED_METADATA];

@@ -1,6 +1,6 @@
 /*
- * cost.c - see cost.h. Weights are counted where they were bound, sizes follow from the config, and
- * a session's memory is what planning one measures.
+ * cost.c - see cost.h. Weights are counted as they are bound, sizes follow from the config, and the
+ * memory of a session is measured by planning one.
  */
 #include "inspect/cost.h"
 
@@ -16,7 +16,7 @@ struct extent {
     uint64_t n_element, n_byte;
 };
 
-/* What the parts of a model come to. */
+/* The sizes of the parts of a model. */
 struct inventory {
     struct extent embedding, positions, attention, mlp, norms, output;
 };
@@ -99,7 +99,7 @@ struct attn_parameters attn_model_parameters(const struct attn_model *model)
                                     .output = found.output.n_element};
 }
 
-/* Bytes of the rows of a table [n_row, d] of which a run can read N rows. */
+/* Bytes of TABLE [n_row, d] that a run reads, which reads at most N rows. */
 static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 {
     const size_t n_row = !table->data ? 0 : table->shape[0];
@@ -111,7 +111,7 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
     const struct inventory found = take_inventory(model);
-    const bool is_whole = /* else rows of it are read */
+    const bool is_whole = /* otherwise only rows of it are read */
         model->config.output == ATTN_OUTPUT_TIED || model->config.image.patch_height > 0;
 
     return (is_whole ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
@@ -209,7 +209,7 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
     }
 }
 
-/* What is measured is not run: no event comes. */
+/* Never called: the session is measured and not run. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
@@ -248,9 +248,9 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     return status;
 }
 
-/* --- Of other kinds of attention -------------------------------------------------------------- */
+/* --- Other kinds of attention ----------------------------------------------------------------- */
 
-/* Adds a layer of ATTENTION, whose stride is resolved. */
+/* Adds the cost of a layer with ATTENTION, whose stride is resolved. */
 static void add_kind(const struct attn_config *c, const struct attn_attention *attention,
                      uint64_t n, uint64_t n_key, struct attn_kind_cost *cost)
 {
@@ -273,7 +273,7 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
                                      struct attn_error *err)
 {
     const struct attn_config *c = &model->config;
-    struct attn_kind_cost sum = {0}, self = {0}; /* self: of one layer of its own keys */
+    struct attn_kind_cost sum = {0}, self = {0}; /* self: of a layer without a source */
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
         const size_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;

@@ -1,6 +1,6 @@
 /*
- * inspection.c - see inspection.h. The columns of each table stand before the function that appends
- * its rows; those of a config are its fields.
+ * inspection.c - see inspection.h. The columns of each table precede the function that appends its
+ * rows; the columns of a config are its fields.
  */
 #include "inspect/inspection.h"
 
@@ -67,14 +67,14 @@ static enum attn_status append_amounts(struct attn_table *table, const uint64_t 
 
 enum { MAX_FIELDS = 60 };
 
-/* A row of fields that is being made, with its columns. */
+/* A row of fields and its columns, while it is filled. */
 struct table_record {
     struct attn_column columns[MAX_FIELDS];
     struct attn_cell cells[MAX_FIELDS];
     size_t n;
 };
 
-static const struct attn_column config_columns[] = {{.name = NULL}}; /* they are made */
+static const struct attn_column config_columns[] = {{.name = NULL}}; /* made by find_config */
 
 static void add_field(struct table_record *record, const struct attn_config *config,
                       const struct attn_config_field *field)
@@ -318,13 +318,13 @@ static enum attn_status find_tensors(const struct attn_inspection *inspection,
     return ATTN_OK;
 }
 
-/* What there is of one type. */
+/* The tensors of one type. */
 struct type_sum {
     enum attn_dtype dtype;
     uint64_t n_tensor, n_value, n_byte;
 };
 
-/* Of all types, those with the most values first. */
+/* Orders types by values, most first. */
 static int compare_types(const void *a, const void *b)
 {
     const struct type_sum *x = a, *y = b;
@@ -425,7 +425,7 @@ static enum attn_status find_conversion(const struct attn_inspection *inspection
     return attn_gguf_conversion_append(inspection->gguf, &family->gguf, *table, err);
 }
 
-/* The size of the file at PATH; false when there is none. */
+/* The size of the file at PATH; false if the file does not exist. */
 static bool find_size(const char *path, uint64_t *size)
 {
     struct stat status;
@@ -436,7 +436,7 @@ static bool find_size(const char *path, uint64_t *size)
     return true;
 }
 
-/* The size of part NAME of a model; false when it has no such part. */
+/* The size of part NAME of a model; false if the model lacks it. */
 static bool find_part(const struct attn_source *source, const char *name, uint64_t *size)
 {
     char path[PATH_MAX];
@@ -564,7 +564,7 @@ static enum attn_status find_memory(const struct attn_inspection *inspection,
 static const struct attn_column outputs_columns[] = {
     {TEXT("site")}, {COUNT("n_layer")}, {LIST("shape")}, {BYTES("bytes")}};
 
-/* A row for each site of ALL; without a shape where layers differ. */
+/* Appends a row for each site of ALL; the shape is missing if layers differ. */
 static enum attn_status find_sites(const struct attn_cost *cost, const struct attn_selection *all,
                                    struct attn_table *table, struct attn_error *err)
 {
@@ -667,7 +667,7 @@ enum subject {
     SUBJECT_COST
 };
 
-/* FIND appends the rows, of a config with the columns. */
+/* FIND appends the rows; the one of `config` also makes the table. */
 static const struct {
     const char *name;
     enum subject subject;

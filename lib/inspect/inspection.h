@@ -23,26 +23,25 @@
 #include <signal.h>
 
 /*
- * X(ID, name of the table, what has to be given). What there is one of is a table of one row; units
- * are in the columns.
+ * X(ID, name of the table, what has to be given). A table about one thing has one row; units are in
+ * the columns.
  *
- * config: n_ctx is missing where nothing limits it. towers: of a directory with two, a row each:
- * tower, model_type, n_layer, n_head, d_model, n_ctx, parameters; of another none. attention: a row
- * per layer, kind, is_cross,
- * mask, is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type,
- * rope_theta, rope_factor, d_rotary. differences: from GPT-2, in words: part, difference.
- * parameters: the elements of each part, total. tensors: name, dtype, shape, file, offset, bytes.
- * types: a row per dtype, of the most values first: dtype, n_tensor, n_value, bytes, share of all
- * values. precision: mixture (GGUF's name of it, missing where the tensors do not agree),
- * bits_per_weight. metadata: of a GGUF file, key, type, n (items of an array), value (missing of
- * long arrays), is_known. conversion: part, difference: how a GGUF file differs from Hugging
- * Face's. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each special token.
- * files: name, bytes; those of weights come last. run: n_token, n_source, n_pair. multiply_adds: of
- * each part, total. memory: bytes of each part. outputs: a row per site, n_layer, shape in one
- * layer (missing where layers differ), bytes of all layers. kinds: exact attention, then others
- * that the model can have, of a width of sqrt(n_token), rounded up: kind, n_pair, multiply_adds,
- * share of those of exact attention. non_finite: a row per tensor that holds such values, name,
- * n_nan, n_infinite, n_value, first.
+ * config: n_ctx is missing if nothing limits it. towers: a row per tower of a directory with two,
+ * otherwise no rows: tower, model_type, n_layer, n_head, d_model, n_ctx, parameters. attention: a
+ * row per layer, kind, is_cross, mask, is_scaled, eps, factor, and columns that only some models
+ * fill: window, score_cap, rope_type, rope_theta, rope_factor, d_rotary. differences: how the model
+ * differs from GPT-2: part, difference. parameters: the elements of each part, total. tensors:
+ * name, dtype, shape, file, offset, bytes. types: a row per dtype, most values first: dtype,
+ * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
+ * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
+ * (items of an array), value (missing for long arrays), is_known. conversion: part, difference: how
+ * a GGUF file differs from Hugging Face's. tokenizer: kind (word, char, bpe), n_vocab. special: id
+ * and token of each special token. files: name, bytes; those of weights come last. run: n_token,
+ * n_source, n_pair. multiply_adds: per part, total. memory: bytes per part. outputs: a row per
+ * site, n_layer, shape in one layer (missing if layers differ), bytes of all layers. kinds: exact
+ * attention, then other kinds that the model can have, with a width of sqrt(n_token), rounded up:
+ * kind, n_pair, multiply_adds, multiply-adds as a share of those of exact attention. non_finite: a
+ * row per tensor with NaN or infinity: name, n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \
@@ -79,8 +78,8 @@ struct attn_inspection {
     const struct attn_tokenizer *tokenizer;  /* NULL: there is none */
     const struct attn_source *source;        /* where the model's other files are; NULL: unknown */
     const struct attn_cost *cost;            /* of a run of that model (attn_cost_find), or NULL */
-    const volatile sig_atomic_t *cancel;     /* not 0: ATTN_CANCELED; NULL: nothing can cancel */
-    const struct attn_gguf *gguf;            /* whose weights they are; NULL: of another format */
+    const volatile sig_atomic_t *cancel;     /* not 0: ATTN_CANCELED; NULL: never canceled */
+    const struct attn_gguf *gguf;            /* the file of the weights; NULL: another format */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
@@ -88,7 +87,7 @@ struct attn_inspection {
 /* Whether GIVEN has the subject of PART's table. */
 bool attn_inspection_has(const struct attn_inspection *given, enum attn_inspected part);
 
-/* ATTN_INVALID when it has not. */
+/* ATTN_INVALID if GIVEN lacks the subject of the table. */
 enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err);
 

@@ -16,7 +16,7 @@
 
 enum { WORDS_SIZE = 256, MAX_GROUP = 4 };
 
-/* The table that is being filled, and the first failure. */
+/* The table, while it is filled, and the first failure. */
 struct difference_list {
     const struct attn_config *config;
     struct attn_table *table;
@@ -45,12 +45,13 @@ static ATTN_PRINTF(3, 4) void say(struct difference_list *list, const char *part
     append(list, part, words, strlen(words));
 }
 
-/* --- What may differ by layer ----------------------------------------------------------------- */
+/* --- Differences by layer --------------------------------------------------------------------- */
 
-/* Writes what LAYER does; nothing when it does what GPT-2 does. */
+/* Writes in words how LAYER differs from GPT-2; nothing if it does not. */
 typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
 
-/* The row of the layers that are described by WORDS: "layers 0-4, 6: ..." when not all are. */
+/* Appends the row of the layers that have these WORDS, as "layers 0-4, 6: ..." unless all layers
+ * have them. */
 static void say_of_some(struct difference_list *list, const char *part, describe_fn describe,
                         const char *words)
 {
@@ -84,7 +85,7 @@ static void say_of_some(struct difference_list *list, const char *part, describe
     attn_buffer_release(&text);
 }
 
-/* A row for all layers that have the same words. */
+/* Appends one row for all layers with the same words. */
 static void say_of_layers(struct difference_list *list, const char *part, describe_fn describe)
 {
     char groups[MAX_GROUP][WORDS_SIZE], words[WORDS_SIZE];
@@ -183,7 +184,7 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
                                attention->score_cap, attention->score_cap);
 }
 
-/* --- What all layers share -------------------------------------------------------------------- */
+/* --- Differences of all layers ---------------------------------------------------------------- */
 
 static void say_norms(struct difference_list *list)
 {
@@ -234,7 +235,7 @@ static void say_heads(struct difference_list *list)
         say(list, "q and k", "%s", norms[config->qk_norm]);
 }
 
-/* Which maps of a block have a bias, when not all that it has. */
+/* Names the maps of a block that have a bias, unless all have one. */
 static void say_biases(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
@@ -303,7 +304,7 @@ static void say_block(struct difference_list *list)
             config->logits_cap);
 }
 
-/* What a picture becomes. */
+/* The embedding and positions of a picture. */
 static void say_image(struct difference_list *list)
 {
     const struct attn_image_config *image = &list->config->image;

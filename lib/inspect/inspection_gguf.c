@@ -16,7 +16,7 @@
 /* --- The name of the mixture ------------------------------------------------------------------ */
 
 /* By the number in `general.file_type` (llama.h `llama_ftype`): the name, and the type of most of
- * its matrices, or two, a row each. */
+ * its matrices. A mixture with two such types has two rows. */
 static const struct mixture {
     size_t file_type;
     const char *name;
@@ -42,8 +42,7 @@ static const struct mixture {
     {38, "MXFP4", ATTN_DTYPE_MXFP4},     {39, "NVFP4", ATTN_DTYPE_NVFP4},
 };
 
-/* Whether TENSOR is of DTYPE, or of one that stands in for it because its rows are not whole blocks
- * of 256. */
+/* Whether TENSOR has DTYPE, or the type that replaces it if rows are not whole blocks of 256. */
 static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
 {
     if (tensor->dtype == dtype)
@@ -62,7 +61,7 @@ static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
     }
 }
 
-/* Whether TENSOR is of a type of the mixture FILE_TYPE. */
+/* Whether TENSOR has a type of the mixture FILE_TYPE. */
 static bool is_of_mixture(const struct attn_tensor *tensor, size_t file_type)
 {
     for (size_t i = 0; i < N(mixtures); i++)
@@ -139,7 +138,7 @@ static const char *const architecture_keys[] = {
     "vocab_size", /* the embedding has as many rows */
 };
 
-/* Those of tokenizer_gguf.c, after "tokenizer.", and of the ends of texts. */
+/* The keys that tokenizer_gguf.c reads, after "tokenizer.", and keys of tokens that end texts. */
 static const char *const tokenizer_keys[] = {
     "ggml.add_bos_token", "ggml.add_eos_token", "ggml.add_space_prefix", "ggml.bos_token_id",
     "ggml.eom_token_id",  "ggml.eos_token_id",  "ggml.eot_token_id",     "ggml.merges",
@@ -171,7 +170,7 @@ static bool is_known(const struct attn_gguf *gguf, const char *key)
            key[size] == '.' && is_in(key + size + 1, architecture_keys, N(architecture_keys));
 }
 
-/* The next item of PAIR as text; false when there is none. */
+/* Appends the next item of PAIR as text; false after the last item. */
 static bool write_item(struct attn_gguf_pair *pair, struct attn_buffer *text)
 {
     const bool is_real = pair->type == ATTN_GGUF_F32 || pair->type == ATTN_GGUF_F64;
@@ -193,7 +192,7 @@ static bool write_item(struct attn_gguf_pair *pair, struct attn_buffer *text)
     return true;
 }
 
-/* The value, or the items of an array with commas between them. */
+/* Appends the value, or the items of an array, separated by commas. */
 static enum attn_status write_value(struct attn_gguf_pair pair, struct attn_buffer *text,
                                     struct attn_error *err)
 {
@@ -243,7 +242,7 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
     return status;
 }
 
-/* --- What the converter changed --------------------------------------------------------------- */
+/* --- Changes of the converter ----------------------------------------------------------------- */
 
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_gguf_form *form,

@@ -50,8 +50,8 @@ static enum attn_status refuse(const char *text, struct attn_error *err)
     return ATTN_INVALID;
 }
 
-/* Reads the numbers after the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
- * which has it or none, ":MEAN:STD" of normal. */
+/* Parses the numbers after the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
+ * which is optional, or ":MEAN:STD" of normal. */
 static bool read_numbers(const char *text, size_t size, struct attn_draw *draw)
 {
     const bool is_normal = draw->distribution == ATTN_DISTRIBUTION_NORMAL;
@@ -109,22 +109,22 @@ const char *attn_draw_group_name(enum attn_draw_group group)
 
 struct attn_init {
     struct attn_buffer config;     /* config.json */
-    struct attn_buffer vocabulary; /* vocab.json; empty: there is none */
+    struct attn_buffer vocabulary; /* vocab.json; empty: no vocabulary */
     struct attn_made_weights weights;
     bool is_synced; /* see attn_init_options */
 };
 
-/* What is read of the config that was just written. */
+/* The config, parsed after it was written. */
 struct written_config {
-    struct attn_buffer name; /* owns; what messages call it */
+    struct attn_buffer name; /* owns; its name in messages */
     struct attn_json *json;  /* owns */
     struct attn_config config;
     struct attn_config_layers layers; /* owns */
     bool has_biases;
 };
 
-/* Reads it as opening the directory will. Messages call it by the file it begins with and the
- * settings, as they are typed. */
+/* Parses the config as opening the directory will do. In messages its name is the file it begins
+ * with, followed by the settings as they are typed. */
 static enum attn_status read_config(const struct attn_init *init,
                                     const struct attn_init_options *options,
                                     struct written_config *written, struct attn_error *err)
@@ -225,17 +225,17 @@ void attn_init_free(struct attn_init *init)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-/* A directory without a config is no model, so that comes last. */
+/* The config comes last: without it a directory is not a model. */
 enum { VOCABULARY, WEIGHTS, CONFIG, N_FILE };
 
-/* A file on its way. */
+/* A file that is being written. */
 struct init_file {
     char *path;             /* owns */
-    struct attn_sink *sink; /* owns; NULL: there is no such file */
+    struct attn_sink *sink; /* owns; NULL: the file is left out */
     bool is_in_place;
 };
 
-/* Makes the directory PATH, or finds it empty. */
+/* Makes the directory PATH, or checks that it is empty. */
 static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
 {
     const struct dirent *entry;

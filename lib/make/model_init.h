@@ -13,7 +13,8 @@
  *     attn_init_free(init);
  *
  * The generator is PyTorch's for the CPU, without AVX2 (base/random.h). Norms begin as 1 and 0,
- * biases as 0 unless they are drawn with `linear`; a config with "bias": true has them everywhere.
+ * biases as 0 unless they are drawn with `linear`; with "bias": true in the config every map has a
+ * bias.
  */
 #ifndef ATTN_MAKE_MODEL_INIT_H
 #define ATTN_MAKE_MODEL_INIT_H
@@ -44,13 +45,12 @@ enum attn_draw_group {
 
 /* X(NAME, name) */
 #define ATTN_DISTRIBUTION_MAP(X)                                                                   \
-    X(RANDN, "randn")   /* normal, mean 0 */                                                       \
-    X(NORMAL, "normal") /* normal, of a mean and a deviation that are given */                     \
-    X(RAND, "rand")     /* uniform, 0 <= x < 1 */                                                  \
-    X(RANDPERM,                                                                                    \
-      "randperm")       /* 0 .. n-1 in any order, n the numbers of a matrix or of one head's */    \
-    X(LINEAR, "linear") /* as nn.Linear begins, its bias too; W_Q of all heads is one layer */     \
-    X(GPT2, "gpt2")     /* normal, 0.02; what ends a branch 0.02 / sqrt(2 n_layer) */
+    X(RANDN, "randn")       /* normal, mean 0 */                                                   \
+    X(NORMAL, "normal")     /* normal, with a given mean and deviation */                          \
+    X(RAND, "rand")         /* uniform, 0 <= x < 1 */                                              \
+    X(RANDPERM, "randperm") /* 0 .. n-1 in random order, per matrix or head of it */               \
+    X(LINEAR, "linear")     /* as nn.Linear, bias too; W_Q of all heads is one layer */            \
+    X(GPT2, "gpt2")         /* normal, 0.02; the last map of a branch 0.02 / sqrt(2 n_layer) */
 
 enum attn_distribution {
 #define ATTN_DISTRIBUTION_ENUM(name, text) ATTN_DISTRIBUTION_##name,
@@ -64,12 +64,12 @@ struct attn_draw {
     enum attn_distribution distribution;
     double mean;      /* of normal */
     double deviation; /* of randn and normal, above 0 */
-    bool has_seed;    /* the generator begins anew with SEED; otherwise it goes on */
+    bool has_seed;    /* SEED restarts the generator; otherwise it continues */
     uint64_t seed;
 };
 
-/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID says what is
- * expected. */
+/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID names the expected
+ * form. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
 const char *attn_draw_group_name(enum attn_draw_group group);
@@ -81,13 +81,13 @@ struct attn_init_options {
     const char *const *settings; /* [n_setting] "KEY=VALUE" of its keys; the last of a key counts */
     size_t n_setting;
     const struct attn_word_list *words; /* the vocabulary; NULL: no vocab.json, ids only */
-    const struct attn_draw *draws;      /* [n_draw], in this order; what they leave out follows as
-                                           gpt2: embed, pos, qkv, W_O, mlp, unembed */
+    const struct attn_draw *draws; /* [n_draw], in this order; groups without a draw follow as gpt2:
+                                      embed, pos, qkv, W_O, mlp, unembed */
     size_t n_draw;
-    uint64_t seed;          /* the generator's before the first draw */
-    size_t n_embedding_row; /* rows that are drawn, of which the first are kept; 0: as many. At most
-                               2^28 numbers are drawn and not kept */
-    bool is_synced;         /* attn_init_write waits until the device has the files */
+    uint64_t seed;          /* of the generator, before the first draw */
+    size_t n_embedding_row; /* rows to draw, of which the first n_vocab are kept; 0: n_vocab. At
+                               most 2^28 numbers are drawn and dropped */
+    bool is_synced;         /* attn_init_write waits until the files are on the device */
 };
 
 #define ATTN_INIT_OPTIONS_DEFAULT                                                                  \
@@ -97,14 +97,14 @@ struct attn_init; /* a model in memory, not yet in a directory */
 
 /*
  * Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
- * ATTN_UNSUPPORTED for what the config then says, ATTN_IO when its file cannot be read.
+ * ATTN_UNSUPPORTED for the resulting config, ATTN_IO if its file cannot be read.
  */
 enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err);
 
 /*
  * Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
- * empty and is as it was after a failure, ATTN_IO.
+ * empty. A failure, ATTN_IO, leaves it as it was.
  */
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
                                  struct attn_error *err);

@@ -1,6 +1,6 @@
 /*
- * model_init_config.c - makes the config.json. Values are kept as the JSON they will be; those of a
- * file are copied as they are written there.
+ * model_init_config.c - makes the config.json. Values are kept as JSON text; values from a file are
+ * copied verbatim.
  */
 #include "make/model_init_internal.h"
 
@@ -21,7 +21,7 @@ struct config_member {
     struct attn_buffer key, value; /* value: JSON */
 };
 
-/* The members in the order in which they came first. */
+/* The members in the order of their first appearance. */
 struct config_members {
     struct config_member *items; /* owns; [n] */
     size_t n, capacity;
@@ -71,7 +71,7 @@ static enum attn_status set_buffer(struct config_members *members, const char *k
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* What a file that is copied owns. */
+/* Memory used while a file is copied. */
 struct copied {
     struct attn_file file;
     struct attn_json *json;
@@ -89,7 +89,7 @@ static enum attn_status copy_members(struct config_members *members, const char 
     struct attn_json_token token;
 
     ATTN_TRY(attn_file_read_part(&source, chosen.name, file, err));
-    /* Then it is an object, and no key is there twice. */
+    /* The parse checked that it is an object without duplicate keys. */
     ATTN_TRY(attn_family_parse_config(file, &copied->json, err));
     reader = attn_json_reader_init((const char *)file->data, file->size, file->path);
     ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
@@ -100,7 +100,7 @@ static enum attn_status copy_members(struct config_members *members, const char 
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
         value = (const char *)file->data + reader.offset;
-        value += strspn(value, ": \t\r\n"); /* it follows, so the text does not end here */
+        value += strspn(value, ": \t\r\n"); /* a value follows, so the text does not end here */
         ATTN_TRY(attn_json_skip(&reader, err));
         attn_buffer_reset(key);
         attn_json_unescape(&token, key);
@@ -178,8 +178,7 @@ static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)
 {
     const struct config_member *type = find(members, "model_type", strlen("model_type"));
-    const char *key =
-        NULL; /* of the vocabulary's size in the family that MEMBERS are a config of */
+    const char *key = NULL; /* of the vocabulary's size in the family of MEMBERS */
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 

@@ -3,7 +3,7 @@
  *
  * A matrix in memory is blocks [n_block][in][width] (heads, or one block), or transposed [out][in].
  * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
- * layer; everything else is drawn in the order in which we keep it, a matrix a head.
+ * layer; everything else is drawn in the order in which it is kept, one matrix per head.
  */
 #include "make/model_init_internal.h"
 
@@ -19,28 +19,28 @@
 static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
 
 enum {
-    PIECE = 1 << 16,       /* numbers of a table that are drawn at a time; a multiple of 16 */
-    MAX_DROPPED = 1 << 28, /* numbers that are drawn and not kept: some seconds */
-    MAX_PERMUTED = 1 << 24 /* the whole numbers that float32 has without gaps */
+    PIECE = 1 << 16,       /* numbers of a table per piece; a multiple of 16 */
+    MAX_DROPPED = 1 << 28, /* numbers that are drawn and dropped: some seconds */
+    MAX_PERMUTED = 1 << 24 /* integers that float32 represents exactly */
 };
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 
-/* What drawing works on. */
+/* The state of drawing. */
 struct drawer {
     const struct attn_made_weights *weights;
     const struct attn_config *config;
     struct attn_random random;
-    size_t n_embedding_row; /* to draw; not less than there are */
+    size_t n_embedding_row; /* rows to draw, at least n_vocab */
 };
 
-/* A matrix, or one head's part of it, and its bias. */
+/* A matrix, or its part for one head, and its bias. */
 struct drawn_map {
     float *data;
     float *bias; /* [n_block * width] or NULL */
     size_t n_block, in, width;
     bool is_out_in;
-    bool ends_branch; /* its result is added to the residual stream */
+    bool ends_branch; /* its output is added to the residual stream */
 };
 
 #define ATTN_DRAW_NONE ATTN_N_DRAW_GROUP /* norms are not drawn, buffers not made */
@@ -61,7 +61,7 @@ static bool is_vector(const struct attn_made_weight *weight)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Makes room for the tensors that are described. */
+/* Allocates the tensors of the specs. */
 static enum attn_status make_room(struct attn_made_weights *weights, struct attn_error *err)
 {
     weights->items = attn_alloc(weights->n, sizeof *weights->items, err);
@@ -115,7 +115,7 @@ static struct drawn_map map_of(const struct attn_made_weight *weight, float *bia
     return map;
 }
 
-/* Draws [out, in], then the bias, and puts the weights where they belong. */
+/* Draws [out, in], then the bias, and stores the weights in the order of memory. */
 static enum attn_status draw_linear(struct drawer *drawer, const struct drawn_map *map,
                                     struct attn_error *err)
 {
@@ -190,9 +190,9 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /*
- * Draws more rows than are kept: the numbers of a table depend on how long it is. It is drawn in
- * pieces of whole blocks of 16, each into the same memory; only the last piece may be of another
- * size, for its end is drawn anew (base/random.h). A permutation is one piece.
+ * Draws more rows than are kept, because the numbers of a table depend on its length. Pieces of
+ * whole blocks of 16 are drawn into the same memory. Only the last piece may have another size,
+ * because its end is drawn again (base/random.h). A permutation is one piece.
  */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
@@ -217,7 +217,7 @@ static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_
     return status;
 }
 
-/* The bias of weight I: it follows in the list, if there is one. */
+/* The bias of weight I, which follows it in the list, or NULL. */
 static float *bias_of(const struct attn_made_weights *weights, size_t i)
 {
     const struct attn_made_weight *next = &weights->items[i] + 1;
@@ -243,7 +243,7 @@ static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw
             struct drawn_map part = maps[i];
 
             if (head >= part.n_block)
-                continue; /* key and value heads may be fewer */
+                continue; /* there may be fewer key and value heads */
             part.n_block = 1;
             part.data += head * part.in * part.width;
             part.bias = part.bias ? part.bias + head * part.width : NULL;
@@ -311,11 +311,11 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     return ATTN_OK;
 }
 
-/* Draws what OPTIONS say, then what they leave out. */
+/* Draws the groups in OPTIONS, then the other groups. */
 static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_options *options,
                                  struct attn_error *err)
 {
-    bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true}; /* they are drawn as qkv */
+    bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true}; /* heads are drawn as qkv */
 
     for (size_t i = 0; i < options->n_draw; i++)
         ATTN_TRY(check_draw(drawer, &options->draws[i], is_drawn, err));
@@ -345,7 +345,7 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
     for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
         const struct attn_made_weight *weight = &weights->items[i];
 
-        /* What norms multiply with becomes 1: ln1.w, ln_1.weight; not ln1.b. */
+        /* Weights of norms become 1: ln1.w, ln_1.weight; not ln1.b. */
         if (groups[weight->spec->rule->part] == ATTN_DRAW_NONE &&
             strrchr(weight->spec->name, '.')[1] == 'w')
             for (size_t j = 0; j < weight->n; j++)

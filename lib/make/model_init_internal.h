@@ -1,5 +1,4 @@
-/* model_init_internal.h - the two halves of a model that is made: its config.json, and its
- * weights. */
+/* model_init_internal.h - the two parts of a made model: its config.json, and its weights. */
 #ifndef ATTN_MAKE_MODEL_INIT_INTERNAL_H
 #define ATTN_MAKE_MODEL_INIT_INTERNAL_H
 
@@ -9,8 +8,8 @@
 #include "model/config.h"
 #include "model/weights.h"
 
-/* Appends the text of config.json to OUT: the members of a file, then settings, then what follows
- * from the vocabulary. attn_family_read_config finds out whether a model can be made of it. */
+/* Appends the text of config.json to OUT: the members of a file, then settings, then the members
+ * that the vocabulary determines. attn_family_read_config checks it. */
 enum attn_status attn_init_config_write(struct attn_buffer *out,
                                         const struct attn_init_options *options,
                                         struct attn_error *err);
