@@ -38,8 +38,8 @@
 /* Experiments over many items, and more of them. */
 #include "experiment/study.h"
 #include "analysis/difference.h"
-#include "experiment/compare.h"
-#include "experiment/comparison.h"
+#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "experiment/head_measures.h"
 #include "experiment/similarity.h"
 #include "experiment/grids.h"

@@ -39,6 +39,7 @@ declare -A below=(
     [run]="$of_run"
     [records]="$of_run run"
     [experiment]="$of_run run records"
+    [compare]="$of_run run experiment"
     [bench]='base kernels trace attention formats model inspect tables output'
 )
 

@@ -7,7 +7,7 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
-#include "experiment/compare.h"
+#include "compare/compare.h"
 #include "run/run_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"

@@ -1,5 +1,5 @@
 /* comparison.c - what a comparison finds: its memory, and its tables. */
-#include "experiment/comparison_internal.h"
+#include "compare/comparison_internal.h"
 
 #include "analysis/difference_internal.h"
 #include "base/given.h"

@@ -16,10 +16,10 @@
  *     local       a layer computes the chosen attention from q, k and v of the exact run
  *     propagated  all layers compute it: from layer 1 on q, k and v differ as well
  */
-#ifndef ATTN_EXPERIMENT_COMPARE_H
-#define ATTN_EXPERIMENT_COMPARE_H
+#ifndef ATTN_COMPARE_COMPARE_H
+#define ATTN_COMPARE_COMPARE_H
 
-#include "experiment/comparison.h"
+#include "compare/comparison.h"
 #include "run/run.h"
 
 /*

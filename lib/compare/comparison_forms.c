@@ -5,7 +5,7 @@
  * everything, what both cost, and the next tokens. JSON is one object with what was compared in
  * front. Values are cells with columns (base/table.h), so every form writes them alike.
  */
-#include "experiment/comparison_internal.h"
+#include "compare/comparison_internal.h"
 
 #include "analysis/difference_internal.h"
 #include "attention/attention_internal.h"

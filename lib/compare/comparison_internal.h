@@ -2,10 +2,10 @@
  * comparison_internal.h - a comparison with exact attention: how it is filled, and how it is
  * written as text, CSV and JSON (comparison_forms.c). For the library and the tool alone.
  */
-#ifndef ATTN_EXPERIMENT_COMPARISON_INTERNAL_H
-#define ATTN_EXPERIMENT_COMPARISON_INTERNAL_H
+#ifndef ATTN_COMPARE_COMPARISON_INTERNAL_H
+#define ATTN_COMPARE_COMPARISON_INTERNAL_H
 
-#include "experiment/comparison.h"
+#include "compare/comparison.h"
 #include "output/outputs.h"
 #include "tables/table_order.h"
 #include "tables/table_writer_internal.h"

@@ -1,5 +1,5 @@
 /*
- * comparison.h - what a comparison with exact attention finds (experiment/compare.h makes it).
+ * comparison.h - what a comparison with exact attention finds (compare/compare.h makes it).
  *
  *     struct attn_comparison *found;
  *     attn_compare(run, 5, &found, &err);
@@ -7,8 +7,8 @@
  *     attn_comparison_tabulate(found, ATTN_COMPARISON_HEADS, labels, NULL, &table, &err);
  *     attn_comparison_free(found);
  */
-#ifndef ATTN_EXPERIMENT_COMPARISON_H
-#define ATTN_EXPERIMENT_COMPARISON_H
+#ifndef ATTN_COMPARE_COMPARISON_H
+#define ATTN_COMPARE_COMPARISON_H
 
 #include "analysis/difference.h"
 #include "output/output.h"

@@ -5,7 +5,7 @@
  * event holds rows of one head, the same rows of the exact pattern are computed again from q and k
  * of that head, and the two are compared.
  */
-#include "experiment/compare.h"
+#include "compare/compare.h"
 
 #include "analysis/difference_internal.h"
 #include "analysis/metric.h"
@@ -18,7 +18,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "capture/capture.h"
-#include "experiment/comparison_internal.h"
+#include "compare/comparison_internal.h"
 #include "model/model_internal.h"
 #include "output/outputs_internal.h"
 #include "output/writer.h"
