@@ -1,9 +1,10 @@
 /*
- * compare.c - the exact run, each layer beside it, the other run, and the predictions of both.
+ * compare.c - compares the exact run with the chosen attention of each layer, then with a run of
+ * it, and the predictions of both runs.
  *
- * The exact run comes first. q, k, v and z of its layers are kept, its pattern is not: when an
- * event holds rows of one head, the same rows of the exact pattern are computed again from q and k
- * of that head, and the two are compared.
+ * The exact run comes first. q, k, v and z of its layers are kept, but not its pattern. For each
+ * event with rows of one head, the same rows of the exact pattern are computed again from q and k
+ * of that head, and compared.
  */
 #include "compare/compare.h"
 
@@ -30,7 +31,7 @@
 #include "trace/trace_internal.h"
 
 
-/* What a comparison works on. */
+/* The state of a comparison. */
 struct comparing {
     const struct attn_run *run;             /* of a model or of arrays */
     const struct attn_config *config;       /* of the model; NULL: arrays */
@@ -42,13 +43,12 @@ struct comparing {
     struct attn_capture *capture;                /* owns; of the exact run */
     struct attn_session *exact_run, *chosen_run; /* owns; of a model */
     struct attn_measurement *local, *propagated; /* owns */
-    struct attn_outputs *outputs;                /* get local patterns; or NULL */
+    struct attn_outputs *outputs; /* receive differences of local patterns; or NULL */
 };
 
-/* --- What a layer computes from --------------------------------------------------------------- */
+/* --- Inputs of a layer ------------------------------------------------------------------------ */
 
-/* The arrays that LAYER computes the chosen or the exact attention from, with the heads of the
- * run. */
+/* The arrays from which LAYER computes the chosen or the exact attention, for all heads. */
 static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
                                             bool is_chosen)
 {
@@ -93,7 +93,7 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
     return inputs;
 }
 
-/* Narrows INPUTS to those of the pattern of one head. */
+/* Reduces INPUTS to those of the pattern of one head. */
 static void narrow(struct attn_attend_args *inputs, size_t head)
 {
     struct attn_mask_matrix *matrix = &inputs->attention.matrix;
@@ -113,7 +113,8 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
     inputs->n_head = inputs->n_kv_head = 1;
 }
 
-/* Computes attention on INPUTS and calls ON_EVENT with what SELECTION wants; it has their sizes. */
+/* Computes attention on INPUTS and calls ON_EVENT for each tensor of SELECTION, which has their
+ * sizes. */
 static enum attn_status attend(const struct attn_attend_args *inputs,
                                const struct attn_selection *selection, attn_trace_fn on_event,
                                void *user, struct attn_error *err)
@@ -127,18 +128,18 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
 
 /* --- Rows of a head --------------------------------------------------------------------------- */
 
-/* Where the events of a run go. */
+/* The destination of a run's events. */
 struct pass {
     struct comparing *comparing;
-    int layer; /* that the events are of; ATTN_ALL_LAYERS: the one in each event */
+    int layer; /* of the events; ATTN_ALL_LAYERS: each event has its own */
     struct attn_measurement *measurement;
 };
 
-/* Rows of one head, and where they go. */
+/* Rows of one head, and their destinations. */
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
-    struct attn_outputs *outputs; /* get both, or NULL */
+    struct attn_outputs *outputs; /* receive chosen and exact rows; or NULL */
 };
 
 static size_t key_of(const struct attn_row *row, size_t i)
@@ -166,9 +167,8 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
     return n;
 }
 
-/* OUTPUTS get the rows CHOSEN, the same rows of EXACT attention, and their difference, the chosen
- * weights minus the exact ones. A cell counts when it counts in one of them, and has weight 0 in
- * the other. */
+/* Writes the rows CHOSEN, the same rows of EXACT attention, and their difference, chosen minus
+ * exact weights, to OUTPUTS. A cell that is in one of them has weight 0 in the other. */
 static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
                              const struct attn_trace_event *exact, struct attn_error *err)
 {
@@ -203,8 +203,8 @@ static enum attn_status draw(struct attn_outputs *outputs, const struct attn_tra
     return status;
 }
 
-/* An attn_trace_fn: the exact rows, all or some of those of the event. Who gets both reads layer
- * and head of the event from either. */
+/* An attn_trace_fn: EXACT has all rows of the event, or some. Both events get the same layer and
+ * head. */
 static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
                                       struct attn_error *err)
 {
@@ -227,7 +227,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     return draw(rows->outputs, &part, &named, err);
 }
 
-/* Compares the rows of EVENT with those of exact attention, which are computed for it. */
+/* Computes the rows of exact attention for EVENT, and compares them. */
 static enum attn_status compare_pattern(const struct pass *pass,
                                         const struct attn_trace_event *event,
                                         struct attn_error *err)
@@ -271,8 +271,8 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run: of the heads
- * and queries that are compared. */
+/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run, for the
+ * selected heads and queries. */
 static enum attn_status compare_locally(struct comparing *comparing, int layer,
                                         struct attn_error *err)
 {
@@ -296,7 +296,7 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
     return status;
 }
 
-/* --- What an attention costs ------------------------------------------------------------------ */
+/* --- Cost of attention ------------------------------------------------------------------------ */
 
 /* Floats of one head between q, k, v and z. */
 static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
@@ -320,7 +320,7 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* Times the attention up to what is computed last: z, or the weights where there are no values. */
+/* Measures the time of the attention up to z, or up to the weights if there are no values. */
 static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
                                 struct attn_error *err)
 {
@@ -342,8 +342,8 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
     return status;
 }
 
-/* What the chosen or the exact attention costs in LAYER: pairs are counted, bytes follow from them,
- * time is measured. */
+/* Finds the cost of the chosen or the exact attention in LAYER: pairs are counted, bytes follow
+ * from them, time is measured. */
 static enum attn_status find_cost(const struct comparing *comparing, int layer, bool is_chosen,
                                   struct attn_attention_cost *cost, struct attn_error *err)
 {
@@ -400,8 +400,8 @@ static enum attn_status compare_block(const struct comparing *comparing, struct 
     return ATTN_OK;
 }
 
-/* Compares the logits of the two runs after the selected queries: LOGITS [their number]; of a
- * classifier of pictures those of the picture, one row. */
+/* Compares the logits of the two runs after the selected queries: LOGITS has one row per query. A
+ * classifier of pictures has one row, for the picture. */
 static enum attn_status compare_logits(struct comparing *comparing,
                                        struct attn_compared_logits *logits, struct attn_error *err)
 {
@@ -520,7 +520,7 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
                                    comparing->run->host->pool, &comparing->propagated, err);
 }
 
-/* Feeds a new session that computes what was chosen, or what is exact. */
+/* Feeds a new session with the chosen or with exact attention. */
 static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
                              const struct attn_trace *trace, struct attn_session **session,
                              struct attn_error *err)
@@ -547,7 +547,7 @@ static void add_cost(struct attn_attention_cost *sum, const struct attn_attentio
     sum->seconds += cost->seconds;
 }
 
-/* Each layer by itself: error and cost. */
+/* Finds error and cost of each layer by itself. */
 static enum attn_status compare_layers(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
@@ -563,8 +563,8 @@ static enum attn_status compare_layers(struct comparing *comparing,
     return ATTN_OK;
 }
 
-/* The exact run first, of whose layers with selected heads q, k, v and z are kept, q and k as
- * scores are made of them; each layer beside it; the run of what was chosen. */
+/* Runs exact attention, and keeps q, k, v and z of layers with selected heads, q and k in the form
+ * that scores are computed from. Compares each layer, then runs the chosen attention. */
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
@@ -595,7 +595,7 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
     return ATTN_OK;
 }
 
-/* Of arrays only z of the exact attention is kept. */
+/* For arrays only z of exact attention is kept. */
 static enum attn_status compare_arrays(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
@@ -613,9 +613,9 @@ static enum attn_status compare_arrays(struct comparing *comparing,
     return compare_layers(comparing, comparison, err);
 }
 
-/* --- Of a request ----------------------------------------------------------------------------- */
+/* --- Outputs ---------------------------------------------------------------------------------- */
 
-/* Makes *COMPARISON, the caller's also after a failure. */
+/* Fills *COMPARISON, which the caller owns also after a failure. */
 static enum attn_status work(struct comparing *comparing, struct attn_comparison **comparison,
                              struct attn_error *err)
 {
@@ -630,7 +630,7 @@ static enum attn_status work(struct comparing *comparing, struct attn_comparison
     return ATTN_OK;
 }
 
-/* The same with OUTPUTS, which may be NULL. */
+/* Compares, and writes differences to OUTPUTS, which may be NULL. */
 static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
                                 struct attn_outputs *outputs, struct attn_comparison **comparison,
                                 struct attn_error *err)
@@ -663,7 +663,7 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
                            : status == ATTN_INVALID ? ATTN_STAGE_INPUT
                                                     : ATTN_STAGE_MODEL,
                            err));
-    /* The flag may have been set after the last look. */
+    /* The flag may have been set after the last check. */
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
@@ -693,7 +693,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
-/* The same with the labels of the patterns of RUN alone. */
+/* Compares, and draws with labels that have the patterns of RUN alone. */
 static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)

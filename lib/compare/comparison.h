@@ -1,5 +1,5 @@
 /*
- * comparison.h - what a comparison with exact attention finds (compare/compare.h makes it).
+ * comparison.h - the result of a comparison with exact attention (compare/compare.h).
  *
  *     struct attn_comparison *found;
  *     attn_compare(run, 5, &found, &err);
@@ -14,12 +14,12 @@
 #include "output/output.h"
 #include "text/tokenizer.h"
 
-/* One attention of a layer: all heads and queries, whatever was selected. */
+/* The cost of attention in a layer: all heads and queries, whether selected or not. */
 struct attn_attention_cost {
     uint64_t n_pair; /* attn_attention_n_pair */
-    uint64_t n_byte; /* of what stands between q, k, v and z: a float for each pair; of blockwise
-                        attention maximum and sum of each row; of linear attention its sums,
-                        E (Ev + 1) floats a head; of low-rank attention also the projected k, v */
+    uint64_t n_byte; /* of intermediate results: a float per pair; for blockwise attention maximum
+                        and sum of each row; for linear attention its sums, E (Ev + 1) floats per
+                        head; for low-rank attention also the projected k, v */
     double seconds;  /* wall time from q, k and v to z, measured once */
 };
 
@@ -36,7 +36,7 @@ struct attn_compared_row {
 struct attn_compared_logits {
     size_t position;
     double kl;                         /* KL(exact || chosen) in nats */
-    int32_t exact_first, chosen_first; /* the most probable token; of equal ones the first */
+    int32_t exact_first, chosen_first; /* the most probable token, the first of equal ones */
 };
 
 struct attn_comparison {
@@ -52,9 +52,9 @@ struct attn_comparison {
 };
 
 /*
- * The tables of a comparison; columns that hold a difference are those of attn_difference_columns.
+ * The tables of a comparison; the columns of a difference are those of attn_difference_columns.
  *
- * HEADS   layer (of arrays batch), head, error (local or propagated), difference
+ * HEADS   layer (for arrays: batch), head, error (local or propagated), difference
  * COSTS   layer, then pairs, bytes and seconds of exact and of chosen attention
  * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query
  *         and of these two
@@ -65,7 +65,7 @@ enum attn_comparison_part {
     ATTN_COMPARISON_LOGITS = 2
 };
 
-/* Makes the table of a PART. TOKENIZER may be NULL: texts are missing then. The caller owns *table.
+/* Makes the table of a PART. TOKENIZER may be NULL, then texts are missing. The caller owns *table.
  * Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status
 attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_comparison_part part,

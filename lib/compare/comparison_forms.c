@@ -1,9 +1,9 @@
 /*
  * comparison_forms.c - a comparison as text, CSV and JSON.
  *
- * Text is a line for each head, named as selections are written, then means over a layer and over
- * everything, what both cost, and the next tokens. JSON is one object with what was compared in
- * front. Values are cells with columns (base/table.h), so every form writes them alike.
+ * Text has a line for each head, with its name in selections, then means over layers and over
+ * everything, the costs, and the next tokens. JSON is one object that begins with the settings.
+ * Values are cells with columns (base/table.h), so all forms write them alike.
  */
 #include "compare/comparison_internal.h"
 
@@ -36,11 +36,11 @@ struct comparison_text {
     struct attn_document document;
 };
 
-/* Text shows the values without the numbers of rows. */
+/* Text leaves out the number of rows. */
 enum { N_SHOWN = ATTN_DIFFERENCE_ROWS };
 
-/* As a selection writes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. Means
- * are 5.* and all. */
+/* The name in a selection: 5.1 for models, 3 for arrays. Batches have names of files, B1H3, and
+ * means 5.* and all. */
 static void write_name(const struct attn_compared_run *comparison,
                        const struct attn_compared_row *row, char name[NAME_SIZE])
 {
@@ -74,7 +74,7 @@ static enum attn_status append_row(const struct attn_compared_run *comparison,
     return attn_table_append(table, cells, 1 + N_SHOWN, err);
 }
 
-/* Puts the rows of *TABLE, heads, into the order that is asked for. */
+/* Sorts the rows of *TABLE, heads, if an order was given. */
 static enum attn_status sort_heads(const struct attn_compared_run *comparison,
                                    struct attn_table **table, struct attn_error *err)
 {
@@ -88,8 +88,8 @@ static enum attn_status sort_heads(const struct attn_compared_run *comparison,
     return ATTN_OK;
 }
 
-/* Heads, layers and everything, for one of the two errors. Layers come after all heads that are
- * sorted. */
+/* Makes the table of heads, layers and everything for one of the two errors. Means follow all heads
+ * if these are sorted. */
 static enum attn_status fill_table(const struct attn_compared_run *comparison, bool is_local,
                                    struct attn_table **table, struct attn_error *err)
 {
@@ -137,7 +137,7 @@ static void add_costs(struct attn_document *document, const struct attn_comparis
         attn_text_table_format(lines, "%.6f", costs[k]->seconds);
 }
 
-/* A first choice: its text, or its id. */
+/* Appends a first choice: its text, or its id. */
 static void add_token(struct comparison_text *text, int32_t id)
 {
     const struct attn_tokenizer *tokenizer = text->comparison->tokenizer;
@@ -241,7 +241,7 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* The table of the heads as a file of its own, or into a sink. */
+/* Writes the table of the heads to a file or to the sink of ITEM. */
 static enum attn_status write_heads(const struct attn_output *item, const struct attn_table *heads,
                                     int precision, struct attn_error *err)
 {
@@ -258,8 +258,7 @@ static enum attn_status write_heads(const struct attn_output *item, const struct
     return status;
 }
 
-/* The tables of all parts that there are, one file per table; the heads alone where the path is no
- * directory. */
+/* Writes the table of each part to a file, or the heads alone if the path is not a directory. */
 static enum attn_status write_tables(const struct attn_compared_run *comparison,
                                      const struct attn_output *item, int precision,
                                      struct attn_table *made[3], struct attn_error *err)
@@ -303,8 +302,8 @@ static enum attn_status write_folder(const struct attn_compared_run *comparison,
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* A JSON object that is being written. Its members have lines of their own, and so do those of
- * heads and layers, indented by one more blank. */
+/* A JSON object while it is written. Each member has its own line, also those of heads and layers,
+ * which are indented by one more blank. */
 struct comparison_json {
     const struct attn_compared_run *comparison;
     int precision;
@@ -361,7 +360,7 @@ static void push_cost(struct comparison_json *to, const char *name,
     push_object(to, name, columns, cells, 3, -1); /* seconds are small: they keep their digits */
 }
 
-/* What was compared. */
+/* Writes model, options, tokens and attention. */
 static void push_labels(struct comparison_json *to)
 {
     const struct attn_compared_run *comparison = to->comparison;

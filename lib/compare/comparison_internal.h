@@ -1,6 +1,6 @@
 /*
- * comparison_internal.h - a comparison with exact attention: how it is filled, and how it is
- * written as text, CSV and JSON (comparison_forms.c). For the library and the tool alone.
+ * comparison_internal.h - a comparison with exact attention: how it is filled, and written as text,
+ * CSV and JSON (comparison_forms.c). For the library and the tool alone.
  */
 #ifndef ATTN_COMPARE_COMPARISON_INTERNAL_H
 #define ATTN_COMPARE_COMPARISON_INTERNAL_H
@@ -25,13 +25,13 @@ enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison,
                                         struct attn_error *err);
 
-/* What is compared, and how to call it. */
+/* A comparison with its labels and settings. */
 struct attn_compared_run {
     const struct attn_comparison *found;
     const struct attn_labels *labels; /* model, options, tokens, ids; of arrays options and axes */
-    const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
+    const struct attn_tokenizer *tokenizer; /* for the texts of first choices; or NULL */
     size_t n;                               /* tokens, or queries of arrays */
-    const struct attn_attention *attention; /* what was chosen, of the first layer */
+    const struct attn_attention *attention; /* the chosen attention of the first layer */
     int n_recalled;                         /* K of the recall */
     const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
     struct attn_table_fit fit;              /* of text */
@@ -42,7 +42,7 @@ struct attn_compared_run {
 enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
                                        struct attn_sink *out, struct attn_error *err);
 
-/* Writes it to OUTPUT, whose format holds tensors and tables: a folder of tables, or a document. */
+/* Writes it to OUTPUT, whose format has tensors and tables: a folder of tables, or a document. */
 enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
                                        const struct attn_output *output, int precision,
                                        struct attn_error *err);

@@ -1,6 +1,6 @@
 /*
  * explain.c - collects one row from the events of a run, computes the numbers between its sites,
- * and checks that they agree.
+ * and checks them.
  */
 #include "explain/explain.h"
 
@@ -44,7 +44,7 @@ struct attn_explainer {
     float *frequencies;                  /* [E/2] */
     float *k, *v;                        /* [n_key, E], [n_key, Ev] */
     struct attn_arena arena;             /* owns all these */
-    enum attn_site query_site, key_site; /* of q and k: what scores are made of */
+    enum attn_site query_site, key_site; /* of q and k in the form that scores are computed from */
     double turn_factor;                  /* of cosines and sines */
     const int32_t *key_mask;             /* [n_key] 0: the key is masked; or NULL */
     bool may_round;                      /* the run may have multiplied in bfloat16 */
@@ -135,7 +135,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
 /* --- Creating --------------------------------------------------------------------------------- */
 
-/* What a selection leaves: the first head and the last query, and how many there are. */
+/* The first head and the last query of a selection, and the numbers of heads and queries. */
 struct chosen_row {
     size_t n_head, n_query;
     int layer, head;
@@ -160,7 +160,7 @@ static struct chosen_row find_row(const struct attn_selection *selection)
     return chosen;
 }
 
-/* Names one of the rows that are selected, as it is chosen. */
+/* Adds the options that select one of the selected rows. */
 static void hint_at_row(const struct chosen_row *chosen, size_t n_query, bool is_array,
                         struct attn_error *err)
 {
@@ -205,7 +205,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
     return ATTN_OK;
 }
 
-/* Selects the row: the sites of the explanation beside those of the run. */
+/* Selects the row, with the sites of the explanation and those of the run. */
 static enum attn_status select_row(struct attn_explainer *explainer,
                                    const struct attn_selection *of_run, struct attn_error *err)
 {
@@ -222,7 +222,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     return attn_selection_keep_queries(explainer->selection, row->query, 1, err);
 }
 
-/* Lays out what is kept of the row. Arrays have sizes of 0. */
+/* Lays out the memory of the row. Arrays have sizes of 0. */
 static void plan(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
@@ -240,7 +240,7 @@ static void plan(struct attn_explainer *explainer)
     explainer->keys = attn_arena_take(arena, row->n_key, sizeof *explainer->keys);
 }
 
-/* Copies q, k and v from the arrays: the trace of arrays has no events of them. */
+/* Copies q, k and v from the arrays, whose trace has no events for them. */
 static void copy_arrays(struct attn_explainer *explainer, const struct attn_attend_args *arrays)
 {
     struct attn_explanation *row = &explainer->row;
@@ -385,7 +385,7 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
     return row->q_length > 0 && key->k_length > 0 ? sum / row->q_length / key->k_length : 0;
 }
 
-/* The score of KEY from its fit. q.k of hidden keys is computed: events may lack it. */
+/* The score of KEY from its fit. Computes q.k of hidden keys, which events may lack. */
 static void find_score(const struct attn_explanation *row, struct attn_explained_key *key)
 {
     double size;
@@ -395,8 +395,8 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
     key->scaled = (double)key->fit * row->attention->factor / row->divisor;
 }
 
-/* Moves the keys that take part in the softmax to the front: all when the mask comes after the
- * softmax, else the visible ones. */
+/* Moves the keys in the softmax to the front: all keys if the mask comes after the softmax,
+ * otherwise the visible ones. */
 static void gather_keys(struct attn_explainer *explainer)
 {
     struct attn_explanation *row = &explainer->row;
@@ -420,7 +420,7 @@ static void gather_keys(struct attn_explainer *explainer)
         row->n_cell = row->n_visible = 0; /* the given scores hide every key */
 }
 
-/* Turns q back: what was turned. A length is kept but for the factor, which is on both sides. */
+/* Inverts the rotation of q. It keeps lengths except for the factor, which is divided out. */
 static void turn_back(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
@@ -460,12 +460,12 @@ static void add_exponentials(struct attn_explainer *explainer)
 /* --- Checking --------------------------------------------------------------------------------- */
 
 /*
- * What is added up here in double is compared with what the run has added up in float32, and may
- * differ by what that has rounded. A sum of n products, rounded one after the other, is off by at
- * most n u of the sum of the sizes of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi
- * 10.1137/120894488); terms of one size come near it, for all of them are rounded the same way.
- * Products below FLT_MIN may be lost besides. Nothing here is a fixed share of 1: weights over
- * 100,000 keys are smaller than that.
+ * Sums in double are compared with sums of the run in float32, and may differ by the rounding of
+ * the latter. A sum of n products, rounded one after the other, is off by at most n u of the sum of
+ * the sizes of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi 10.1137/120894488); terms of one
+ * size come near this bound, because all of them are rounded in the same direction. Products below
+ * FLT_MIN may be lost, too. No tolerance is a fixed share of 1: weights over 100,000 keys are
+ * smaller than that.
  */
 static const double unit_roundoff = 0x1p-24;
 
@@ -473,8 +473,8 @@ enum { OTHER_ROUNDINGS = 32 }; /* of scale, exponential, quotient, length and tu
 
 enum { LARGEST_DISTANCE = 104 }; /* of scores: beyond it an exponential is 0 in float32 */
 
-/* Whether SUM, of terms that come to SIZE without their signs and were rounded N_ROUNDED times, is
- * what the run has FOUND. */
+/* Whether SUM is the number that the run has FOUND. SIZE is the sum of the absolute terms, which
+ * were rounded N_ROUNDED times. */
 static bool is_same(double sum, double size, double n_rounded, float found)
 {
     const double n = n_rounded + OTHER_ROUNDINGS;
@@ -502,7 +502,7 @@ static bool are_scores_right(const struct attn_explanation *row)
         if (key->is_visible || !row->has_products) {
             size = fabs(key->scaled);
             n_rounded = 0;
-        } else { /* its fit is not the run's, but was computed here */
+        } else { /* its fit was computed here, not by the run */
             size *= fabs(row->attention->factor / row->divisor);
         }
         if (!is_same(score, size, n_rounded, key->score))
@@ -577,10 +577,10 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
 }
 
-/* --- What was rounded ------------------------------------------------------------------------- */
+/* --- Rounding --------------------------------------------------------------------------------- */
 
-/* X [n] as it is multiplied in bfloat16; LENGTH is that of the vector for cosine similarity, which
- * is divided by it before, else 1. */
+/* Rounds X [n] as a product in bfloat16 does. For cosine similarity, LENGTH is that of the vector,
+ * by which it is divided before; otherwise 1. */
 static void round_vector(float *x, size_t n, double length)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
@@ -595,7 +595,7 @@ static void round_vector(float *x, size_t n, double length)
     }
 }
 
-/* What is multiplied of the row becomes what the run has multiplied. */
+/* Rounds all factors of the row as the run did. */
 static void round_terms(struct attn_explainer *explainer)
 {
     struct attn_explanation *row = &explainer->row;

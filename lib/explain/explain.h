@@ -1,6 +1,6 @@
 /*
- * explain.h - the arithmetic of one row of one head: its products, scores, weights and context
- * vector, with every number between them.
+ * explain.h - the arithmetic of one row of one head: products, scores, weights, context vector, and
+ * every number between them.
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
  *     args.attention = config->attention, args.config = config;
@@ -13,8 +13,8 @@
  *     attn_explainer_finish(explainer, &row, &err);        // row->keys[3].exponential
  *     attn_explainer_free(explainer);
  *
- * What the run computed comes from its trace. What no site holds (a product, an exponential, a sum)
- * is computed here in double precision, and every sum is checked against the trace.
+ * Tensors come from the trace of the run. Numbers that no site has (products, exponentials, sums)
+ * are computed here in double precision, and every sum is checked against the trace.
  *
  * Letters as in trace/site.h: D d_model, E d_head, Ev d_value.
  */
@@ -25,17 +25,17 @@
 #include "model/config.h"
 #include "trace/edit.h"
 
-/* Which row of which run. */
+/* The row, and its run. */
 struct attn_explain_args {
     size_t size;                            /* of this struct */
-    const struct attn_selection *selection; /* of the run; leaves one head and one query */
+    const struct attn_selection *selection; /* of the run; selects one head and one query */
     const struct attn_attention *attention; /* [n_layer]; of arrays [1] */
     const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
     const struct attn_edit *edits;          /* [n_edit] those of the run */
     size_t n_edit;
     const struct attn_config *config; /* of the model; NULL: attention on arrays */
-    enum attn_compute compute;        /* in which numbers the run multiplies */
-    /* Borrowed: of the run's text and source; keys with 0 are masked and not shown. Or NULL. */
+    enum attn_compute compute;        /* the type in which the run multiplies */
+    /* Borrowed; of the run's text and source: keys with 0 are masked and not shown. Or NULL. */
     const int32_t *key_mask, *source_mask;
 };
 
@@ -45,12 +45,12 @@ struct attn_explain_args {
 /* A key that takes part in the softmax. */
 struct attn_explained_key {
     size_t key;         /* its position */
-    bool is_visible;    /* false: the mask sets its weight to 0 after the softmax */
-    float fit;          /* q.k, or the cosine of q and k; of arrays that give scores, that score */
+    bool is_visible;    /* false: masked after the softmax, which sets the weight to 0 */
+    float fit;          /* q.k, or the cosine of q and k; if scores were given, the given score */
     double scaled;      /* fit times the factor, divided by the divisor */
-    float score;        /* that, after the soft cap if there is one */
+    float score;        /* `scaled` after the soft cap, if any */
     float weight;       /* of the pattern */
-    float kept;         /* what dropout leaves of the weight; without dropout the weight */
+    float kept;         /* the weight after dropout */
     double exponential; /* exp(score - largest score) */
     double k_length;    /* |k| */
     const float *k, *v; /* [E], as scores are made of it; [Ev] */
@@ -64,19 +64,19 @@ struct attn_explanation {
     size_t d_model, d_head, d_value;
     size_t d_out;          /* width of attn_out */
     size_t n_key;          /* keys that the layer attends to */
-    size_t n_visible;      /* of them, those that the mask and the kind of attention leave */
+    size_t n_visible;      /* visible keys: not removed by the mask or the kind of attention */
     bool has_products;     /* false: scores were given instead of q and k */
     bool has_values;       /* false: there is no v, and no z */
     const float *x;        /* [D] the block's input; zeros of arrays */
     const float *q;        /* [E], as scores are made of it: after norm and turning */
     const float *z;        /* [Ev] */
-    const float *attn_out; /* [d_out] what the layer makes of the z of all heads; NULL: nothing */
+    const float *attn_out; /* [d_out] output of the layer from the z of all heads; or NULL */
     double q_length;       /* |q| */
     double divisor;        /* sqrt(E) + eps, or 1 */
 
-    /* Of rotary positions: else NULL and 0. */
-    const float *projected_q; /* [E] what the projection gives */
-    const float *normed_q;    /* [E] that, normalized where the model does so: what is turned */
+    /* Of rotary positions; otherwise NULL and 0. */
+    const float *projected_q; /* [E] output of the projection */
+    const float *normed_q;    /* [E] input of the rotation: normalized if the model does so */
     const float *frequencies; /* [n_pair] component i turns with i + n_pair, by this a position */
     size_t n_pair;
     bool has_qk_norm; /* q and k are normalized before they are turned */
@@ -87,26 +87,25 @@ struct attn_explanation {
     size_t strongest;       /* of the first key with the largest `kept`; 0 when n_cell is 0 */
     double exponential_sum; /* of all keys in the softmax */
     double visible_share;   /* sum of exponential / exponential_sum of visible keys */
-    bool is_rounded;        /* q, k, v and `kept` are rounded to bfloat16: as the run has multiplied
-                               them */
+    bool is_rounded;        /* q, k, v and `kept` are rounded to bfloat16, as in the run */
 };
 
 struct attn_explainer; /* a trace that collects one row */
 
-/* ARGS are not used after the call. Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS for a
- * selection of more than one head or query, for attention without a softmax over keys (linear,
- * low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
+/* ARGS are not used after the call. Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS if more
+ * than one head or query is selected, if attention has no softmax over keys (linear, low-rank), or
+ * if the head is edited; ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *args,
                                                 struct attn_explainer **explainer,
                                                 struct attn_error *err);
 
-/* What to give to a session, to attn_attend or to attn_run_perform. Its selection has the sites of
- * the explanation beside those of the run's. Borrowed from the explainer. */
+/* The trace for a session, attn_attend or attn_run_perform. Its selection has the sites of the
+ * explanation and those of the run. Borrowed from the explainer. */
 ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
 
-/* After the run, once: computes what lies between the sites. Errors: ATTN_INVALID at the stage
- * ATTN_STAGE_CHECK when a sum differs from the run's by more than float32 can round in so many
- * terms. *explanation is borrowed from the explainer. */
+/* Call once, after the run: computes the numbers between the sites. Errors: ATTN_INVALID at the
+ * stage ATTN_STAGE_CHECK if a sum differs from the run's by more than the rounding of float32 over
+ * its terms. *explanation is borrowed from the explainer. */
 ATTN_API enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                                 const struct attn_explanation **explanation,
                                                 struct attn_error *err);

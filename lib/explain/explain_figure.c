@@ -1,7 +1,7 @@
 /* explain_figure.c - the arithmetic of one row as a figure. From left to right: key, k, score,
- * exponential, weight, v, weight times v; the block's input and the query made of it stand above k,
- * the context vector below the last column. Under the vectors stands what their colors mean: q and
- * k share a scale, and so do products and their sum. */
+ * exponential, weight, v, weight times v; the block's input and the query are above k, the context
+ * vector is below the last column. Below the vectors are the scales of their colors: q and k share
+ * a scale, and so do products and their sum. */
 #include "explain/explain_internal.h"
 
 #include "base/escape.h"
@@ -48,7 +48,7 @@ enum {
     NAME_SIZE = 64, /* of a text with numbers */
 };
 
-/* Colors, and where the columns begin. */
+/* Colors and positions of the figure. */
 struct sheet {
     const struct attn_explanation *row;
     const struct attn_labels *labels;
@@ -61,7 +61,7 @@ struct sheet {
     double label, k, score, bar, weight, v, product; /* columns */
     double top, bottom;                              /* of the keys */
     double k_cell, v_cell;                           /* width of a component */
-    double k_most, v_most, z_most; /* the largest size of a component of q and k, v, z */
+    double k_most, v_most, z_most; /* the largest absolute component of q and k, v, z */
     struct attn_buffer scratch;
 };
 
@@ -100,7 +100,7 @@ static void find_largest(struct sheet *sheet)
     }
 }
 
-/* The width of a component of N; 0: they are not drawn. */
+/* The width of one of N components; 0: the vector is not drawn. */
 static double cell_of(size_t n)
 {
     if (n == 0 || n > MOST_COMPONENTS)
@@ -113,7 +113,7 @@ static double text_width(size_t n_column, double size)
     return ceil((double)n_column * size * ATTN_SHAPES_EM);
 }
 
-/* Where a column of WIDTH begins, and *AT where the next one does; a column of nothing is none. */
+/* Returns where a column of WIDTH begins. Advances *AT to the next column, unless WIDTH is 0. */
 static double take_column(double *at, double width, size_t n_head_column)
 {
     const double begin = *at;
@@ -186,7 +186,7 @@ static void add_line(struct sheet *sheet, double x, double y, double x2, double 
     attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){x, y, x2, y2, 1, 1, color});
 }
 
-/* "3 eat", or "3" where there are no tokens. */
+/* "3 eat", or "3" without tokens. */
 static const char *name_of(struct sheet *sheet, const struct attn_token_texts *texts,
                            size_t position)
 {
@@ -202,7 +202,7 @@ static const char *name_of(struct sheet *sheet, const struct attn_token_texts *t
     return attn_buffer_string(&sheet->scratch) ? sheet->scratch.data : "";
 }
 
-/* The block's input at the query, and an arrow to q. Arrays have none. */
+/* Draws the block's input at the query, and an arrow to q. Arrays have no input. */
 static void add_input(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
@@ -227,7 +227,7 @@ static void add_input(struct sheet *sheet)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* The vectors of the query, of each key, and their sum. */
+/* Draws the vectors of the query, of each key, and their sum. */
 static void add_strips(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
@@ -333,8 +333,7 @@ static void add_names(struct sheet *sheet)
     }
 }
 
-/* What the colors of the vectors NAME mean, whose components are MOST at most; below the strips of
- * WIDTH at X. */
+/* Draws the color scale of the vectors NAME, from -MOST to MOST, below the strips of WIDTH at X. */
 static void add_scale(struct sheet *sheet, double x, double width, double most, const char *name)
 {
     const double y = sheet->bottom + 46;
@@ -484,7 +483,7 @@ bool attn_explain_figure_is_format(const struct attn_format *format)
     return format->tensors && format->tensors->draw;
 }
 
-/* FILE, which is empty, is for the caller to free. */
+/* The caller frees *FILE. */
 static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
                                     struct attn_sink **file, struct attn_error *err)
 {

@@ -5,12 +5,12 @@
  *     if (attn_explain_figure_is_format(output.format))
  *         status = attn_explain_figure_write(row, labels, &picture, &output, &err);
  *
- * The text goes step by step. Of long vectors and of many keys the middle is left out and stands as
- * one sum, so the numbers that are shown add up.
+ * The text has one section per step. The middle of long vectors and of many keys is left out and
+ * replaced by one sum, so that the numbers that are shown add up.
  *
  * The figure shows the query, and for each key its vector, score, weight and value, down to the sum
  * that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and orange
- * above, each kind of vector to its largest.
+ * above; each kind of vector has its own scale.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 #define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
@@ -20,14 +20,14 @@
 #include "output/outputs.h"
 #include "output/picture.h"
 
-/* What the row is of. */
+/* The run of the row. */
 struct attn_explained_run {
     const struct attn_config *config;      /* of the model; NULL: attention on arrays */
     const struct attn_attend_args *arrays; /* those; NULL: a model is run */
     const struct attn_labels *labels;
 };
 
-/* Writes ROW, which RUN has computed. */
+/* Writes ROW of RUN as text. */
 enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         const struct attn_explained_run *run, struct attn_sink *out,
                                         struct attn_error *err);
@@ -36,7 +36,7 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
 bool attn_explain_figure_is_format(const struct attn_format *format);
 
 /* Draws ROW into OUTPUT: a file, or a sink. LABELS are those of the run. ATTN_INVALID, at the stage
- * ATTN_STAGE_OPTIONS, for more keys than a figure has room for, and for a directory. */
+ * ATTN_STAGE_OPTIONS, if the row has too many keys for a figure, or the path is a directory. */
 enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
                                            const struct attn_labels *labels,
                                            const struct attn_picture_options *picture,

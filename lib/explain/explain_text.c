@@ -1,5 +1,5 @@
-/* explain_text.c - the arithmetic of one row as text: the input of a row, and three steps, each a
- * table with a line for every key in the softmax. */
+/* explain_text.c - the arithmetic of one row as text: the input of the row, and three steps, each a
+ * table with a line per key in the softmax. */
 #include "explain/explain_internal.h"
 
 #include "base/escape.h"
@@ -15,23 +15,23 @@
 
 enum {
     SHOWN_NUMBERS = 8, /* of a vector in brackets */
-    SHOWN_COLUMNS = 5, /* of a vector in a table; of a longer one the first and the last two */
-    SHOWN_KEYS = 16,   /* and the strongest */
+    SHOWN_COLUMNS = 5, /* of a vector in a table; the first and last two of a longer one */
+    SHOWN_KEYS = 16,   /* in addition to the strongest key */
     LABEL_WIDTH = 10,
-    N_LABEL = 2 /* columns before the numbers: of a key its number and its token */
+    N_LABEL = 2 /* columns before the numbers: number and token of a key */
 };
 
-/* An explanation that is being made. */
+/* An explanation while it is written. */
 struct explaining {
     const struct attn_explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
     struct attn_document document;
-    struct attn_text_table *table; /* that is being filled; of the document */
+    struct attn_text_table *table; /* the table that is filled; of the document */
     int n_step;                    /* so far */
-    bool is_turned;                /* q and k, by their positions */
+    bool is_turned;                /* whether q and k are turned by their positions */
     bool is_cosine;
     bool is_capped;
-    bool is_masked_after; /* the softmax is over all keys */
+    bool is_masked_after; /* masked keys are in the softmax, too */
     bool has_dropout;
     double largest_score;
 };
@@ -45,10 +45,10 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
     va_end(arguments);
 }
 
-/* --- What is left out ------------------------------------------------------------------------- */
+/* --- Gaps ------------------------------------------------------------------------------------- */
 
-/* A walk over N things, of which LIMIT are shown, and thing EXTRA if there is one. A slot is one
- * thing that is shown, or all the hidden ones between two of these. */
+/* Iterates over N items, of which LIMIT are shown, and item EXTRA. A slot is one shown item, or all
+ * hidden items between two shown ones. */
 struct slot {
     size_t n, limit, extra;
     size_t first, last; /* first .. last - 1; 0 before the first slot */
@@ -76,7 +76,7 @@ static bool next_slot(struct slot *s)
     return s->first < s->n;
 }
 
-/* Columns that a vector of N takes in a table. */
+/* The number of columns of a vector of N in a table. */
 static size_t n_shown(size_t n)
 {
     return n < SHOWN_COLUMNS ? n : SHOWN_COLUMNS;
@@ -84,7 +84,7 @@ static size_t n_shown(size_t n)
 
 /* --- Tokens and vectors ----------------------------------------------------------------------- */
 
-/* The text of a token without the blanks around it, *SIZE bytes; NULL where it has none. */
+/* The text of a token without surrounding blanks, *SIZE bytes; NULL without tokens. */
 static const char *token_text(const char *const *tokens, const size_t *sizes, size_t i,
                               size_t *size)
 {
@@ -138,9 +138,9 @@ static void add_title(struct explaining *e)
     say(e, "\n\n");
 }
 
-/* --- Where q, k and v come from --------------------------------------------------------------- */
+/* --- Origin of q, k and v --------------------------------------------------------------------- */
 
-/* Whether attention reads what the block's norm makes of its input. */
+/* Whether attention reads the normalized input of the block. */
 static bool has_norm_before(const struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
@@ -224,7 +224,7 @@ static void add_keys_and_values(struct explaining *e)
             first + n_shared - 1, row->kv_head);
 }
 
-/* The same of attention on arrays, where they are given. */
+/* The same for attention on arrays, which are given. */
 static void add_arrays(struct explaining *e)
 {
     const struct attn_attend_args *arrays = e->run->arrays;
@@ -302,7 +302,7 @@ static void put_vector(struct explaining *e, const float *x, size_t n)
             put_number(e, (double)x[s.first]);
 }
 
-/* The names of its components: "k_0". */
+/* Adds the names of components: "k_0". */
 static void put_names(struct explaining *e, const char *name, size_t n)
 {
     for (struct slot s = columns_of(n); next_slot(&s);)
@@ -312,14 +312,14 @@ static void put_names(struct explaining *e, const char *name, size_t n)
             attn_text_table_format(e->table, "%s_%zu", name, s.first);
 }
 
-/* The first two cells of a row that is not about a key. */
+/* Adds the first two cells of a row that is not about a key. */
 static void put_heading(struct explaining *e, const char *text)
 {
     put(e, "");
     put(e, text);
 }
 
-/* Those of a row about a key, number and token, or about hidden keys, their number. */
+/* Adds the first two cells of a key, number and token, or of hidden keys, their number. */
 static void put_key(struct explaining *e, struct slot cells)
 {
     const struct attn_labels *labels = e->run->labels;
@@ -347,7 +347,7 @@ static void put_key(struct explaining *e, struct slot cells)
 
 /* --- 1. How well each key fits ---------------------------------------------------------------- */
 
-/* "q_0*k_0 + q_1*k_1 = q.k"; products that are left out are one sum, "2-61". */
+/* "q_0*k_0 + q_1*k_1 = q.k"; hidden products are one sum, "2-61". */
 static void put_product_names(struct explaining *e)
 {
     for (struct slot s = columns_of(e->row->d_head); next_slot(&s);) {
@@ -375,7 +375,7 @@ static void put_products(struct explaining *e, const float *k, double sum)
     put_number(e, sum);
 }
 
-/* What a score is made of. */
+/* The name of the number that a score is computed from. */
 static const char *fit_name(const struct explaining *e)
 {
     if (!e->row->has_products)
@@ -480,8 +480,8 @@ static void add_softmax_rules(struct explaining *e)
     say(e, "\n");
 }
 
-/* The exponentials and weights of CELLS, added up. The key with the largest weight, alone among
- * several, is named. */
+/* Adds the sums of exponentials and weights over CELLS. The key with the largest weight is marked
+ * if there are others. */
 static void put_shares(struct explaining *e, struct slot cells)
 {
     const struct attn_explanation *row = e->row;
@@ -547,7 +547,7 @@ static void add_weights(struct explaining *e)
 
 /* --- 3. The weighted sum ---------------------------------------------------------------------- */
 
-/* The values of CELLS times their weights, added up. */
+/* Adds the sum of values times weights over CELLS. */
 static void put_weighted(struct explaining *e, struct slot cells)
 {
     for (struct slot s = columns_of(e->row->d_value); next_slot(&s);) {
@@ -597,7 +597,7 @@ static void add_context(struct explaining *e)
     put_vector(e, row->z, row->d_value);
 }
 
-/* --- 4. What the layer gives ------------------------------------------------------------------ */
+/* --- 4. The output of the layer --------------------------------------------------------------- */
 
 static void put_named(struct explaining *e, const char *name, const float *vector, size_t n)
 {
