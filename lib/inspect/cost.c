@@ -90,13 +90,15 @@ static struct inventory take_inventory(const struct attn_model *model)
 struct attn_parameters attn_model_parameters(const struct attn_model *model)
 {
     const struct inventory found = take_inventory(model);
+    struct attn_parameters n = {.embedding = found.embedding.n_element,
+                                .positions = found.positions.n_element,
+                                .attention = found.attention.n_element,
+                                .mlp = found.mlp.n_element,
+                                .norms = found.norms.n_element,
+                                .output = found.output.n_element};
 
-    return (struct attn_parameters){.embedding = found.embedding.n_element,
-                                    .positions = found.positions.n_element,
-                                    .attention = found.attention.n_element,
-                                    .mlp = found.mlp.n_element,
-                                    .norms = found.norms.n_element,
-                                    .output = found.output.n_element};
+    n.total = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    return n;
 }
 
 /* Bytes of TABLE [n_row, d] that a run reads, which reads at most N rows. */

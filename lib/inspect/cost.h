@@ -29,6 +29,7 @@ struct attn_parameters {
     uint64_t mlp;       /* with its biases, all layers */
     uint64_t norms;     /* all layers, and the final one */
     uint64_t output;    /* 0 if it is tied to the embedding */
+    uint64_t total;
 };
 
 struct attn_cost {

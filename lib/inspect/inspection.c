@@ -188,7 +188,6 @@ static enum attn_status append_tower(struct attn_table *table, const struct attn
                                      struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
-    const struct attn_parameters found = attn_model_parameters(model);
     const struct attn_cell row[] = {
         attn_cell_string(config->image.patch_height > 0 ? "image" : "text"),
         attn_cell_string(config->model_type),
@@ -196,8 +195,7 @@ static enum attn_status append_tower(struct attn_table *table, const struct attn
         count_cell(config->n_head),
         count_cell(config->d_model),
         count_cell(config->n_ctx),
-        count_cell(found.embedding + found.positions + found.attention + found.mlp + found.norms +
-                   found.output)};
+        count_cell(attn_model_parameters(model).total)};
 
     return attn_table_append(table, row, N(row), err);
 }

@@ -626,8 +626,6 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     struct attn_model *model = NULL;
     enum attn_status status = find_name(catalog, name, &row->found, &row->failure);
 
-    struct attn_parameters n;
-
     if (status == ATTN_OK) {
         ATTN_TRY(row->found.file[0] == '\0' ? read_family(row) : ATTN_OK);
         status = attn_model_open(&row->found.source, NULL, &model, &row->failure);
@@ -638,8 +636,7 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
         find_problem(row);
         return status == ATTN_NO_MEMORY ? status : ATTN_OK;
     }
-    n = attn_model_parameters(model);
-    row->n_parameter = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    row->n_parameter = attn_model_parameters(model).total;
     measure(attn_model_files(model), row);
     snprintf(row->family, sizeof row->family, "%s", attn_model_config(model)->model_type);
     attn_model_free(model);

@@ -219,6 +219,7 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
             n_element += attn_tensor_n_element(&entry.tensor);
             n_byte += attn_tensor_n_byte(&entry.tensor);
         }
+        ck_assert_uint_eq(parameters.total, n_element);
         ck_assert_msg(sum(&parameters) == n_element, "%s", directories[i]);
         if (attn_model_config(model)->n_ctx <= 64) { /* a run of that length reads them all */
             ck_assert(attn_cost_find(model, attn_model_config(model)->n_ctx, 3, &cost, NULL) ==
