@@ -40,7 +40,7 @@ static const struct {
     {"renormalize", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
     {"layers", ~(unsigned)ANSWERS},
     {"heads", ~(unsigned)ANSWERS},
-    {"sites", ~(unsigned)ANSWERS},
+    {"sites", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
     {"queries", ~(unsigned)VIEW_CONTINUATION},
 };
 

@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# options.sh - no option is ignored: each option of each command, given beside a command line of BASES, changes what is
+# printed or written, or is refused. Options come from the help, which is made from the tables of options; `value_of` gives
+# each a value that is not its default. Names are unique within a command.
+. "$(dirname "$0")/frame.sh"
+
+text='The keys to the cabinet'
+
+# Options that need not change anything, of all commands or of one, and why.
+declare -A exempt=(
+    [threads]='the bits are the same with any number'
+    [algorithm]='the same numbers by another way'
+    [load]='the same weights by another way'
+    [sync]='only a power failure shows it'
+    [color]='a user may always set it'
+    [quiet]='leaves out notes, and there may be none'
+    [verbose]='adds notes about work, and there may be none'
+    [progress]='reports after some seconds'
+    [max-errors]='counts failures, and there may be none'
+    [special]='for texts that contain special tokens'
+    [special-tokens]='for tokenizers that add special tokens'
+    [tower]='for models with two towers'
+    [invalid]='for bytes that are not UTF-8'
+    [add]='keeps files of an earlier run'
+    [stride]='for texts longer than the model takes'
+    [tokenize.config]='for models whose config says how a tokenizer works'
+    [models.precision]='its table has no fractions'
+    [full]='for tables that are shortened'
+    [sort]='pictures of a table have an order of their own; --limit shows which rows are left'
+)
+
+# What is still ignored, and should be refused or done: "COMMAND OPTION BASE" with * as in a path.
+known=(
+    'heads source *--items*' 'score source *--items*' # packed items do not get the source of the request
+    'score limit *--items*'                           # a group has one row
+    'lens top *--items*'                              # the items have a target
+    'ablate control *--svg*'                          # the random heads are rows of the table alone
+    'lens foil-id *--svg*'                            # the picture shows the probability, with a foil, too
+    'lens compute *--svg*'                            # rounding is less than a step of the colours
+    'run values *--heatmap*'                          # there is room for all digits
+    'score values *--svg*' 'score cell *--svg*'       # a figure of tokens has no cells
+)
+
+# Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
+value_of() { # COMMAND NAME ARGUMENT
+    case $1.$2 in
+    *.a-ids | *.b-ids | *.clean-ids | *.corrupted-ids | *.baseline-ids) value=462,1759,645,444,625 ;;
+    *.ablate | *.ablate-pattern | *.ablate-mean | ablate.set) value=2.5 ;;
+    *.at | *.from) value=1 ;;
+    *.to) value=0 ;;
+    *.attention | *.with-attention) value=window:2 ;;
+    *.color-scale) value=log ;;
+    *.colormap) value=magma ;;
+    *.column | *.sort) value=layer ;;
+    *.compute) value=bf16 ;;
+    *.config) value=$in/config.json ;;
+    *.decode) value='5 6' ;;
+    *.draw) value=embed=randn@7 ;;
+    *.drop) value=e ;;
+    *.embeds) value=$in/embeds.npy ;;
+    *.estimate) value=atp ;;
+    *.fields) value=tokens ;;
+    score.figure) value=curve ;;
+    *.figure) value=tokens ;;
+    *.figure-width) value=85mm ;;
+    *.group-by) value=number ;;
+    *.paired) value=number=sg:pl ;;
+    *.heads) value=2.5 ;;
+    *.ids) value=5,6,7 ;;
+    *.image | *.corrupted-image) value=$in/picture.ppm ;;
+    *.items) value=$in/items.jsonl ;;
+    *.items-format) value=csv ;;
+    *.key-mask) value=1,1,0,1,1 ;;
+    *.keep | *.pattern) value=$in/pattern.npy ;;
+    *.knockout) value='4>0' ;;
+    *.labels) value=all ;;
+    *.layers) value=1 ;;
+    attend.mask) value=causal ;;
+    *.mask) value=none ;;
+    *.measures) value=max ;;
+    *.method) value=saliency ;;
+    *.metric) value=prob ;;
+    *.model) value=tiny-gpt2 ;;
+    *.output) value=made ;;
+    *.parts) value=mlp ;;
+    *.patch) value=z:2=$in/z.npz ;;
+    *.positions) value=end=-1 ;;
+    *.probe) value=induction:5 ;;
+    *.rescale) value=z:2.5=0.5 ;;
+    *.reference) value=$in/texts.txt ;;
+    *.set) value=d_model=16 ;;
+    *.shard) value=1/2 ;;
+    lens.sites | patch.sites) value=resid_mid ;;
+    *.sites) value=q ;;
+    attend.x | attend.q | attend.k | attend.v) value=$in/other.npy ;;
+    *.scores) value=$in/scores.npy ;;
+    *.special) value=text ;;
+    *.special-tokens) value=off ;;
+    *.source | *.corrupted-source) value='The cat' ;;
+    *.steer) value=resid_pre:2@-1=$in/vector.npy ;;
+    *.story) value=$in/texts.txt ;;
+    *.texts) value=$in/texts.jsonl ;;
+    *.types) value=0,0,1,1,1 ;;
+    *.file | *.vocab-from-file) value=$in/text.txt ;;
+    *.vocab | *.weights) value=$in/model.gguf ;;
+    *.key-labels | *.query-labels) value=$in/labels.txt ;;
+    *.bootstrap | *.control | *.runs) value=20 ;;
+    *.id-key) value=name ;;
+    *.limit) value=1 ;;
+    *.queries) value=1 ;;
+    *.stop) value=e ;;
+    *.top) value=5 ;;
+    run.values | attend.values) value=always ;;
+    *.values) value=never ;;
+    *.verify) value=0 ;;
+    *.dropout | *.min-p | *.top-p | *.relative-tolerance | *.tolerance) value=0.5 ;;
+    *.eps | *.temperature) value=2 ;;
+    *.interval) value=50 ;;
+    *.max-line) value=10 ;;
+    *.precision) value=2 ;;
+    *.with) [ "$1" = diff ] && value=tiny-gpt2 || value=mean ;;
+    *) value_by_kind "$1.$2" "$3" ;;
+    esac
+}
+
+value_by_kind() { # OPTION ARGUMENT
+    case $2 in
+    *DIR) value=folder ;;
+    *FILE | PATH) value='file' ;;
+    *'|'*) value=${2##*|} value=${value%%[:[]*} ;;
+    TEXT | *NAME | CHARS) value=' are' ;;
+    [A-Z] | ID | POS | SEED | PT | MIB | SECONDS | PERCENT | BYTES) value=3 ;;
+    *) fail "$1: no value for $2 in value_of" && value=1 ;;
+    esac
+}
+
+# Command lines, each complete, in a folder with the files that `prepare` makes.
+bases=(
+    "run|--color|always|$text" "run|--svg|a.svg|$text" "run|--target| are|$text" "run|--heatmap|--color|always|$text" "run|--npz|a.npz|$text"
+    "run|--compare|--attention|window:3|$text" "run|--explain|--heads|2.3|$text" "run|--csv|folder|$text"
+    "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
+    "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"
+    "models|--json|a.json" "batch|IN/texts.jsonl" "batch|IN/texts.jsonl|--csv|a.csv" "batch|IN/texts.jsonl|--output|a.jsonl"
+    "heads|$text" "heads|--svg|a.svg|$text" "heads|--items|IN/items.jsonl"
+    "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
+    "attribute|--target| are|$text" "attribute|--target| are|--svg|a.svg|$text" "attribute|--items|IN/items.jsonl"
+    "attribute|--target| are|--method|ig:4|$text"
+    "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
+    "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
+    "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
+    "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
+    "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--sites|z|--clean|The keys to|--corrupted|The key to|--target| are"
+    "score|$text" "score|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
+    "completion|bash" "help|run"
+)
+
+in=$scratch/in # what they read
+prepare() {
+    local run=$in/run
+    mkdir "$in"
+    "$cli" run --sites attn_scores,pattern,embed,resid_pre --heads 2.5 --npy "$run" "$text" &&
+        "$cli" run --sites z --npz "$in/z.npz" 'The dogs near a door' || return
+    cp $golden/{q,k,v,mask}.npy "$in"
+    cp "$in/k.npy" "$in/other.npy"
+    mv "$run/blocks.2.attn.hook_attn_scores.npy" "$in/scores.npy"
+    mv "$run/blocks.2.attn.hook_pattern.npy" "$in/pattern.npy"
+    mv "$run/hook_embed.npy" "$in/embeds.npy"
+    mv "$run/blocks.3.hook_resid_pre.npy" "$in/vector.npy"
+    cp models/tiny-gpt2/config.json "$in"
+    cp models/tiny-gpt2/model.safetensors "$in/model.gguf"
+    printf 'P6 2 2 255 012345678901' >"$in/picture.ppm"
+    printf '%s\n' 'The dog' 'A cat sat on it' >"$in/texts.txt"
+    printf 'A dog' >"$in/text.txt"
+    printf '%s\n' one two three four five >"$in/labels.txt"
+    printf '{"name": "%s", "text": "%s"}\n' x 'The dogs near' y 'The cat sat on it' z 'The keys to the cabinet' >"$in/texts.jsonl"
+    printf '{"id": "%s", "text": "%s", "target": " %s", "number": "%s", "pair_id": %s}\n' a 'The keys to' are pl 1 b 'The key to' is sg 1 \
+        c 'The dogs near' are pl 2 d 'The dog near' is sg 2 e 'The boys on' are pl 3 >"$in/items.jsonl"
+    printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
+}
+
+# Runs attn-cli with ARGUMENTs in the new folder SEEN, and leaves there what it wrote and printed.
+run_in() { # SEEN ARGUMENT...
+    mkdir "$1"
+    (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models timeout 60 "$cli" "${@:2}" >.out 2>.err </dev/null)
+}
+
+is_known() { # LINE
+    local pattern
+    for pattern in "${known[@]}"; do
+        # shellcheck disable=SC2053 # a pattern
+        [[ $1 != $pattern ]] || return 0
+    done
+    return 1
+}
+
+# Tries options of a command beside one of its lines, one in N_PART of them.
+try_base() { # NUMBER
+    local folder=$scratch/$1 base command name argument value n=0 option status
+    IFS='|' read -ra base <<<"${bases[$1]}"
+    base=("${base[@]//IN\//$in/}") command=${base[0]}
+    run_in "$folder" "${base[@]}" || { fail "${base[*]}: $(head -c 200 "$folder/.err")" && return; }
+    while read -r name argument; do
+        n=$((n + 1))
+        [ -z "${exempt[$name]-}${exempt[$command.$name]-}" ] && [[ "|${bases[$1]}|" != *"|--$name|"* ]] &&
+            [ $((n % n_part)) -eq $(($1 % n_part)) ] || continue
+        option=("--$name")
+        [ -z "$argument" ] || { value_of "$command" "$name" "$argument" && option+=("$value"); }
+        rm -rf "$folder.seen"
+        run_in "$folder.seen" "$command" "${option[@]}" "${base[@]:1}"
+        status=$?
+        if [ $status -gt 7 ] || { [ $status -gt 0 ] && [ ! -s "$folder.seen/.err" ]; }; then
+            fail "${option[*]} ends with status $status: attn-cli ${base[*]}"
+        elif [ $status -eq 0 ] && diff -r "$folder" "$folder.seen" >/dev/null; then
+            is_known "$command $name ${bases[$1]}" || fail "${option[*]} changes nothing: attn-cli ${base[*]}"
+        else
+            pass
+        fi
+    done <"$scratch/$command.options"
+}
+
+prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
+for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score completion help; do
+    "$cli" help $command | sed -nE 's/^ {2,6}(-., )?--([a-z-]+)( [^ ]+)?(  .*|$)/\2\3/p' >"$scratch/$command.options"
+    twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
+    [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
+done
+n_part=24
+is_full && n_part=1
+for base in "${!bases[@]}"; do
+    try_base "$base"
+done
+finish
