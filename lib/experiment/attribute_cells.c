@@ -184,7 +184,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_derivative_select(a->frame.run, sites, &a->wanted, err),
                            ATTN_STAGE_MODEL, err));
     a->trace = (struct attn_trace){a->wanted, on_matrix, a};
-    return attn_derivative_create(&a->answer, &options, &a->derivative, err);
+    return attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err);
 }
 
 static enum attn_status append(struct attribution *a, const struct found_cell *cell,

@@ -373,7 +373,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* relevance reads patterns */
     options.rule =
         a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
-    ATTN_TRY(attn_derivative_create(&a->answer, &options, &a->derivative, err));
+    ATTN_TRY(attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err));
     attn_derivative_embed(run, a->e);
     return ATTN_OK;
 }

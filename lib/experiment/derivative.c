@@ -20,6 +20,7 @@ enum { MOST_TOGETHER = 512 };
 static const double pi = 3.14159265358979323846;
 
 struct attn_derivative {
+    const struct attn_run *run; /* borrowed */
     const struct attn_answer *answer;
     struct attn_pool *pool;            /* borrowed */
     float *stream;                     /* [n_layer + 1, T, D] owns, like all that is not borrowed */
@@ -97,7 +98,7 @@ static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
 {
-    const struct attn_run *run = made->answer->run;
+    const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
     const struct attn_dims dims = attn_config_dims(config, run->text.n);
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
@@ -118,7 +119,7 @@ static enum attn_status listen(struct attn_derivative *made,
 static enum attn_status build(struct attn_derivative *made,
                               const struct attn_derivative_options *asked, struct attn_error *err)
 {
-    const struct attn_run *run = made->answer->run;
+    const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
     struct attn_session_options session = attn_run_session_options(run);
 
@@ -162,7 +163,8 @@ static enum attn_status build(struct attn_derivative *made,
     return attn_backward_create(run->model, &made->back, &made->backward, err);
 }
 
-enum attn_status attn_derivative_create(const struct attn_answer *answer,
+enum attn_status attn_derivative_create(const struct attn_run *run,
+                                        const struct attn_answer *answer,
                                         const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative, struct attn_error *err)
 {
@@ -171,6 +173,7 @@ enum attn_status attn_derivative_create(const struct attn_answer *answer,
 
     if (!made)
         return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
+    made->run = run;
     made->answer = answer;
     status = build(made, options, err);
     if (status == ATTN_OK)
@@ -186,9 +189,9 @@ static enum attn_status feed(struct attn_derivative *derivative, const struct at
     const struct attn_reading reading = {.logits = derivative->logits, .replies = reply};
 
     attn_session_reset(derivative->session);
-    ATTN_TRY(attn_error_at(
-        attn_session_feed_embeddings(derivative->session, x, answer->run->text.n, err),
-        ATTN_STAGE_MODEL, err));
+    ATTN_TRY(
+        attn_error_at(attn_session_feed_embeddings(derivative->session, x, answer->of.text->n, err),
+                      ATTN_STAGE_MODEL, err));
     return attn_answer_read(answer, derivative->session, &reading, err);
 }
 
@@ -209,8 +212,8 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
     const struct attn_reading reading = {.logits = derivative->logits, .replies = replies};
 
     for (size_t i = 0; i < ATTN_ANSWERS_MOST; i++) {
-        texts[i].ids = answers[i].run->text.ids;
-        texts[i].n = answers[i].run->text.n;
+        texts[i].ids = answers[i].of.text->ids;
+        texts[i].n = answers[i].of.text->n;
     }
     attn_session_reset(derivative->session);
     ATTN_TRY(
@@ -226,7 +229,7 @@ static enum attn_status feed_both(struct attn_derivative *derivative,
 {
     const struct attn_answer answers[ATTN_ANSWERS_MOST] = {*other, *derivative->answer};
 
-    if (derivative->is_together && !other->run->text.rows)
+    if (derivative->is_together && !other->of.text->rows)
         return feed_together(derivative, answers, replies, err);
     derivative->is_together = false;
     derivative->is_other = true;
@@ -240,7 +243,7 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
                                            const float *x, struct attn_reply *replies,
                                            struct attn_error *err)
 {
-    const struct attn_model *model = derivative->answer->run->model;
+    const struct attn_model *model = derivative->run->model;
 
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)

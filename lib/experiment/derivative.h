@@ -3,7 +3,7 @@
  * For the files of this layer.
  *
  *     struct attn_derivative_options options = {.rule = rule, .trace = &trace};
- *     attn_derivative_create(&answer, &options, &derivative, &err);
+ *     attn_derivative_create(run, &answer, &options, &derivative, &err);
  *     attn_derivative_feed(derivative, x, &value, &err);       // the metric at x
  *     attn_derivative_backward(derivative, &err);              // TRACE gets its gradients there
  *     attn_derivative_free(derivative);
@@ -45,9 +45,11 @@ struct attn_derivative_options {
                           being computed again; 0: never */
 };
 
-/* Creates the derivative of ANSWER, which is borrowed, with the length and attention of its
- * prepared run. ATTN_INVALID, at the stage of options, if the run has no gradients. */
-enum attn_status attn_derivative_create(const struct attn_answer *answer,
+/* Creates the derivative of ANSWER, found in RUN, a prepared run of a model, with its length and
+ * attention. Both are borrowed. ATTN_INVALID, at the stage of options, if the run has no
+ * gradients. */
+enum attn_status attn_derivative_create(const struct attn_run *run,
+                                        const struct attn_answer *answer,
                                         const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative,
                                         struct attn_error *err);

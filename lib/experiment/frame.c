@@ -516,6 +516,7 @@ void attn_frame_choose_nothing(struct attn_request *request)
     request->selection.given = NULL;
     request->selection.sites = request->selection.layers = request->selection.heads =
         request->selection.queries = NULL;
+    request->selection.at_mask = false;
     request->predict = (struct attn_request_predict){0};
     request->outputs.items = NULL;
     request->outputs.n = 0;
@@ -563,7 +564,7 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         const struct attn_answer_args *args,
                                         struct attn_answer *answer, struct attn_error *err)
 {
-    ATTN_TRY(attn_answer_find(frame->run, args, answer, err));
+    ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
     frame->spaces = answer->spaces;
     return ATTN_OK;
 }

@@ -125,11 +125,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
                               request->selection.sites);
     request->selection.sites = NULL;
     request->selection.given = NULL;
-    if (!request->selection.queries &&
-        !lens->is_whole) /* the position at which the model predicts */
-        request->selection.queries = config->image.patch_height > 0 ? "[CLS]"
-                                     : config->is_encoder           ? attn_mask_position
-                                                                    : "-1";
+    if (request->selection.queries || lens->is_whole)
+        return ATTN_OK;
+    request->selection.at_mask = config->is_encoder; /* where the model itself predicts */
+    request->selection.queries = config->image.patch_height > 0 ? "[CLS]"
+                                 : config->is_encoder           ? NULL
+                                                                : "-1";
     return ATTN_OK;
 }
 

@@ -385,7 +385,7 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 {
     struct attn_answer source = *s->options.answer;
 
-    source.run = s->options.source;
+    source.of = attn_run_answer_scope(s->options.source);
     s->is_stored = true;
     ATTN_TRY(attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
     s->is_stored = false;
@@ -440,7 +440,7 @@ static enum attn_status allocate(struct summing *s, struct attn_error *err)
 
 static enum attn_status build(struct summing *s, struct attn_error *err)
 {
-    const struct attn_run *run = s->options.answer->run;
+    const struct attn_run *run = s->options.base;
     struct attn_derivative_options options = {
         .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .trace = &s->trace,
@@ -462,7 +462,7 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     attn_derivative_embed(s->options.source, s->to);
     options.watched = &s->feed_trace;
     options.swaps = s->swaps;
-    return attn_derivative_create(s->options.answer, &options, &s->derivative, err);
+    return attn_derivative_create(run, s->options.answer, &options, &s->derivative, err);
 }
 
 static void release(struct summing *s)
@@ -484,7 +484,7 @@ static void release(struct summing *s)
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
                                      struct attn_part_sums *sums, struct attn_error *err)
 {
-    const struct attn_run *run = options->answer->run;
+    const struct attn_run *run = options->base;
     const bool is_of_neurons = options->site == ATTN_SITE_MLP_POST;
     struct summing s = {.options = *options, .config = attn_model_config(run->model)};
     enum attn_status status;

@@ -17,8 +17,8 @@
 #include "experiment/reply.h"
 
 struct attn_part_sums_options {
-    const struct attn_answer *answer; /* of the base run */
-    const struct attn_run *source;    /* with as many positions */
+    const struct attn_answer *answer;     /* of the base run */
+    const struct attn_run *base, *source; /* with as many positions */
     enum attn_site site;
     enum attn_patch_method method;
     size_t n_point;            /* of ig */

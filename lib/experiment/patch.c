@@ -327,7 +327,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         ATTN_TRY(find_places(patch, err));
     patch->base = patch->args->is_to_noise ? frame->run : frame->other;
     patch->source = patch->args->is_to_noise ? frame->other : frame->run;
-    patch->answer.run = patch->base;
+    patch->answer.of = attn_run_answer_scope(patch->base);
     return find_rows(patch, err);
 }
 
@@ -343,7 +343,7 @@ enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' is %.6g of both %s: there is no difference to restore",
                    attn_answer_metric_name(answer->metric), value,
-                   answer->run->text.pixels ? "pictures" : "texts");
+                   answer->of.text->pixels ? "pictures" : "texts");
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
@@ -426,7 +426,7 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     trial.has_logits = !patch->is_estimated;
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
     if (!patch->is_estimated) {
-        answer.run = patch->source;
+        answer.of = attn_run_answer_scope(patch->source);
         reading.logits = attn_frame_alloc(frame, config->n_vocab, sizeof *reading.logits);
         ATTN_TRY(attn_frame_memory(frame, err));
         ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));

@@ -87,6 +87,7 @@ static enum attn_status report_sums(struct attn_patching *patch, double whole,
 enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_part_sums_options options = {.answer = &patch->answer,
+                                                   .base = patch->base,
                                                    .source = patch->source,
                                                    .site = patch->site,
                                                    .method = patch->args->method,

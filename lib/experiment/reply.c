@@ -19,8 +19,8 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
-    const struct attn_sequence *text = &answer->run->text;
-    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    const struct attn_sequence *text = answer->of.text;
+    const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
     enum attn_status status = ATTN_OK;
     double sum = 0;
     float *logits;
@@ -48,7 +48,7 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
                                   double ce)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t n = attn_model_config(answer->run->model)->n_vocab;
+    const size_t n = attn_model_config(answer->of.model)->n_vocab;
     struct attn_reply found = {.value = ce,
                                .first = attn_logits_first(logits, n),
                                .total = kernels->log_sum_exp(logits, n)};
@@ -66,12 +66,12 @@ enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(answers->run->model)->n_vocab;
+    const size_t n_vocab = attn_model_config(answers->of.model)->n_vocab;
     size_t positions[ATTN_ANSWERS_MOST]; /* counted over all texts */
     double ce = 0;
 
     for (size_t i = 0; i < n; i++)
-        positions[i] = i * answers->run->text.n + answers[i].position;
+        positions[i] = i * answers->of.text->n + answers[i].position;
     ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
                            ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < n; i++) {
@@ -91,14 +91,14 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err)
 {
-    const size_t d = attn_model_config(answer->run->model)->d_embed;
+    const size_t d = attn_model_config(answer->of.model)->d_embed;
     size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
     enum attn_status status;
 
     if (!positions)
         return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
     for (size_t i = 0; i < n; i++)
-        positions[i] = i * answer->run->text.n + answer->position;
+        positions[i] = i * answer->of.text->n + answer->position;
     status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
     attn_free(positions);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -112,7 +112,7 @@ enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
                                        const struct attn_kept *kept, struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
 
     ATTN_TRY(attn_error_at(attn_session_unembed(session, kept->rows, kept->n, reading->logits, err),
                            ATTN_STAGE_MODEL, err));
@@ -127,7 +127,7 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
     struct attn_selection *made;
     enum attn_status status;
 
-    ATTN_TRY(attn_selection_create(attn_selection_dims(answer->run->selection), &made, err));
+    ATTN_TRY(attn_selection_create(answer->of.dims, &made, err));
     status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
         status = attn_selection_keep_queries(made, answer->position, 1, err);

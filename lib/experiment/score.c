@@ -666,7 +666,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     size_t rank = 1, target;
 
     ATTN_TRY(attn_item_answer(item, &args, err));
-    ATTN_TRY(attn_answer_find(result->run, &args, &asked, err));
+    ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
     answer->spaces = asked.spaces;
     answer->metric = attn_answer_metric_name(asked.metric);

@@ -9,8 +9,20 @@
 #include "run/spaces.h"
 
 struct attn_encoding;
-struct attn_run;
+struct attn_dims;
+struct attn_model;
+struct attn_sequence;
 struct attn_tokenizer;
+
+/* What questions about tokens need to know of a run. Everything is borrowed. */
+struct attn_answer_scope {
+    const struct attn_model *model;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    const struct attn_error *no_tokenizer;  /* why that is NULL */
+    const struct attn_sequence *text;
+    const struct attn_dims *dims; /* of the selection; NULL: it is not made yet */
+    enum attn_special special;    /* how special tokens in texts are taken */
+};
 
 /* What is asked for, found in a run. */
 struct attn_answer {
@@ -19,7 +31,7 @@ struct attn_answer {
     int32_t target, foil;
     bool has_place;  /* `at` was given */
     size_t position; /* that, or the last */
-    const struct attn_run *run;
+    struct attn_answer_scope of;
     struct attn_spaces spaces; /* of target and foil */
 };
 
@@ -31,9 +43,11 @@ enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer,
                                          const char *text, const struct attn_encoding *encoding,
                                          struct attn_error *err);
 
-/* Finds what ARGS mean. ATTN_INVALID, at the stage of options, for a text of several tokens, a
+/* Finds what ARGS mean. IS_AT_QUERIES: an answer is given at each of the queries, and an encoder
+ * needs no mask. ATTN_INVALID, at the stage of options, for a text of several tokens, a
  * metric without the target that it needs, a foil without a target, a place that is none. */
-enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,
+enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
+                                  const struct attn_answer_args *args, bool is_at_queries,
                                   struct attn_answer *answer, struct attn_error *err);
 
 /* Its metric, one that needs a target, of the LOGITS at the position; TOTAL is ln sum exp of

@@ -93,7 +93,7 @@ enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error
 {
     if (!run->asked.has_goal)
         return ATTN_OK;
-    ATTN_TRY(attn_answer_find(run, run->request.selection.gradients_of, &run->asked.goal, err));
+    ATTN_TRY(attn_run_find_answer(run, run->request.selection.gradients_of, &run->asked.goal, err));
     return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
 }
 

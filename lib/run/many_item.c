@@ -345,6 +345,7 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
 static enum attn_record_failure check_run(const struct attn_many_task *task,
                                           struct attn_many_item *item, struct attn_error *err)
 {
+    const struct attn_answer_scope scope = attn_run_answer_scope(item->run);
     const enum attn_record_failure failure =
         check_count(task, &item->run->text, &item->run->request.input, err);
 
@@ -356,7 +357,7 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
-        attn_mask_find(item->run, "at", &item->position, err) != ATTN_OK)
+        attn_mask_find(&scope, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
     if (!item->record.at || attn_position_find(&item->run->text, "at", item->record.at,
                                                &item->position, err) == ATTN_OK)

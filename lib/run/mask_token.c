@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char attn_mask_position[] = "mask";
-
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
@@ -36,50 +34,52 @@ bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
     return i < n;
 }
 
-/* The number of mask tokens in the text of RUN; *last is the last of them. */
-static size_t count_masks(const struct attn_run *run, size_t *last)
+/* The number of mask tokens in TEXT; *last is the last of them. */
+static size_t count_masks(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
+                          size_t *last)
 {
     size_t n = 0;
 
-    for (size_t i = 0; run->text.ids && i < run->text.n; i++)
-        if (attn_token_is_mask(run->tokenizer, run->text.ids[i])) {
+    for (size_t i = 0; text->ids && i < text->n; i++)
+        if (attn_token_is_mask(tokenizer, text->ids[i])) {
             n++;
             *last = i;
         }
     return n;
 }
 
-bool attn_mask_is_only(const struct attn_run *run, size_t *position)
+bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
+                       size_t *position)
 {
-    return count_masks(run, position) == 1;
+    return count_masks(tokenizer, text, position) == 1;
 }
 
-static enum attn_status report_none(const struct attn_run *run, const char *field, const char *what,
-                                    struct attn_error *err)
+static enum attn_status report_none(const struct attn_answer_scope *scope, const char *field,
+                                    const char *what, struct attn_error *err)
 {
-    const char *mask = run->tokenizer ? run->tokenizer->mask_text : NULL;
+    const char *mask = scope->tokenizer ? scope->tokenizer->mask_text : NULL;
 
     attn_error_set(err, ATTN_INVALID,
                    "'%s' predicts tokens at a mask, and the text has %s, expected %s%s%s",
-                   attn_quote_string(attn_model_name(run->model)).text,
-                   run->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
+                   attn_quote_string(attn_model_name(scope->model)).text,
+                   scope->tokenizer ? "none" : "numbers without a vocabulary", mask ? "'" : "",
                    mask ? attn_quote_string(mask).text : "[MASK] or <mask>", mask ? "'" : "");
     attn_error_hint(err, "`%s 1` %s the token at position 1", field, what);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
-                                   struct attn_error *err)
+enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
+                                   struct attn_selection **masks, struct attn_error *err)
 {
     struct attn_selection *made;
     enum attn_status status = ATTN_OK;
     size_t last;
 
-    if (count_masks(run, &last) == 0)
-        return report_none(run, "queries", "predicts", err);
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &made, err));
-    for (size_t i = 0; status == ATTN_OK && i < run->text.n; i++)
-        if (attn_token_is_mask(run->tokenizer, run->text.ids[i]))
+    if (count_masks(scope->tokenizer, scope->text, &last) == 0)
+        return report_none(scope, "queries", "predicts", err);
+    ATTN_TRY(attn_selection_create(scope->dims, &made, err));
+    for (size_t i = 0; status == ATTN_OK && i < scope->text->n; i++)
+        if (attn_token_is_mask(scope->tokenizer, scope->text->ids[i]))
             status = attn_selection_keep_queries(made, i, 1, err);
     if (status == ATTN_OK)
         *masks = made;
@@ -88,13 +88,13 @@ enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selec
     return status;
 }
 
-enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,
-                                struct attn_error *err)
+enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
+                                size_t *position, struct attn_error *err)
 {
-    const size_t n = count_masks(run, position);
+    const size_t n = count_masks(scope->tokenizer, scope->text, position);
 
     if (n == 0)
-        return report_none(run, field, "asks about", err);
+        return report_none(scope, field, "asks about", err);
     if (n == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "the text has %zu mask tokens, expected one, or `%s`", n,

@@ -5,7 +5,8 @@
 #ifndef ATTN_RUN_MASK_TOKEN_H
 #define ATTN_RUN_MASK_TOKEN_H
 
-#include "run/run_internal.h"
+#include "run/answer_internal.h"
+#include "run/sequence.h"
 
 /* Whether ID is the mask token: that which the tokenizer's files name, else a special token that is
  * called so. TOKENIZER may be NULL: no. */
@@ -14,20 +15,18 @@ bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 /* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
-/* A list of positions that means the only mask: that array itself, not its text. */
-extern const char attn_mask_position[];
-
-/* Selects the positions of the mask tokens in RUN's text: *masks is the caller's. ATTN_INVALID, at
+/* Selects the positions of the mask tokens in the text: *masks is the caller's. ATTN_INVALID, at
  * the stage of options, when there are none. */
-enum attn_status attn_masks_select(const struct attn_run *run, struct attn_selection **masks,
-                                   struct attn_error *err);
+enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
+                                   struct attn_selection **masks, struct attn_error *err);
 
-/* Whether RUN's text has one mask token; its position in *POSITION. */
-bool attn_mask_is_only(const struct attn_run *run, size_t *position);
+/* Whether TEXT has one mask token; its position in *POSITION. */
+bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
+                       size_t *position);
 
 /* The position of the only mask token. Likewise when there is none, or more than one: then FIELD,
  * `at` or `queries`, says where. */
-enum attn_status attn_mask_find(const struct attn_run *run, const char *field, size_t *position,
-                                struct attn_error *err);
+enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
+                                size_t *position, struct attn_error *err);
 
 #endif

@@ -72,6 +72,7 @@ struct attn_request_selection {
     const char *sites, *layers, *heads, *queries;
     const struct attn_answer_args *gradients_of; /* any metric but kl; or NULL: there are none */
     bool has_gradients; /* beside each tensor of `sites`, not only by their names */
+    bool at_mask;       /* if `queries` is NULL: the position of the text's only mask token */
     const void *later[2];
 };
 

@@ -151,10 +151,11 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
 /* Stores the position of the only mask as the list of queries. */
 static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
 {
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
     char text[32];
     size_t position;
 
-    ATTN_TRY(attn_mask_find(run, "queries", &position, err));
+    ATTN_TRY(attn_mask_find(&scope, "queries", &position, err));
     snprintf(text, sizeof text, "%zu", position);
     run->queries = attn_strndup(text, strlen(text), err);
     return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
@@ -165,11 +166,11 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.selection.queries == attn_mask_position)
-        ATTN_TRY(take_mask(run, err));
-    else if (run->request.selection.queries)
+    if (run->request.selection.queries)
         status =
             attn_positions_number(&run->text, run->request.selection.queries, &run->queries, err);
+    else if (run->request.selection.at_mask)
+        ATTN_TRY(take_mask(run, err));
     if (run->queries)
         run->request.selection.queries = run->queries;
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
@@ -228,7 +229,7 @@ static void set_labels(struct attn_run *run)
         run->labels.n_pair = run->request.input.n_pair;
     }
     if (run->model && attn_model_config(run->model)->is_encoder &&
-        attn_mask_is_only(run, &run->asked.mask))
+        attn_mask_is_only(run->tokenizer, &run->text, &run->asked.mask))
         run->labels.mask = &run->asked.mask;
     if (run->model)
         return;
@@ -237,6 +238,28 @@ static void set_labels(struct attn_run *run)
     run->labels.token_sizes = reading->queries.sizes;
     run->labels.source_tokens = reading->keys.items;
     run->labels.source_token_sizes = reading->keys.sizes;
+}
+
+struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run)
+{
+    return (struct attn_answer_scope){.model = run->model,
+                                      .tokenizer = run->tokenizer,
+                                      .no_tokenizer = &run->host->tokenizer_failure,
+                                      .text = &run->text,
+                                      .dims = run->selection ? attn_selection_dims(run->selection)
+                                                             : NULL,
+                                      .special = run->request.reading.special};
+}
+
+enum attn_status attn_run_find_answer(const struct attn_run *run,
+                                      const struct attn_answer_args *args,
+                                      struct attn_answer *answer, struct attn_error *err)
+{
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
+    const bool is_at_queries =
+        run->request.predict.answer == args && run->request.selection.queries;
+
+    return attn_answer_find(&scope, args, is_at_queries, answer, err);
 }
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
@@ -268,13 +291,14 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_predict *predict = &run->request.predict;
     const bool is_asked = predict->top > 0 || predict->n_next > 0;
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
     size_t n;
 
     if (!attn_model_config(run->model)->is_encoder || !is_asked ||
         attn_model_is_classifier(run->model))
         return ATTN_OK;
     if (!has_chosen_positions(run))
-        ATTN_TRY(attn_masks_select(run, &run->asked.masks, err));
+        ATTN_TRY(attn_masks_select(&scope, &run->asked.masks, err));
     n = attn_selection_n_query(run->asked.masks ? run->asked.masks : run->selection);
     for (size_t i = 0; i < run->asked.continuations.n; i++)
         if (run->asked.continuations.encodings[i].n != 1) {
@@ -300,7 +324,7 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
 
     if (!args)
         return ATTN_OK;
-    ATTN_TRY(attn_answer_find(run, args, &run->asked.answer, err));
+    ATTN_TRY(attn_run_find_answer(run, args, &run->asked.answer, err));
     if (run->asked.has_goal && run->asked.answer.metric == ATTN_ANSWER_CE) {
         run->request.predict.answer = NULL; /* it is asked for its gradients alone */
         return ATTN_OK;

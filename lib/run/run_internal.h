@@ -42,6 +42,14 @@ struct attn_run {
  * nothing that is watched. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
+/* What questions about tokens know of RUN, which owns it. */
+struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);
+
+/* Finds what ARGS mean in RUN (attn_answer_find). */
+enum attn_status attn_run_find_answer(const struct attn_run *run,
+                                      const struct attn_answer_args *args,
+                                      struct attn_answer *answer, struct attn_error *err);
+
 /* What measures know of the tokens of RUN, which owns them. */
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
 

@@ -420,6 +420,7 @@ static const struct {
     {"    queries", offsetof(struct attn_request_selection, queries)},
     {"    gradients_of", offsetof(struct attn_request_selection, gradients_of)},
     {"    has_gradients", offsetof(struct attn_request_selection, has_gradients)},
+    {"    at_mask", offsetof(struct attn_request_selection, at_mask)},
     {"    later", offsetof(struct attn_request_selection, later)},
     {"attn_request_edits", sizeof(struct attn_request_edits)},
     {"    ablate", offsetof(struct attn_request_edits, ablate)},

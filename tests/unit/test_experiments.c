@@ -543,7 +543,7 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
 
     args.metric = metric, args.at = at;
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
-    ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
+    ck_assert(attn_run_find_answer(run, &args, &answer, &f->err) == ATTN_OK);
     ck_assert(attn_trials_start(run, &answer, first, &trials, &f->err) == ATTN_OK);
     for (int layer = (int)config->n_layer - 1; layer >= 0; layer--)
         for (int head = 0; head < (int)config->n_head && n < MOST_CHANGES - 1; head++) {
@@ -591,7 +591,7 @@ static void restart(struct fixture *f)
     struct attn_run *run;
 
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
-    ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
+    ck_assert(attn_run_find_answer(run, &args, &answer, &f->err) == ATTN_OK);
     ck_assert(attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &f->err) == ATTN_OK);
     edit.site = ATTN_SITE_Z;
     edit.layer = 1;
@@ -1145,10 +1145,11 @@ FOR_EACH_MODEL(heads_are_measured_as_in_float64, survey_heads)
 FOR_EACH_MODEL(many_texts_give_a_mean_and_a_deviation, survey_many)
 FOR_EACH_MODEL(the_effect_of_a_head_is_that_of_its_ablation, survey_effects)
 
-/* --- TransformerLens --------------------------------------------------------------------------- */
+/* --- TransformerLens ---------------------------------------------------------------------------
+ */
 
-/* Its detector NAME is sum A P / sum A of the whole matrix, and sum A is the number of rows; ours is
- * the mean over the rows that have a target: the factor is their share. */
+/* Its detector NAME is sum A P / sum A of the whole matrix, and sum A is the number of rows; ours
+ * is the mean over the rows that have a target: the factor is their share. */
 static void compare_detector(struct fixture *f, const struct attn_table *heads, const char *name,
                              double n_row)
 {

@@ -33,8 +33,8 @@ enum { N_ID = 6, N_PACK = 3, MOST_CHANGES = 256 };
 
 static const int32_t ids[N_ID] = {1, 5, 3, 0, 6, 2};
 
-/* Every tensor of a run over one sequence. Captures do not count checks, which Check tells its parent
- * of one by one: there are millions of rows. */
+/* Every tensor of a run over one sequence. Captures do not count checks, which Check tells its
+ * parent of one by one: there are millions of rows. */
 struct kept {
     struct attn_selection *selection;
     struct attn_capture *capture;
@@ -184,7 +184,8 @@ static void record_whole(struct subject *subject)
     }
 }
 
-/* Compares the numbers of SITE; of qk those that no mask leaves out, as more need not be computed. */
+/* Compares the numbers of SITE; of qk those that no mask leaves out, as more need not be computed.
+ */
 static bool is_same(const struct subject *subject, size_t i, enum attn_site site, int layer)
 {
     const struct attn_capture *whole = subject->whole[i].capture, *part = subject->part[i].capture;
@@ -379,8 +380,9 @@ static void add_change(struct changes *changes, enum attn_site site, int layer, 
     changes->items[n] = (struct attn_trial_change){edit, 1};
 }
 
-/* Each site from FIRST on in each layer, of one head and of all; then sets of neighbours, which are of
- * several layers; then nothing. Of models that are made up a layer for each site: there are many. */
+/* Each site from FIRST on in each layer, of one head and of all; then sets of neighbours, which are
+ * of several layers; then nothing. Of models that are made up a layer for each site: there are
+ * many. */
 static void list_changes(const struct subject *subject, const struct attn_dims *dims,
                          enum attn_site first, struct changes *changes)
 {
@@ -406,8 +408,8 @@ static void list_changes(const struct subject *subject, const struct attn_dims *
     ck_assert_uint_le(changes->n, MOST_CHANGES);
 }
 
-/* All but the count of rows: rows that nothing needs are not computed and count as changed, and which
- * these are depends on where a run begins. */
+/* All but the count of rows: rows that nothing needs are not computed and count as changed, and
+ * which these are depends on where a run begins. */
 static void compare_replies(const struct subject *subject, const struct changes *changes, size_t i,
                             const struct attn_trial_outcome *late,
                             const struct attn_trial_outcome *whole)
@@ -444,7 +446,7 @@ static void try_changes(const struct subject *subject, struct attn_host *host,
     ck_assert_msg(attn_run_prepare(host, request, &run, &err) == ATTN_OK, "%s: %s", subject->name,
                   err.message);
     list_changes(subject, attn_selection_dims(run->selection), first, &changes);
-    ck_assert_msg(attn_answer_find(run, &args, &answer, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_run_find_answer(run, &args, &answer, &err) == ATTN_OK, "%s", err.message);
     ck_assert_msg(attn_trials_start(run, &answer, first, &trials, &err) == ATTN_OK, "%s: %s",
                   subject->name, err.message);
     ck_assert(trials.can_skip);

@@ -1299,6 +1299,7 @@ attn_request_selection._fields_ = [
     ("queries", c_char_p),
     ("gradients_of", POINTER(attn_answer_args)),
     ("has_gradients", c_bool),
+    ("at_mask", c_bool),
     ("later", c_void_p * 2),
 ]
 attn_request_edits._fields_ = [
