@@ -1,8 +1,8 @@
 /*
- * api.h - marks what the shared library exports.
+ * api.h - marks the functions that the shared library exports.
  *
- * Everything is compiled with hidden visibility; a function carries ATTN_API in a public header or
- * stays inside.
+ * Everything is compiled with hidden visibility; a function is exported only if a public header
+ * marks it with ATTN_API.
  */
 #ifndef ATTN_BASE_API_H
 #define ATTN_BASE_API_H

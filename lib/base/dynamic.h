@@ -15,8 +15,8 @@ struct attn_dynamic_function {
 };
 
 /* Opens the library NAME with dlopen's FLAGS, and puts its FUNCTIONS [n] into the struct at INTO.
- * *LIBRARY is to be closed by dlclose. NULL; or why nothing is open, *LIBRARY is NULL then: "which
- * is not installed". */
+ * The caller closes *LIBRARY with dlclose. Returns NULL, or the reason of a failure, "which is not
+ * installed"; *LIBRARY is NULL then. */
 const char *attn_dynamic_open(const char *name, int flags,
                               const struct attn_dynamic_function *functions, size_t n, void *into,
                               void **library);

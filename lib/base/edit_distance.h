@@ -28,7 +28,7 @@ bool attn_letters_read(const char *word, size_t size, struct attn_letters *lette
 size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letters *b);
 
 /*
- * What a mistyped name was meant to be: the known name that is nearest to it.
+ * Finds the known name that is nearest to a mistyped one.
  *
  *     struct attn_typo typo = {.typed = "lenght", .size = 6};
  *     attn_typo_try(&typo, "length");
@@ -38,14 +38,15 @@ size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letter
 struct attn_typo {
     const char *typed;   /* [size] */
     size_t size;         /* bytes */
-    const char *nearest; /* of the names tried, the first of those; NULL: none was tried */
+    const char *nearest; /* nearest of the names tried, the first if several are; NULL before the
+                            first try */
     size_t distance;     /* from `typed` to `nearest` */
 };
 
 /* Compares with the known NAME, which must live as long as TYPO. Case makes no difference. */
 void attn_typo_try(struct attn_typo *typo, const char *name);
 
-/* Compares with NAME, which others call what is MEANT here. */
+/* Compares with NAME, an alias of MEANT: attn_typo_meant returns MEANT. */
 void attn_typo_try_as(struct attn_typo *typo, const char *name, const char *meant);
 
 /* The nearest name, or NULL where that is too far to be meant. */

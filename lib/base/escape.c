@@ -69,7 +69,7 @@ void attn_json_append_string(struct attn_buffer *out, const char *text, size_t s
                                       (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)),
                                       (unsigned)(0xdc00 + (code_point & 0x3ff)));
         } else {
-            n = code_point; /* the length of what is no character */
+            n = code_point; /* the length of the malformed sequence */
             for (size_t i = at; i < at + n; i++)
                 attn_buffer_append_format(out, "\\\\x%02x", (unsigned char)text[i]);
         }

@@ -1,6 +1,6 @@
 /*
  * escape.h - text from outside made printable, the same way everywhere (messages, text, CSV), and
- * the same text as a string of JSON, which has rules of its own.
+ * text as a JSON string, by the rules of JSON.
  *
  * The rules are those of fixed_text.h. The result is valid UTF-8 on one line and can be undone.
  */

@@ -25,7 +25,8 @@ struct loading {
     bool is_held;  /* a regular file is not read yet */
 };
 
-/* FILE has SIZE bytes; where AT_LEAST says so, that is what was read before its end. */
+/* Refuses FILE, which has SIZE bytes. AT_LEAST is "at least " if reading stopped before its end,
+ * else "". */
 static enum attn_status refuse_size(const struct attn_file *file, const char *at_least, size_t size,
                                     size_t max, struct attn_error *err)
 {
@@ -50,7 +51,7 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
             status = attn_grow(&data, &capacity, capacity + READ_STEP, 1, err);
         if (status != ATTN_OK)
             goto fail;
-        /* Of a held file those at a place: a process that was forked may read them, too. */
+        /* For a held file, pread: a forked process shares the file's position. */
         n = file->storage == ATTN_FILE_HELD
                 ? pread(descriptor, data + size, capacity - size, (off_t)size)
                 : read(descriptor, data + size, capacity - size);
@@ -90,7 +91,7 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
         return attn_error_set(err, ATTN_IO, "'%s' is %s, expected a file",
                               attn_quote_string(file->path).text, attn_mode_text(info.st_mode));
 
-    /* Files of /proc say 0 bytes and have more: only a size above 0 is trusted. */
+    /* Files of /proc report 0 bytes and have more: only a size above 0 is trusted. */
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
     if (size > loading.max)
         return refuse_size(file, "", size, loading.max, err);
@@ -112,15 +113,15 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
             return ATTN_OK;
         }
     }
-    /* What cannot be mapped may still be readable. */
+    /* A file that cannot be mapped may still be readable. */
     return read_all(descriptor, size, loading.max, file, err);
 }
 
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
-    /* A FIFO would wait here for its other end. One that was asked for may, and a signal in between
-     * does not end that. */
+    /* Opening a FIFO waits for its other end. That is intended if the user named one, and a signal
+     * does not interrupt it. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (loading.is_found ? O_NONBLOCK : 0);
     struct attn_file opened = {.descriptor = -1};
     enum attn_status status;
@@ -280,9 +281,9 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
 }
 
 /*
- * A part that was asked for by an override exists whatever its path is, and so does a link that
- * leads nowhere: opening them says what is wrong. Nothing is allocated, since "no memory" could not
- * be told apart from either answer.
+ * A part with an override exists whatever its path is, and so does a dangling link: opening them
+ * reports the reason. Nothing is allocated, since "no memory" could not be told apart from either
+ * answer.
  */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {

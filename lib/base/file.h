@@ -14,8 +14,8 @@ struct attn_file {
     const unsigned char *data; /* [size]; not NULL once open, also for an empty file */
     size_t size;               /* bytes */
     enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED, ATTN_FILE_HELD } storage;
-    int descriptor; /* of a mapped or held file, owns; -1 where too many are open already */
-    size_t max;     /* of a held file: the most bytes it may have */
+    int descriptor; /* owns, for mapped and held files; -1 if too many files are open already */
+    size_t max;     /* for a held file: its size limit in bytes */
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
@@ -72,7 +72,7 @@ enum attn_status attn_file_hold_part(const struct attn_source *source, const cha
                                      struct attn_file *file, struct attn_error *err);
 enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err);
 
-/* The path that stands in for part NAME, and the blob that is it; NULL: there is none. */
+/* The path, or the blob, that replaces part NAME; NULL without a replacement. */
 const char *attn_source_override(const struct attn_source *source, const char *name);
 const struct attn_blob *attn_source_blob(const struct attn_source *source, const char *name);
 

@@ -60,7 +60,7 @@ void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size)
         piece->text[1] = letters[found - plain];
         piece->length = 2;
     } else if (piece->n_byte == 0) {
-        piece->n_byte = code_point; /* the length of what is no character */
+        piece->n_byte = code_point; /* the length of the malformed sequence */
         escape_bytes(piece, text);
     } else if (!attn_utf8_is_printable(code_point)) {
         escape_bytes(piece, text);

@@ -16,10 +16,10 @@
 #include <stddef.h>
 
 /*
- * Appends what FORMAT makes to the terminated TEXT [size > 0], of which *USED bytes are in use
- * without the NUL. What does not fit is left out whole, and "..." stands for it and for all that
- * would come after it; *USED is SIZE then, and later calls do nothing. TEXT is always terminated,
- * and cut only between characters.
+ * Appends the formatted text to the terminated TEXT [size > 0], which has *USED bytes without the
+ * NUL. A piece that does not fit is left out whole: "..." replaces it and all later ones; *USED is
+ * SIZE then, and later calls have no effect. TEXT is always terminated, and cut only between
+ * characters.
  */
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
     ATTN_PRINTF(4, 5);
@@ -43,7 +43,7 @@ struct attn_quote {
 struct attn_quote attn_quote(const char *text, size_t size);
 struct attn_quote attn_quote_string(const char *text); /* terminated; NULL gives "(null)" */
 
-/* One character, or the bytes that are none, in escaped form. */
+/* One character, or malformed bytes, in escaped form. */
 struct attn_escaped {
     size_t n_byte; /* consumed of the input */
     size_t length; /* of text */

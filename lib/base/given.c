@@ -62,10 +62,11 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
     memcpy(&size, given, sizeof size);
     memcpy(&known, options, sizeof known);
     if (size < sizeof size || size > MAX_BYTES)
-        return attn_error_set(err, ATTN_INVALID,
-                              "an options struct has the size '%zu', expected that of its type, "
-                              "which its initializer sets",
-                              size);
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "an options struct has the size '%zu', expected the size of its type, "
+            "which its initializer sets",
+            size);
     for (size_t i = known; i < size; i++)
         if (bytes[i] != 0)
             return attn_error_set(err, ATTN_INVALID,

@@ -1,9 +1,9 @@
 /*
  * hash.h - hash functions of tables whose keys come from files.
  *
- * Whoever writes such a file can choose keys that collide under any function that is known, and
- * then n keys take n squared. So a table draws a seed of its own when it is built. Nothing that is
- * computed or written may depend on the seed: such a table is looked up, and never listed.
+ * The author of such a file can choose keys that collide under any known function, and n keys then
+ * take n squared steps. So each table draws a random seed when it is built. Results and outputs
+ * must not depend on the seed: such a table is looked up, and never iterated.
  */
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H

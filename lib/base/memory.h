@@ -114,7 +114,7 @@ struct attn_arena {
 /* COUNT elements of SIZE bytes, 64-byte aligned, not cleared. NULL while measuring. */
 void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size);
 
-/* Allocates what was measured and rewinds, so that the takes can be repeated. */
+/* Allocates the measured size and rewinds, so that the takes can be repeated. */
 enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err);
 
 void attn_arena_release(struct attn_arena *arena); /* frees and zeroes; a zeroed arena is allowed */

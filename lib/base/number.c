@@ -49,7 +49,7 @@ bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int
 
 /*
  * The middle between two doubles, where rounding changes, has at most 768 significant digits: of
- * what comes after that many, it only matters whether something is not 0.
+ * later digits it only matters whether one is not 0.
  */
 enum { MAX_DIGITS = 768, MAX_EXPONENT = 1000000 };
 
@@ -60,7 +60,7 @@ struct decimal {
     int64_t exponent;
 };
 
-/* Reads digits from *AT on; false when there are none. */
+/* Reads digits from *AT on; false without digits. */
 static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fraction,
                         struct decimal *decimal)
 {

@@ -51,7 +51,7 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
     return status;
 }
 
-/* Adds what is in the folder INNER of PATH to NAMES. */
+/* Adds the entries of the folder INNER of PATH to NAMES. */
 static enum attn_status list_inner(const char *path, const char *inner,
                                    struct attn_path_names *names, struct attn_error *err)
 {
@@ -129,7 +129,7 @@ size_t attn_path_folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* What the folder of PATH is. */
+/* Reads the type and mode of the folder of PATH. */
 static bool stat_folder(const char *path, struct stat *info)
 {
     char folder[PATH_MAX] = ".";
@@ -174,7 +174,7 @@ static enum attn_status look(struct attn_target *target, const char *wanted, str
         attn_quote_string(target->path).text);
 }
 
-/* Replaces the link target->path by what it says. */
+/* Replaces the link target->path by its target. */
 static enum attn_status follow(struct attn_target *target, const char *wanted,
                                struct attn_error *err)
 {
@@ -205,7 +205,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
         ATTN_TRY(follow(target, path, err));
         ATTN_TRY(look(target, path, err));
     }
-    /* Links of /proc/PID/fd say where a pipe is in words that are no path. */
+    /* Links of /proc/PID/fd to a pipe contain a description, not a path. */
     if (!target->exists) {
         target->exists = stat(path, &target->info) == 0;
         if (!target->exists && errno != ENOENT)
@@ -214,7 +214,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
     return ATTN_OK;
 }
 
-/* FOUND, when STATUS says that it was; else it is released. */
+/* *target takes FOUND if STATUS is ATTN_OK; otherwise FOUND is released. */
 static enum attn_status hand_over(enum attn_status status, struct attn_target *found,
                                   struct attn_target *target)
 {

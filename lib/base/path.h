@@ -1,5 +1,5 @@
 /*
- * path.h - folders and what is in them, and what stands under the name of an output.
+ * path.h - lists folders, and finds the file that an output would replace.
  *
  *     struct attn_path_names names = {0};
  *     attn_path_list("models", &names, &err);
@@ -25,14 +25,14 @@ struct attn_path_names {
 };
 
 /*
- * Reads the names in the folder PATH; there are none in one that is missing or cannot be read. Only
- * memory can run out. FOLDER, which was empty, is to be released in every case.
+ * Reads the names in the folder PATH. A folder that is missing or unreadable gives an empty list;
+ * the only failure is ATTN_NO_MEMORY. FOLDER is empty before; release it in every case.
  */
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err);
 void attn_path_names_release(struct attn_path_names *folder);
 
-/* The same of what lies DEPTH levels below PATH: for 2 the names are "a/b". */
+/* The same for the entries DEPTH levels below PATH: with 2 the names are "a/b". */
 enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
                                       struct attn_error *err);
 
@@ -54,23 +54,22 @@ bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SI
 const char *attn_path_last(const char *path, size_t *size);
 
 /*
- * What stands under the name of an output, before anything is written.
+ * Finds the file under the name of an output, before anything is written.
  *
  *     struct attn_target target;
  *     attn_target_find("out.json", &target, &err);
- *     ... target.path is no link; target.exists and target.info say what is there ...
+ *     ... target.path is no link; target.exists, target.info describe it ...
  *     attn_target_release(&target);
  *
- * Links are followed to their end. In a sticky folder that everyone may write to, as /tmp is, only
- * what belongs to the caller or to the folder's owner is followed or replaced: others may have put
- * it there to have a file written that they cannot write. Linux can do the same
- * (fs.protected_symlinks, _fifos and _regular), but not for a rename, and not everywhere. A
- * directory counts as safe.
+ * Links are followed to their end. In a sticky world-writable folder such as /tmp, only links and
+ * files of the caller or of the folder's owner are followed or replaced: other users may have
+ * planted them to redirect the write. Linux can do the same (fs.protected_symlinks, _fifos and
+ * _regular), but not for a rename, and not everywhere. A directory counts as safe.
  */
 struct attn_target {
     char *path;       /* owns; no link, which need not exist */
     bool exists;      /* there is something under that name */
-    struct stat info; /* what; of a path that exists */
+    struct stat info; /* valid if exists */
 };
 
 /* The target of PATH, a name that a user gave. ATTN_IO when it may not be followed. */
@@ -85,7 +84,7 @@ enum attn_status attn_target_find_in(const char *directory, const char *name,
 /* Whether both are the same regular file, or will be when it is made. */
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b);
 
-/* What a file of MODE (st_mode) is, for messages: "a directory". */
+/* The type of a file of MODE (st_mode), for messages: "a directory". */
 const char *attn_mode_text(mode_t mode);
 
 /* The length of the folder's part of PATH: "a/b" has 2, "b" has 0. */

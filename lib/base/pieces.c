@@ -15,7 +15,7 @@ struct attn_pieces {
     struct attn_pool *pool;
     size_t n_text;                /* buffers in use */
     struct attn_buffer *texts;    /* [n_text] owns */
-    struct attn_monitor *monitor; /* owns; of all that follows, and of has_failed of made texts */
+    struct attn_monitor *monitor; /* owns; guards the fields below, and has_failed of made texts */
     bool *is_made;                /* [n_text] owns; its text waits to be written */
     size_t next;                  /* the next piece to be written */
     bool has_failed;              /* a text did */
@@ -50,9 +50,9 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     return ATTN_OK;
 }
 
-/* An attn_task_fn: makes piece I, then writes what is due. While a thread writes, the next piece is
- * not marked as made, so that no other begins to write: that thread will see that piece I is
- * made. */
+/* An attn_task_fn: makes piece I, then writes all finished pieces that are next. While a thread
+ * writes, the next piece is not marked as made, so that only one thread writes: it will find piece
+ * I itself. */
 static void make_piece(void *context, size_t i, int worker)
 {
     const struct writing *writing = context;

@@ -26,7 +26,7 @@
 enum {
     MAX_THREAD = 1024,
     /*
-     * Longer than most steps of a forward pass that the caller does alone, and about what a
+     * Longer than most steps of a forward pass that the caller does alone, and about as long as a
      * sleeping thread takes to wake. More would take the cores away from other processes.
      */
     SPIN_NANOSECONDS = 50 * 1000,
@@ -48,7 +48,7 @@ struct attn_pool {
     int n_thread;           /* the caller's too */
     int64_t spin;           /* nanoseconds to spin before sleeping */
     struct worker *workers; /* owns [n_thread], of which the last is not used */
-    atomic_flag is_taken;   /* a run is in progress; its caller alone touches what follows */
+    atomic_flag is_taken;   /* a run is in progress; only its caller touches the fields below */
     int n_started;          /* threads that run */
     bool cannot_start;      /* the system refused another thread */
     int caller_core;        /* which the workers keep off; -1: none */
@@ -58,7 +58,7 @@ struct attn_pool {
     void *context;
     size_t n_task;
 
-    /* On cache lines of their own: these are what threads fight for. */
+    /* On separate cache lines, because all threads contend for these. */
     _Alignas(ATTN_ALIGNMENT) atomic_size_t next; /* the next task */
     _Alignas(ATTN_ALIGNMENT) atomic_uint door;
     _Alignas(ATTN_ALIGNMENT) atomic_uint n_run; /* runs so far; workers wait for it to change */

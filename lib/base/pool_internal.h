@@ -8,8 +8,8 @@
 
 /*
  * Runs every task once and returns when all are done; tasks are handed out in ascending order. One
- * task, or a pool of one, runs on the caller as worker 0; so does everything when POOL is NULL.
- * What tasks wrote is visible to the caller. A task must not run others on the same pool.
+ * task, or a pool of one, runs on the caller as worker 0; so do all tasks when POOL is NULL. Writes
+ * of the tasks are visible to the caller. A task must not run others on the same pool.
  */
 void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, void *context);
 

@@ -1,7 +1,7 @@
 /*
- * random.c - see random.h. The twister is Matsumoto and Nishimura's MT19937 (1998); what is made of
- * its words follows ATen's CPUGeneratorImpl and DistributionTemplates, whose roundings are part of
- * the result: a product in float stays one, and a mean of 0 is added too.
+ * random.c - see random.h. The twister is Matsumoto and Nishimura's MT19937 (1998); the conversion
+ * of its words follows ATen's CPUGeneratorImpl and DistributionTemplates, whose roundings are part
+ * of the result: a product in float stays one, and a mean of 0 is added too.
  */
 #include "base/random.h"
 
@@ -116,7 +116,7 @@ void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, flo
     }
 }
 
-/* --- what is made of them --------------------------------------------------------------------- */
+/* --- Distributions -------------------------------------------------------------------------- */
 
 /* He et al. 2015 with a = sqrt(5), as nn.Linear.reset_parameters: 1/sqrt(in) but for the last
  * bit. */

@@ -1,6 +1,6 @@
 /*
- * random.h - the numbers of PyTorch's CPU generator: a seed gives what torch.manual_seed and the
- * same calls give there.
+ * random.h - the numbers of PyTorch's CPU generator: a seed gives the numbers that
+ * torch.manual_seed and the same calls give there.
  *
  *     struct attn_random random;
  *     attn_random_seed(&random, 123);
@@ -55,8 +55,8 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
 void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, float mean, float std);
 
 /*
- * What torch.nn.Linear(in, out) starts with: WEIGHT [out, in] and BIAS [out], which may be NULL:
- * bias=False.
+ * The initial values of torch.nn.Linear(in, out): WEIGHT [out, in] and BIAS [out], which may be
+ * NULL: bias=False.
  */
 void attn_random_fill_linear(struct attn_random *random, float *weight, float *bias, size_t out,
                              size_t in);

@@ -40,10 +40,10 @@ struct attn_sink {
     bool owns_descriptor; /* close it at the end */
     bool is_closed_pipe;  /* EPIPE was seen */
     bool is_synced;       /* the commit waits for the device */
-    bool is_made;         /* of a part: _open made the file */
-    bool is_renamed;      /* of a part: it has its name */
-    bool has_synced_name; /* of a part: the device has its name, and is to have the other one */
-    char *name;           /* owns; what messages call the sink */
+    bool is_made;         /* for a part: _open created the file */
+    bool is_renamed;      /* for a part: it has its final name */
+    bool has_synced_name; /* for a part: wait until the device has its names, too */
+    char *name;           /* owns; the name of the sink in messages */
     char *target;         /* owns; HIDDEN: where it goes in the end */
     char *temporary;   /* owns; HIDDEN: where it is until then; NULL once renamed, and of parts */
     char *pending;     /* owns [BUFFER_SIZE]; appended bytes that are not written yet */
@@ -168,8 +168,8 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
     return errno_value;
 }
 
-/* Whether TARGET is what a file may replace in the end; messages call it NAME. Renaming over a
- * read-only file would work, but it was made so against that. */
+/* Whether the commit may replace TARGET; messages call it NAME. Renaming over a read-only file
+ * would work, but its owner made it read-only to prevent that. */
 static enum attn_status check_replaced(const struct attn_target *target, const char *name,
                                        struct attn_error *err)
 {
@@ -201,7 +201,7 @@ static enum attn_status open_sink(const char *name, struct attn_target *target, 
         created->descriptor =
             own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         errno_value = created->descriptor < 0 ? errno : 0;
-    } else { /* a new file, or one that will replace what is there */
+    } else { /* a new file, or one that will replace TARGET */
         created->target = target->path;
         target->path = NULL;
         errno_value = created->target[attn_path_folder_length(created->target)] == '\0'
@@ -257,8 +257,8 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
 /* Hands all of BYTES to the system; OFFSET is where they go in a file. */
 static void write_out(struct attn_sink *sink, const char *bytes, size_t size, uint64_t offset)
 {
-    /* Where blocks are found one page after the other, asking for all of them first takes less. Not
-     * all file systems can; what goes wrong, the write reports. */
+    /* Allocating all blocks at once is faster than one page after the other. Not all file systems
+     * support it; the write reports failures. */
     if (sink->kind == HIDDEN && size >= LARGE_WRITE)
         (void)fallocate(sink->descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
     while (size > 0 && !has_failed(sink)) {
@@ -434,8 +434,8 @@ enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error 
     return sync_names(directory, strlen(directory), "/..", err);
 }
 
-/* A sync that failed is not tried again: the system may have dropped the bytes, and then says that
- * all is well. */
+/* A sync that failed is not repeated: the system may have dropped the bytes, and the next sync
+ * would succeed. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     if (!attn_is_given(sink, "sink", err))
@@ -483,7 +483,7 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
     struct attn_target found;
     struct stat info;
 
-    /* What has that name is a regular file, if it is there, and no link. */
+    /* The existing file, if any, is regular and not a link. */
     ATTN_TRY(attn_target_find(part->name, &found, err));
     attn_target_release(&found);
     if (lstat(part->name, &info) == 0 && !S_ISREG(info.st_mode))
@@ -591,7 +591,7 @@ enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct att
     return ATTN_OK;
 }
 
-/* What was appended before goes out first: a process that dies leaves no change without it. */
+/* Flushes the appended bytes first: a process that dies leaves no change without them. */
 enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
                                     size_t size, struct attn_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * sink.h - where bytes go. The first failure sticks, so writers append freely and look once, at the
- * end.
+ * sink.h - destinations of bytes. The first failure sticks, so writers append freely and check
+ * once, at the end.
  *
  *     struct attn_sink *sink;
  *     attn_sink_create_file("out.npz", &sink, &err);
@@ -12,8 +12,8 @@
  * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
  * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
  * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
- * target replaced. A file that is read-only is refused, and so is what another user may have
- * planted in a folder that everyone may write to (base/path.h).
+ * target replaced. Read-only files are refused, and so are files and links that another user may
+ * have planted in a world-writable folder (base/path.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H
@@ -29,8 +29,7 @@ struct attn_sink;
 ATTN_API enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                                 struct attn_error *err);
 
-/* Writes to an open descriptor, which stays open; NAME is what messages call it ("standard
- * output"). */
+/* Writes to an open descriptor, which stays open; NAME is for messages ("standard output"). */
 ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                                       struct attn_sink **sink,
                                                       struct attn_error *err);
@@ -38,8 +37,8 @@ ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char
 /* Collects bytes in memory (tests, embedding hosts); read them with attn_sink_bytes. */
 ATTN_API enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err);
 
-/* Appends SIZE bytes. After a failure it does nothing. After the commit of a file it is a failure,
- * which another commit reports. */
+/* Appends SIZE bytes. Ignored after a failure. After the commit of a file it is a failure, which
+ * another commit reports. */
 ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size);
 
 /* Memory sinks: the bytes, borrowed until the next write. NULL of others. */

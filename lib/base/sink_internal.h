@@ -1,5 +1,5 @@
-/* sink_internal.h - what sink.h declares for the library alone; and parts, files that are
- * resumed. */
+/* sink_internal.h - declarations of sink.h that only the library uses; and parts, which are
+ * resumable files. */
 #ifndef ATTN_BASE_SINK_INTERNAL_H
 #define ATTN_BASE_SINK_INTERNAL_H
 
@@ -8,13 +8,13 @@
 /* The number of PATH if it names one of our own descriptors (/dev/stdout, /dev/fd/N), else -1. */
 int attn_sink_own_descriptor(const char *path);
 
-/* The same for the name of DIRECTORY, which was made. */
+/* As attn_sink_sync_name, for DIRECTORY, which was created. */
 enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err);
 
 /* Whether attn_sink_write_at works: files and memory do, pipes do not. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);
 
-/* Writes what has been appended so far out, as for a reader who waits for it. */
+/* Writes out all appended bytes, for a reader that waits for them. */
 void attn_sink_flush(struct attn_sink *sink);
 
 /* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
@@ -31,20 +31,19 @@ enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error
 bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 
 /*
- * A part is the sink of a file that grows over hours and has its name only when it is whole. Until
- * then it is `NAME.part` beside that name, stays there whatever happens, and can be resumed.
+ * A part is the sink of a file that grows over hours and gets its name only when it is complete.
+ * Until then it is `NAME.part` in the same folder, survives any failure, and can be resumed.
  *
  *     struct attn_sink *part;
  *     attn_part_open("results.jsonl", false, &part, &err); // results.jsonl.part, locked
  *     attn_sink_write(part, line, n);
- *     attn_part_flush(part, false, &err);                  // what a reader of the file would see
+ *     attn_part_flush(part, false, &err);                  // readers see the appended bytes
  *     attn_part_finish(part, &err);                        // all of it is written
  *     attn_part_commit(part, &err);                        // results.jsonl
  *     attn_sink_free(part);                                // not committed: the .part stays
  *
- * Names are treated as those of other sinks are: links are resolved, a target that is no regular
- * file is written directly (attn_sink_is_seekable is false), and then there is no .part, nothing to
- * resume and nothing to commit.
+ * Names are resolved as for other sinks: links are followed, and a target that is not a regular
+ * file is written directly (attn_sink_is_seekable is false), without a .part, resume or commit.
  */
 
 /*
@@ -55,7 +54,7 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 
-/* The name that it will have, and the name that it has until then; the same of streams. */
+/* The final name, and the name until the commit; both are equal for streams. */
 const char *attn_part_target(const struct attn_sink *part);
 const char *attn_part_path(const struct attn_sink *part);
 
@@ -71,13 +70,14 @@ enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, con
 enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err);
 
-/* Writes out what was appended; IS_SYNCED waits until the device has it, and its name. */
+/* Writes out all appended bytes; IS_SYNCED waits until the device has them, and the name. */
 enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
 /* The same, and the last failure that closing could report. No more bytes come. */
 enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
-/* Renames a finished part to its target; of one that was synced, waits until the device knows. */
+/* Renames a finished part to its target; if it was synced, waits until the device has the new
+ * name. */
 enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err);
 
 /* Removes a part that has become part of another. */
@@ -92,9 +92,9 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
                                           struct attn_sink **sink, struct attn_error *err);
 
 /*
- * Has the commit wait until the device has the file, and after the rename, its name: it then
- * survives a power failure. Without it a commit of today may leave, after one, the file that was
- * there before or one without bytes. Of what is written directly nothing is waited for.
+ * Makes the commit wait until the device has the file and, after the rename, its name: both then
+ * survive a power failure. Otherwise a power failure soon after a commit may leave the previous
+ * file, or an empty one. Without effect on targets that are written directly.
  */
 void attn_sink_sync(struct attn_sink *sink);
 

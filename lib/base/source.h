@@ -34,12 +34,12 @@ struct attn_override {
 
 struct attn_source {
     const char *directory; /* path, or NULL when blobs are given. Borrows. */
-    const char *name;      /* what messages and outputs call the model; NULL: the directory */
+    const char *name;      /* the name of the model in messages and outputs; NULL: the directory */
     const struct attn_blob *blobs;
     size_t n_blob;
     const struct attn_override *overrides;
     size_t n_override;
-    const char *fetch; /* the command that downloads what is missing, for hints; or NULL. Borrows */
+    const char *fetch; /* for hints: the command that downloads missing files; or NULL. Borrows */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * system.h - what differs by operating system, beside thread.h: how threads wait, the cores that
- * they run on, maps of files, large pages, and the file that this code is in.
+ * system.h - functions that differ by operating system, in addition to thread.h: how threads wait,
+ * the cores that they run on, maps of files, large pages, and the file that this code is in.
  *
  * system_linux.c does it on Linux, system_wasm.c in a WebAssembly module, which has one thread and
  * maps no files. Nothing else in the library asks which system it is built for.
@@ -23,7 +23,7 @@ void attn_wake(atomic_uint *word, int n);
 /* The cores that this process may run on, 1..MOST. */
 int attn_core_count(int most);
 
-/* The core that the calling thread runs on; -1 where the system does not say. */
+/* The core that the calling thread runs on; -1 if unknown. */
 int attn_core_of_caller(void);
 
 /* Has THREAD run on the caller's cores without CORE, where at least N_LEFT remain. For speed only:
@@ -38,11 +38,11 @@ void attn_unmap_file(void *data, size_t size);
  * of these are left to others. */
 bool attn_may_keep_open(int descriptor);
 
-/* Asks for large pages in SIZE bytes at BLOCK. Where there are none, nothing is lost. */
+/* Requests large pages for SIZE bytes at BLOCK; ignored where they are not available. */
 void attn_advise_large_pages(void *block, size_t size);
 
 /* The absolute path, [size], of the file that this library is in: a shared library, or the program
- * that it is linked into. False where the system does not say. */
+ * that it is linked into. False if unknown. */
 bool attn_path_of_code(char *path, size_t size);
 
 #endif

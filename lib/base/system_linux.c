@@ -189,7 +189,7 @@ size_t attn_memory_of_machine(void)
                : SIZE_MAX;
 }
 
-/* What may not be touched takes no memory, and counts for `ulimit -v` all the same. */
+/* Inaccessible pages take no memory, but count for `ulimit -v`. */
 bool attn_has_address_space(size_t size)
 {
     void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -130,7 +130,7 @@ bool attn_path_of_code(char *path, size_t size)
     return false;
 }
 
-/* What 32 bits can address. */
+/* The address space of 32 bits. */
 size_t attn_memory_of_machine(void)
 {
     return SIZE_MAX;
@@ -142,7 +142,7 @@ bool attn_has_address_space(size_t size)
     return true;
 }
 
-/* --- What wasi-libc lacks -------------------------------------------------------------------- */
+/* --- Functions that wasi-libc lacks --------------------------------------------------------- */
 
 static int refuse(void)
 {

@@ -29,13 +29,13 @@ static inline bool attn_is_canceled(const volatile sig_atomic_t *cancel)
 }
 
 struct attn_thread {
-    uintptr_t id; /* what the system calls it */
+    uintptr_t id; /* the system's identifier */
 };
 
 /*
- * Runs WORK in a thread of its own. It is born with signals blocked, so that the program's handlers
- * run on its own threads, except for those signals that a thread causes itself: a bus error in a
- * mapped file. False when the system refuses another thread, as one without threads always does.
+ * Runs WORK in a new thread. It starts with signals blocked, so that the program's handlers run on
+ * the program's threads, except for signals that the thread causes itself: a bus error in a mapped
+ * file. False if the system refuses to start a thread, as a system without threads always does.
  */
 bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread);
 void attn_thread_join(struct attn_thread *thread);
@@ -51,12 +51,12 @@ void attn_monitor_free(struct attn_monitor *monitor); /* no thread is inside; NU
 void attn_monitor_enter(struct attn_monitor *monitor);
 void attn_monitor_leave(struct attn_monitor *monitor);
 
-/* Waits until CONDITION is woken, or for no reason: who waits looks again. From inside, and inside
- * again when it returns. */
+/* Waits for CONDITION. Wakeups may be spurious, so check again. Call with the monitor held; it is
+ * held on return. */
 void attn_monitor_wait(struct attn_monitor *monitor, int condition);
 
-/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when no thread
- * waits. */
+/* Wakes all threads that wait for CONDITION, or one of them. Call with the monitor held; free of
+ * cost when no thread waits. */
 void attn_monitor_wake(struct attn_monitor *monitor, int condition);
 void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
 

@@ -2,9 +2,9 @@
 #include "base/utf8.h"
 
 /*
- * What Unicode's table 3-7 says of a first byte: how long the character is, and between which
- * bounds its second byte lies (that excludes overlong forms, surrogates and what is above
- * U+10FFFF). The third and fourth byte are always 80..BF.
+ * Unicode's table 3-7 for first bytes: the length of the character, and the bounds of its second
+ * byte (which exclude overlong forms, surrogates and code points above U+10FFFF). The third and
+ * fourth byte are always 80..BF.
  */
 struct lead {
     size_t length; /* 0: no character begins with this byte */

@@ -9,16 +9,16 @@
 
 #include "base/api.h"
 
-/* Of these headers, and the one place that says it. */
+/* The version of these headers, defined only here. */
 #define ATTN_VERSION "0.2.0"
 
-/* Of the binary interface: one more when programs must be compiled again. The shared library is
- * named by it, libattn.so.1. */
+/* The version of the binary interface, incremented when programs must be recompiled. The shared
+ * library is named after it: libattn.so.1. */
 #define ATTN_ABI 1
 
-/* The day of that version, which the manual page says; to be changed with it. */
+/* The day of that version, printed in the manual page; change both together. */
 #define ATTN_VERSION_DATE "2026-11-21"
 
-ATTN_API const char *attn_version(void); /* of the library that runs */
+ATTN_API const char *attn_version(void); /* version of the running library */
 
 #endif
