@@ -23,7 +23,7 @@ struct attn_ink {
     int index;           /* for 256 colours */
 };
 
-/* What characters are drawn with. */
+/* The colours and attributes of characters. */
 struct attn_paint {
     struct attn_ink text, ground;
     bool is_underlined;
@@ -45,7 +45,7 @@ void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
 struct attn_color_line {
     enum attn_color_depth depth;
     struct attn_buffer text;
-    struct attn_paint paint; /* of what is appended */
+    struct attn_paint paint; /* of the text that is appended */
     struct attn_paint last;  /* that was emitted */
     bool is_colored;         /* the line has any paint */
 };

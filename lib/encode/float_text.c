@@ -315,7 +315,7 @@ static bool is_part_of_number(char c)
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
 }
 
-/* Appends a number as printf has it; what stands for the point in this locale becomes one. */
+/* Appends a number as printf has it; the decimal separator of the locale becomes a point. */
 static void append_number(struct attn_buffer *out, const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -333,7 +333,8 @@ static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
     return !(strtod(text, NULL) < value || strtod(text, NULL) > value);
 }
 
-/* What some digits bring back, more do, too. Most numbers need 16 or 17, most others few. */
+/* If some number of digits reads back as the same value, so do more. Most numbers need 16 or 17,
+ * most others few. */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];

@@ -19,14 +19,14 @@ size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE]);
 /* A sign, 39 digits of the largest float32, a point, and the digits after it. */
 enum { ATTN_FIXED_PRECISION_MAX = 17, ATTN_FIXED_TEXT_SIZE = 64 };
 
-/* What "%.*f" prints in the C locale, PRECISION 0..17 digits after the point; NaN is "nan". Returns
+/* The text of "%.*f" in the C locale, PRECISION 0..17 digits after the point; NaN is "nan". Returns
  * the length; not terminated. */
 size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEXT_SIZE]);
 
 /* The most that attn_number_text writes, and the room that it needs at OUT. */
 enum { ATTN_NUMBER_TEXT_SIZE = ATTN_FIXED_TEXT_SIZE };
 
-/* Numbers of a row for which a buffer makes room at a time: a call for each would show. */
+/* A buffer is grown for this many numbers of a row at a time: a call per number would be slower. */
 enum { ATTN_NUMBERS_AT_ONCE = 64 };
 
 /* PRECISION digits after the point, or -1: the shortest text. Returns the length; not

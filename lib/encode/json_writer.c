@@ -17,7 +17,7 @@ static void append_line(struct attn_json_writer *json)
     json->has_line = false;
 }
 
-/* What stands before a member, a value of an array, or the value of a key. */
+/* Writes the separator before a member, a value of an array, or the value of a key. */
 static void separate(struct attn_json_writer *json)
 {
     bool *has_member = json->depth > 0 ? &json->has_member[json->depth - 1] : NULL;

@@ -31,10 +31,10 @@ struct attn_json_writer {
     const char *comma, *colon;         /* NULL: ", " and ": "; may change between any two calls */
     int indent;                        /* blanks at the begin of a line, for each that is open */
     int depth;                         /* objects and arrays that are open */
-    char kind[ATTN_JSON_WRITER_DEPTH]; /* of each, '{' or '[' */
-    bool has_member[ATTN_JSON_WRITER_DEPTH]; /* of each: something stands in it */
+    char kind[ATTN_JSON_WRITER_DEPTH]; /* of each level, '{' or '[' */
+    bool has_member[ATTN_JSON_WRITER_DEPTH]; /* of each level: it has a member or value */
     bool has_key;                            /* a key waits for its value */
-    bool has_line;                           /* what comes next begins a line */
+    bool has_line;                           /* the next item begins a line */
 };
 
 /* KIND is '{' or '['. */
@@ -48,7 +48,7 @@ bool attn_json_begin_list(struct attn_json_writer *json, bool is_there);
  * attn_json_size(attn_json_key(&json, "rows"), n). */
 struct attn_json_writer *attn_json_key(struct attn_json_writer *json, const char *name);
 
-/* What comes next, a value, a member or the end, begins a line. */
+/* The next value, member or end begins a line. */
 void attn_json_line(struct attn_json_writer *json);
 
 /* TEXT [size bytes] of UTF-8, or terminated; NULL is null. */

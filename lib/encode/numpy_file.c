@@ -13,7 +13,7 @@ enum {
     VERSION_ZIP64 = 45,
     MADE_ON_UNIX = 3 << 8,
     DATE = 1 << 5 | 1, /* 1980-01-01 */
-    MODE = 0100644,    /* of the unpacked file: regular, rw-r--r-- */
+    MODE = 0100644,    /* mode of the unpacked file: regular, rw-r--r-- */
     ZIP64_EXTRA = 1,
     IS_DESCRIBED = 1 << 3, /* general purpose flag */
 };
@@ -33,7 +33,7 @@ static unsigned char *put_name(unsigned char *out, const char *name)
     return out + n;
 }
 
-/* A field of 32 bits: all ones say that the number is in the zip64 extra field. */
+/* A field of 32 bits: all ones mean that the number is in the zip64 extra field. */
 static unsigned char *put_capped(unsigned char *out, uint64_t value)
 {
     return put(out, value < UINT32_MAX ? value : UINT32_MAX, 4);
@@ -191,8 +191,8 @@ static block load(const unsigned char *at)
     return value;
 }
 
-/* X moved on by as many bytes as BY says, which its two powers of x do for the halves of X; then
- * the block that is there is added. */
+/* Advances X by a number of bytes: multiplies the halves of X by the two powers of x in BY, then
+ * adds the block at that place. */
 __attribute__((target("pclmul"))) static block fold(block x, block by, block there)
 {
     return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^

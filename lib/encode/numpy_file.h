@@ -61,7 +61,7 @@ uint32_t attn_crc32_begin(uint64_t total);
 uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_t n,
                           uint64_t n_after);
 
-/* The beginning of an NPY array (format 1.0, numpy.lib.format): what it holds. */
+/* The header of an NPY array (format 1.0, numpy.lib.format). */
 enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
 
 /*

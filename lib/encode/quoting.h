@@ -14,9 +14,9 @@
 void attn_csv_field_append(struct attn_buffer *out, const char *text, size_t size);
 
 /*
- * The same for text from outside, escaped as base/escape.h has it, that stands alone in its cell. A
- * spreadsheet would run what begins with = + - or @, so such a character is escaped as well: \x3d,
- * \x2b, \x2d, \x40.
+ * The same for a cell that contains only text from outside, escaped by base/escape.h. A spreadsheet
+ * would run what begins with = + - or @, so such a character is escaped as well: \x3d, \x2b, \x2d,
+ * \x40.
  */
 void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size);
 

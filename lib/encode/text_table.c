@@ -68,7 +68,7 @@ void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size
 void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
                             const char *ellipsis)
 {
-    const size_t n_blank = size < 8 ? size : 8; /* that are shown, where there is nothing else */
+    const size_t n_blank = size < 8 ? size : 8; /* shown if the text is all blanks */
 
     for (; size > 0 && *text == ' '; size--)
         text++;

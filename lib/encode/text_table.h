@@ -39,10 +39,10 @@ struct attn_text_table {
     struct attn_buffer cells;   /* struct attn_text_cell, row by row */
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
-    size_t n_hidden;             /* of them, that lines leave out from the right; 0 at first */
+    size_t n_hidden;             /* columns that are hidden from the right; 0 at first */
     size_t kept;                 /* one of them that stays; 0 at first: the first alone does */
     size_t indent;               /* blanks before the first column */
-    enum attn_color_depth depth; /* of what is painted; none at first */
+    enum attn_color_depth depth; /* of painted cells; none at first */
 };
 
 /* Empties the table. It has N_COLUMN columns, 1 or more, flush right. */
@@ -82,7 +82,7 @@ void attn_text_table_clear(struct attn_text_table *table);
 /* Columns that the table takes, after it was measured. */
 size_t attn_text_table_width(const struct attn_text_table *table);
 
-/* Hides what does not fit WIDTH, after the table was measured; the first column always stays, and
+/* Hides columns that do not fit WIDTH, after the table was measured, except the first column and
  * `kept`. */
 void attn_text_table_hide(struct attn_text_table *table, size_t width);
 bool attn_text_table_shows(const struct attn_text_table *table, size_t column);
