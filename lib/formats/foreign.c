@@ -12,7 +12,7 @@
 
 #define ADAPTER "adapter_config.json"
 
-/* What a shell takes as it is, also inside of both quotes of Python. */
+/* Characters that need no quoting in a shell, nor in Python's quotes of either kind. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-+/=@:,";
 
@@ -64,7 +64,7 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
     attn_buffer_append_char(command, '\'');
 }
 
-/* What transformers loads the model of SOURCE by, with its head. */
+/* The class by which transformers loads the model of SOURCE with its head. */
 static const char *class_of(const struct attn_source *source)
 {
     static const char *const none[] = {NULL};
@@ -111,7 +111,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     char file[ATTN_FOREIGN_NAME_SIZE];
 
     if (attn_source_has_part(source, ADAPTER)) {
-        /* What PEFT saves: the changes that a training has made to another model. */
+        /* A PEFT adapter: the changes that training made to another model. */
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
                        attn_quote_string(folder).text);
@@ -125,7 +125,8 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
                    attn_quote_string(file).text, attn_quote_string(folder).text);
     if (source->fetch) {
-        /* What a cache holds belongs to another program: a copy is converted, beside the user. */
+        /* The files of a cache belong to another program: the command converts a copy, in the
+         * user's current folder. */
         const char *slash = strrchr(source->name, '/');
         const char *name = slash ? slash + 1 : source->name;
 

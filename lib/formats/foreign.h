@@ -1,6 +1,6 @@
 /*
- * foreign.h - models in the forms of other programs: what a directory has instead of safetensors,
- * and the command that converts it.
+ * foreign.h - models in formats of other programs: recognizes the files that a directory has
+ * instead of safetensors, and names the command that converts them.
  *
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);
@@ -16,8 +16,8 @@
 
 enum { ATTN_FOREIGN_NAME_SIZE = 256 };
 
-/* Writes the name of the file of PyTorch that the directory of SOURCE has into NAME;
- * false, when it has none. */
+/* Finds a PyTorch file in the directory of SOURCE and writes its name into NAME; false without such
+ * a file. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
 
 /* ATTN_UNSUPPORTED when the directory of SOURCE has such a file, or an adapter of PEFT, with the

@@ -1,9 +1,10 @@
 /*
- * gguf.c - one pass over pairs and tensors of each file, then a sort by name, which shows what
- * stands there twice.
+ * gguf.c - one pass over pairs and tensors of each file, then a sort by name, which finds
+ * duplicates.
  *
- * Nothing is allocated by a number of the file: a count is compared with the bytes that are left,
- * and room grows with what was read. Keys and names are copied; values stay in the file.
+ * No allocation has a size that the file alone determines: a count is compared with the bytes that
+ * are left, and buffers grow as entries are read. Keys and names are copied; values stay in the
+ * file.
  */
 #include "formats/gguf.h"
 
@@ -48,7 +49,7 @@ struct attn_gguf {
 
 static const struct {
     const char *word;
-    size_t n_byte; /* 0: a size of its own */
+    size_t n_byte; /* 0: variable size */
 } types[ATTN_N_GGUF_TYPE] = {
 #define TYPE_ROW(name, number, bytes, word) [ATTN_GGUF_##name] = {word, bytes},
     ATTN_GGUF_TYPE_MAP(TYPE_ROW)
@@ -57,7 +58,7 @@ static const struct {
 
 /* --- Reading a file --------------------------------------------------------------------------- */
 
-/* A place in a file, and what the functions that read it share. */
+/* The state of reading one file. */
 struct scan {
     const struct attn_file *file; /* borrowed */
     size_t at;
@@ -219,7 +220,7 @@ static enum attn_status read_pairs(struct scan *scan, uint64_t n)
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
 
-/* What a number of a tensor's type stands for. */
+/* The meaning of a tensor type's number. */
 static const struct {
     const char *name; /* NULL: not known */
     bool is_removed, is_read;
@@ -365,8 +366,8 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
 }
 
 /*
- * Places the tensors from FIRST on, which are those of the file, in its data: each begins where the
- * one before it ends, rounded up to ALIGNMENT, as ggml demands. So none overlap.
+ * Locates the tensors of the file, from FIRST on, in its data: each begins at the end of the
+ * previous one, rounded up to ALIGNMENT, as ggml demands. So tensors never overlap.
  */
 static enum attn_status place_tensors(struct scan *scan, size_t first, size_t alignment)
 {
@@ -502,7 +503,7 @@ static enum attn_status read_split(const struct scan *scan, size_t first, const 
     return ATTN_OK;
 }
 
-/* What the keys of a shard say; of a file that is none: number 0 of 1. */
+/* The split keys of a shard; a file that is not a shard is number 0 of 1. */
 struct split {
     uint64_t no, count, n_tensor;
 };
@@ -564,7 +565,7 @@ static bool read_suffix(const char *path, unsigned *no, unsigned *count)
            end == SPLIT_SUFFIX;
 }
 
-/* Opens shard NUMBER of those of which the first is open, and reads it. */
+/* Opens shard NUMBER and reads it; the first shard is open already. */
 static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn_load load,
                                    struct attn_error *err)
 {
@@ -583,7 +584,7 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
                               attn_quote_string(first).text);
     ATTN_TRY(attn_file_open_regular(path, load, &shards[number].file, err));
     ATTN_TRY(read_file(gguf, number, &split, err));
-    gguf->n_pair = n_pair; /* the first shard alone says what the model is */
+    gguf->n_pair = n_pair; /* only the first shard describes the model */
     if (split.no != (uint64_t)number || split.count != (uint64_t)n_shard)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has 'split.no' %" PRIu64 " and 'split.count' %" PRIu64
@@ -592,7 +593,7 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
     return ATTN_OK;
 }
 
-/* Opens what SPLIT, which the first file says, has beside it. */
+/* Opens the other shards that SPLIT, from the first file, lists. */
 static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *split,
                                     enum attn_load load, struct attn_error *err)
 {
@@ -649,8 +650,8 @@ static enum attn_status sort(struct attn_gguf *gguf, struct attn_error *err)
     const struct attn_quote path = attn_quote_string(files->shards[0].file.path);
 
     if (files->count == 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tensors, expected those of a model",
-                              path.text);
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no tensors, expected the tensors of a model", path.text);
     for (size_t i = 0; i < gguf->n_pair; i++)
         gguf->pairs[i].pair.key = gguf->keys.data + gguf->pairs[i].key_at;
     qsort(gguf->pairs, gguf->n_pair, sizeof *gguf->pairs, compare_pairs);
@@ -740,7 +741,7 @@ bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key, struct a
 
 /* --- Values ----------------------------------------------------------------------------------- */
 
-/* The bits of the next item of PAIR, whose type has N_BYTE; false when there is none. */
+/* Reads the next item of PAIR, of N_BYTE bytes, into BITS; false at the end. */
 static bool next_bits(struct attn_gguf_pair *pair, size_t n_byte, uint64_t *bits)
 {
     if (pair->n == 0 || n_byte == 0 || (size_t)(pair->end - pair->at) < n_byte)

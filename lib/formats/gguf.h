@@ -15,7 +15,7 @@
  * touched.
  *
  * Values stay where they lie in the file: arrays of strings are read by attn_gguf_next_text, which
- * compares sizes with what is left each time, so that a map may change under it.
+ * compares each size with the bytes that are left, so that a map may change while it is read.
  */
 #ifndef ATTN_FORMATS_GGUF_H
 #define ATTN_FORMATS_GGUF_H
@@ -55,7 +55,7 @@ const struct attn_tensor_files *attn_gguf_files(const struct attn_gguf *gguf);
 
 /* --- Metadata --------------------------------------------------------------------------------- */
 
-/* X(name, number, bytes, word): the types of values; bytes 0: they have a size of their own. */
+/* X(name, number, bytes, word): the types of values; bytes 0: variable size. */
 #define ATTN_GGUF_TYPE_MAP(X)                                                                      \
     X(U8, 0, 1, "u8")                                                                              \
     X(I8, 1, 1, "i8")                                                                              \
@@ -85,7 +85,7 @@ struct attn_gguf_pair {
     bool is_array;
     enum attn_gguf_type type;      /* of the value, or of the array's items */
     uint64_t n;                    /* items that are left; 1 of a value */
-    const unsigned char *at, *end; /* the first of them; the end of what the file has of them */
+    const unsigned char *at, *end; /* the first of them; the end of their bytes in the file */
 };
 
 size_t attn_gguf_n_pair(const struct attn_gguf *gguf);
@@ -110,14 +110,14 @@ enum attn_status attn_gguf_get_bool(const struct attn_gguf *gguf, const char *ke
 enum attn_status attn_gguf_get_text(const struct attn_gguf *gguf, const char *key,
                                     const char **text, size_t *size, struct attn_error *err);
 
-/* *pair becomes that of KEY, an array of TYPE; ATTN_FORMAT where it is none. A key that is not
- * there gives no items. */
+/* Finds the PAIR of KEY, an array of TYPE; ATTN_FORMAT if it is not such an array. A missing key
+ * gives an array without items. */
 enum attn_status attn_gguf_get_array(const struct attn_gguf *gguf, const char *key,
                                      enum attn_gguf_type type, struct attn_gguf_pair *pair,
                                      struct attn_error *err);
 
-/* The next item of PAIR, whose type is asked for; false when there is none, or when the file has
- * changed and it lies outside. Integers come as int64_t, u64 above that as INT64_MAX. */
+/* The next item of PAIR, which has the type of the function; false at the end, or if the file has
+ * changed and the item would lie outside. Integers come as int64_t, u64 above that as INT64_MAX. */
 bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t *size);
 bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value);
 bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value);

@@ -1,4 +1,4 @@
-/* image_file.c - see image_file.h: finds out what a file is, and reads arrays. */
+/* image_file.c - see image_file.h: detects the format of a file, and reads arrays. */
 #include "formats/image_file_internal.h"
 
 #include "base/escape.h"

@@ -1,14 +1,14 @@
 /*
- * image_file.h - reads pictures: PNG, JPEG, and numpy's arrays. For the library alone.
+ * image_file.h - reads pictures: PNG, JPEG, and numpy's arrays. Only for the library.
  *
  *     struct attn_image image = {0};
  *     attn_image_read("cat.png", &image, NULL, &err);
  *     ... image.rgb[(y * image.width + x) * 3] ...
  *     attn_image_release(&image);
  *
- * The first bytes of a file say what it is, not its name. Grey, palette, alpha and 16 bits a
+ * The first bytes of a file determine its format, not its name. Grey, palette, alpha and 16 bits a
  * channel become RGB as Pillow's convert("RGB") does it: alpha is dropped, not blended; the high
- * byte of 16 bits is taken. A JPEG is turned as the camera says that took it.
+ * byte of 16 bits is taken. A JPEG is rotated as its camera recorded in the Exif data.
  */
 #ifndef ATTN_FORMATS_IMAGE_FILE_H
 #define ATTN_FORMATS_IMAGE_FILE_H
@@ -23,8 +23,8 @@
 struct attn_ndarray; /* formats/ndarray.h */
 
 /*
- * Lets one thread at a time have large pictures in memory. A thread has a permit of its own for each
- * picture that it reads and resizes; they share a monitor.
+ * Lets one thread at a time have large pictures in memory. Each picture that a thread reads and
+ * resizes has a permit; all permits share a monitor.
  */
 struct attn_image_permit {
     struct attn_monitor *monitor;        /* borrowed */
@@ -57,10 +57,10 @@ void attn_image_permit_give_back(struct attn_image_permit *permit);
  * Reads PATH: a PNG, a JPEG, or a .npy file of uint8 [H, W, 3] into IMAGE; a .npy file of floats
  * [C, H, W] into VALUES, unless that is NULL, and IMAGE then stays empty.
  *
- * ATTN_IO when it cannot be read or the library that reads it is not installed; ATTN_FORMAT when it
- * is none of these, damaged, or cut; ATTN_UNSUPPORTED for more than ATTN_IMAGE_MAX_PIXELS or more
+ * ATTN_IO when it cannot be read or the library that reads it is not installed; ATTN_FORMAT for
+ * other, damaged or truncated files; ATTN_UNSUPPORTED for more than ATTN_IMAGE_MAX_PIXELS or more
  * than a quarter of the machine's memory; ATTN_INVALID for arrays of other types and shapes;
- * ATTN_CANCELED as the permit of IMAGE says. IMAGE and VALUES are untouched on failure.
+ * ATTN_CANCELED if the permit of IMAGE is canceled. IMAGE and VALUES are untouched on failure.
  */
 enum attn_status attn_image_read(const char *path, struct attn_image *image,
                                  struct attn_ndarray *values, struct attn_error *err);

@@ -1,5 +1,5 @@
-/* image_file_absent.c - see image_file_internal.h: pictures where no library can be opened: in a
- * static program, which has a C library of its own, and in a WebAssembly module. */
+/* image_file_absent.c - see image_file_internal.h: a refusal for programs that cannot open
+ * libraries: static programs, which contain their C library, and WebAssembly modules. */
 #include "formats/image_file_internal.h"
 
 #include "base/escape.h"

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Reads FILE, whose first bytes are those of the format, into IMAGE, which is {0}. After a failure
- * it may own memory. */
+/* Reads FILE, which begins with the signature of the format, into IMAGE, which is {0}. After a
+ * failure it may own memory. */
 enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
                                      struct attn_error *err);
 enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
@@ -19,8 +19,8 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
                                       struct attn_image *image, struct attn_ndarray *values,
                                       struct attn_error *err);
 
-/* Allocates IMAGE for WIDTH x HEIGHT pixels, as the header of the file PATH says, if these are not
- * too many. */
+/* Allocates IMAGE for WIDTH x HEIGHT pixels, the size in the header of the file PATH, unless it is
+ * too large. */
 enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
                                      struct attn_image *image, struct attn_error *err);
 

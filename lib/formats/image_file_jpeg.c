@@ -55,7 +55,7 @@ static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
     return ATTN_IO;
 }
 
-/* What failed in the library. */
+/* Stores the failure that the library reported. */
 static enum attn_status report(const struct jpeg_reading *reading, struct attn_error *err)
 {
     const char *text = reading->jpeg.tjGetErrorStr2(reading->handle);

@@ -1,9 +1,9 @@
 /*
- * image_file_png.c - see image_file_internal.h. Alone knows libpng.
+ * image_file_png.c - see image_file_internal.h. The only file that uses libpng.
  *
  * libpng reports a failure to a function that must not return. Ours jumps back into decode(), which
  * therefore has no variable that changes: all state is in `struct png_reading`, whose owner
- * releases it. libpng takes memory of its own, which it bounds: 8 MB a chunk.
+ * releases it. libpng allocates memory itself, at most 8 MB a chunk.
  */
 #include "formats/image_file_internal.h"
 
@@ -42,7 +42,7 @@ struct png_reading {
     uint32_t width, height;
     bool is_wide_gray; /* 16 bits of gray, which Pillow cuts at 255 */
     jmp_buf jump;      /* where a failure of libpng leads */
-    char text[128];    /* what it says; empty: nothing failed */
+    char text[128];    /* the message of libpng; empty: no failure */
 };
 
 static enum attn_status open_png(struct png_library *png, const char *path, struct attn_error *err)
@@ -65,10 +65,10 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
     return ATTN_IO;
 }
 
-/* --- What libpng calls ---------------------------------------------------------------------- */
+/* --- Callbacks of libpng -------------------------------------------------------------------- */
 
-/* Our state is known to libpng alone here, and the function that asks libpng for it is a part of
- * the state. libpng is in memory already, so that function is looked up once more. */
+/* Only libpng knows our state here, and the function that gets it from libpng is a part of the
+ * state. libpng is in memory already, so that function is looked up again. */
 static struct png_reading *find_reading(const png_struct *reader)
 {
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -117,7 +117,7 @@ static enum attn_status check_size(const struct png_reading *reading, int depth,
                           (unsigned)reading->height, reading->file->size);
 }
 
-/* Reads the header, allocates the picture, and says what rows are to be. */
+/* Reads the header, allocates the picture, and sets the format of rows. */
 static enum attn_status begin(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;
@@ -177,7 +177,7 @@ static enum attn_status read_rows(struct png_reading *reading)
     return ATTN_OK;
 }
 
-/* What failed in libpng. */
+/* Stores the failure that libpng reported. */
 static enum attn_status report(const struct png_reading *reading)
 {
     if (strstr(reading->text, "emory"))

@@ -1,6 +1,6 @@
 /*
- * image_orientation.c - see image_orientation.h. Files may be hostile: every place is compared with
- * what is left before it is read, and both loops go forward.
+ * image_orientation.c - see image_orientation.h. Files may be hostile: every read is checked
+ * against the bytes that are left, and both loops only go forward.
  */
 #include "formats/image_orientation.h"
 
@@ -14,7 +14,7 @@
 enum { AS_IT_IS = 1, MIRRORED_AND_TURNED = 5, LAST = 8 };
 
 enum {
-    MARKER_OF_SCAN = 0xda, /* what follows is the picture */
+    MARKER_OF_SCAN = 0xda, /* pixels follow */
     MARKER_OF_END = 0xd9,
     MARKER_OF_EXIF = 0xe1, /* APP1 */
     TAG = 0x112,           /* Orientation */
@@ -101,7 +101,7 @@ int attn_image_orientation(const unsigned char *data, size_t size)
     return AS_IT_IS;
 }
 
-/* Which pixel of IMAGE is at row Y and column X of what it becomes. */
+/* The pixel of IMAGE that moves to row Y and column X of the result. */
 static const unsigned char *pixel_of(const struct attn_image *image, int orientation, size_t y,
                                      size_t x)
 {

@@ -1,19 +1,20 @@
 /*
- * image_orientation.h - which way up a camera says that its picture is. For files of this layer.
+ * image_orientation.h - the orientation that a camera recorded in its picture. For files of this
+ * layer.
  *
- * A JPEG of a camera holds the rows as the sensor has them, and in its Exif data (APP1, a small
- * TIFF) the orientation, 1 to 8: 6 is to be turned clockwise by a quarter.
+ * A camera writes the rows of a JPEG in the order of the sensor, and the orientation, 1 to 8, in
+ * the Exif data (APP1, a small TIFF): a picture with 6 has to be rotated clockwise by 90 degrees.
  */
 #ifndef ATTN_FORMATS_IMAGE_ORIENTATION_H
 #define ATTN_FORMATS_IMAGE_ORIENTATION_H
 
 #include "formats/image_file.h"
 
-/* What the JPEG of DATA [size] says, 1 to 8; 1, as it is, where it says nothing that is
- * understood. */
+/* The orientation of the JPEG in DATA [size], 1 to 8; 1, not rotated, if it is missing or
+ * invalid. */
 int attn_image_orientation(const unsigned char *data, size_t size);
 
-/* Turns IMAGE as ORIENTATION says. Untouched on failure. */
+/* Rotates and mirrors IMAGE according to ORIENTATION. Untouched on failure. */
 enum attn_status attn_image_turn(struct attn_image *image, int orientation, struct attn_error *err);
 
 #endif

@@ -97,7 +97,7 @@ static void find_taps(const struct tap_finding *finding, size_t number, int32_t 
     }
 }
 
-/* Of a line of N_IN pixels that becomes one of N_OUT. */
+/* Computes the weights that make N_OUT pixels of a line of N_IN. */
 static enum attn_status make_taps(enum attn_image_filter filter, size_t n_in, size_t n_out,
                                   struct line_taps *line, struct attn_error *err)
 {
@@ -194,7 +194,7 @@ static enum attn_status resize_lines(const struct attn_image *image, size_t heig
     return status;
 }
 
-/* The result is the second of MADE, what is made on the way the first. */
+/* MADE[1] is the result, MADE[0] an intermediate image. */
 static enum attn_status resize(const struct attn_image *image, size_t height, size_t width,
                                enum attn_image_filter filter, struct attn_image made[2],
                                struct attn_error *err)

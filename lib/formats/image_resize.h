@@ -14,8 +14,8 @@ enum attn_image_filter {
     ATTN_IMAGE_BICUBIC = 3,
 };
 
-/* Makes of IMAGE, which has pixels, one of HEIGHT x WIDTH, neither 0: *resized is the caller's.
- * ATTN_UNSUPPORTED where that, or what is made on the way, has more than ATTN_IMAGE_MAX_PIXELS. */
+/* Resizes IMAGE, which has pixels, to HEIGHT x WIDTH, neither 0; the caller owns *resized.
+ * ATTN_UNSUPPORTED if the result or the intermediate image has more than ATTN_IMAGE_MAX_PIXELS. */
 enum attn_status attn_image_resize(const struct attn_image *image, size_t height, size_t width,
                                    enum attn_image_filter filter, struct attn_image *resized,
                                    struct attn_error *err);

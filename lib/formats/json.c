@@ -1,10 +1,10 @@
 /*
- * json.c - JSON trees by cJSON, which sees only what the strict scanner has passed.
+ * json.c - JSON trees by cJSON, which gets only text that the strict scanner has accepted.
  *
  * cJSON alone would take invalid UTF-8, NUL and duplicate keys, cut strings at \u0000, cut numbers
  * after 63 characters and look keys up without regard to case. Texts for which that would matter
- * are refused before it runs, so that a failure of cJSON itself can only be one of memory. An
- * attn_node is a cJSON item under another name: no other file knows cJSON.
+ * are refused before it runs, so that cJSON itself can only fail for lack of memory. An attn_node
+ * is a cJSON item under another name: only this file uses cJSON.
  */
 #include "formats/json.h"
 
@@ -38,7 +38,8 @@ static const struct attn_node *node_of(const cJSON *item)
     return (const struct attn_node *)(const void *)item;
 }
 
-/* What a token must be for the tree to hold it, or NULL when it is. */
+/* The kind of value that the tree requires instead of TOKEN, for a message; NULL if TOKEN is
+ * acceptable. */
 static const char *check_token(const struct attn_json_token *token)
 {
     double value;
@@ -83,7 +84,7 @@ static enum attn_status check_file(const struct attn_file *file, struct attn_err
                           attn_quote(token.text, token.size).text, token.offset, expected);
 }
 
-/* Makes the tree of TEXT, what was checked of the file called NAME. */
+/* Makes the tree of TEXT, the checked part of the file NAME. */
 static enum attn_status make_tree(const char *text, size_t size, const char *name,
                                   struct attn_json **json, struct attn_error *err)
 {
@@ -114,8 +115,8 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
     return make_tree((const char *)file->data, file->size, file->path, json, err);
 }
 
-/* Makes the tree of FILE, which is checked, without what lies in lists and objects that are not
- * named: TEXT is what is left. */
+/* Makes the tree of FILE, which is checked, without the contents of lists and objects that are not
+ * named: TEXT is the rest. */
 static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
                                     struct attn_buffer *text, struct attn_json **json,
                                     struct attn_error *err)
@@ -265,7 +266,7 @@ static const struct attn_node *find_value(const struct attn_node *object, const 
     return !node || attn_node_is_null(node) ? NULL : node;
 }
 
-/* Says what member KEY is and what it should be. */
+/* Reports the type or value of member KEY, and the expected one. */
 static enum attn_status refuse(const struct attn_json *json, const char *key,
                                const struct attn_node *node, const char *expected,
                                struct attn_error *err)
@@ -315,7 +316,7 @@ enum attn_status attn_json_get_size(const struct attn_json *json, const struct a
                                     const char *key, size_t min, size_t max, size_t *value,
                                     struct attn_error *err)
 {
-    const int64_t limit = ((int64_t)1 << 53) - 1; /* of what attn_node_int can give */
+    const int64_t limit = ((int64_t)1 << 53) - 1; /* the largest result of attn_node_int */
     int64_t found = 0;
 
     if (!find_value(object, key))

@@ -1,6 +1,6 @@
 /*
  * json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON after the strict
- * scanner, and getters that check type and range and say which key of which file is wrong.
+ * scanner, and getters that check type and range, and name key and file in their messages.
  */
 #ifndef ATTN_FORMATS_JSON_H
 #define ATTN_FORMATS_JSON_H
@@ -34,7 +34,7 @@ void attn_json_free(struct attn_json *json); /* NULL is allowed */
 
 const struct attn_node *attn_json_root(const struct attn_json *json);
 
-/* Makes OBJECT, one of JSON, its root from here on; NULL: that of the file again. */
+/* Makes OBJECT, an object of JSON, the root; NULL restores the root of the file. */
 void attn_json_enter(struct attn_json *json, const struct attn_node *object);
 
 const char *attn_json_name(const struct attn_json *json); /* the file's path, for messages */

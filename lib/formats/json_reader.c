@@ -1,6 +1,7 @@
 /*
  * json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
- * allocation. A string is checked once, when it is pulled: what a token stands for relies on that.
+ * allocation. A string is checked once, when it is pulled: the functions that decode a token rely
+ * on that.
  */
 #include "formats/json_reader.h"
 
@@ -34,7 +35,7 @@ static int byte_at(const struct attn_json_reader *reader, size_t offset)
     return offset < reader->size ? (unsigned char)reader->text[offset] : -1;
 }
 
-/* Says what stands at OFFSET: a whole word, else one character, else one byte. */
+/* Describes the text at OFFSET: a whole word, else one character, else one byte. */
 static enum attn_status refuse(const struct attn_json_reader *reader, size_t offset,
                                const char *expected, struct attn_error *err)
 {
@@ -115,7 +116,7 @@ static enum attn_status close_level(struct attn_json_reader *reader, struct attn
     return emit(reader, type, reader->offset + 1, token);
 }
 
-/* What a hexadecimal digit is worth, and one more: 0 is none. A table, since vocabularies have
+/* The value of a hexadecimal digit plus 1; 0 for other bytes. A table, because vocabularies have
  * 30,000 escapes. */
 static const unsigned char hex_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
@@ -189,14 +190,15 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
 /* Bytes of a word that all are BYTE. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Of each byte the highest bit where it is below N, N <= 128: right up to the first that is. */
+/* Sets the highest bit of each byte that is below N, N <= 128: correct up to the first such
+ * byte. */
 static uint64_t find_below(uint64_t word, unsigned n)
 {
     return (word - EACH(n)) & ~word & EACH(0x80);
 }
 
-/* Of each byte of WORD the highest bit where it is not an ASCII character which stands for itself
- * in a string: right up to the first that is not. */
+/* Sets the highest bit of each byte of WORD that is not an ASCII character without escape: correct
+ * up to the first such byte. */
 static uint64_t find_special(uint64_t word)
 {
     return find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
@@ -409,7 +411,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     return read_value(reader, token, err);
 }
 
-/* What follows the string whose opening quote is at AT; 0: there is none. */
+/* The offset after the string whose opening quote is at AT; 0: not a string. */
 static size_t pass_string(const struct attn_json_reader *reader, size_t at)
 {
     bool has_escape = false;
@@ -420,7 +422,7 @@ static size_t pass_string(const struct attn_json_reader *reader, size_t at)
                : 0;
 }
 
-/* What follows the list of strings whose bracket is at AT; 0: there is none. */
+/* The offset after the list of strings whose bracket is at AT; 0: not such a list. */
 static size_t pass_list(const struct attn_json_reader *reader, size_t at)
 {
     do {
@@ -461,12 +463,12 @@ enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_err
     return ATTN_OK;
 }
 
-/* --- What a token stands for: strings without their escapes, exact integers ------------------ */
+/* --- Values of tokens: strings without their escapes, exact integers ------------------------- */
 
 /* The bytes that an escaped slice stands for, one after the other. */
 struct unescaped {
     const char *at, *end;
-    char character[4]; /* of the last escape */
+    char character[4]; /* the character of the last escape */
     size_t size, used; /* bytes there; those already handed out */
 };
 
@@ -475,8 +477,8 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
     return (struct unescaped){.at = token->text, .end = token->text + token->size};
 }
 
-/* Stores the character that the escape at AT, which was checked, stands for, of *SIZE bytes, at TO,
- * which may be in the escape; returns what follows the escape. */
+/* Decodes the checked escape at AT and stores its character, *SIZE bytes, at TO, which may lie in
+ * the escape; returns the offset after the escape. */
 static const char *take_escape(const char *at, const char *end, char *to, size_t *size)
 {
     const struct attn_json_reader slice = {.text = at, .size = (size_t)(end - at)};
@@ -502,7 +504,7 @@ static int next_byte(struct unescaped *bytes)
     return (unsigned char)bytes->character[0];
 }
 
-/* An escape is longer than what it stands for, so the text may be overwritten from its start. */
+/* An escape is longer than its character, so the text may be overwritten from its start. */
 size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
 {
     const char *at = token->text, *end = token->text + token->size;
@@ -600,7 +602,8 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
     return 0;
 }
 
-/* Reads the number at AT, of at most nine digits, and returns what follows it. 0: none such. */
+/* Reads the number at AT, of at most nine digits, and returns the offset after it; 0: not such a
+ * number. */
 static size_t read_count(const struct attn_json_reader *reader, size_t at, uint32_t *count)
 {
     const size_t first = at;
@@ -709,12 +712,12 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
 }
 
 /*
- * --- No key twice in one object ---------------------------------------------------------------
+ * --- Duplicate keys of an object ---------------------------------------------------------------
  *
- * The keys of an object are sorted when it closes, by a hash and, where that is equal, by their
+ * The keys of an object are sorted when it closes, by hash and, if hashes are equal, by their
  * bytes. The hash only saves comparisons: keys that were made to collide cost O(n log n) as well,
- * which a hash table could promise only with a secret seed. A key is 8 bytes here, less than the
- * text of any: what an object of millions of keys takes stays below the text itself.
+ * which a hash table could promise only with a secret seed. A key takes 8 bytes here, less than its
+ * text: the memory for an object of millions of keys stays below the size of its text.
  */
 
 struct key {
@@ -725,7 +728,7 @@ struct key {
 struct key_stack {
     struct key *keys; /* [count]; owns */
     size_t count, capacity;
-    size_t first[ATTN_JSON_MAX_DEPTH]; /* of each level: where its keys begin */
+    size_t first[ATTN_JSON_MAX_DEPTH]; /* the first key of each level */
 };
 
 /* The token of a key that the reader has passed. */
@@ -736,7 +739,7 @@ static struct attn_json_token token_of(const struct key *key, const char *text)
     for (; token.text[token.size] != '"'; token.size++)
         if (token.text[token.size] == '\\') {
             token.has_escape = true;
-            token.size++; /* what is escaped may be a quote */
+            token.size++; /* the escaped byte may be a quote */
         }
     return token;
 }

@@ -62,23 +62,22 @@ struct attn_json_reader {
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name);
 
-/* The next token; ATTN_FORMAT with name, byte offset, what was found and expected. */
+/* The next token; the message of ATTN_FORMAT has name, byte offset, and the text that was found and
+ * expected. */
 enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_json_token *token,
                                 struct attn_error *err);
 
 /*
- * Takes the member that would come next where it is "key": N, a number of at most nine digits: in
- * one go, since a vocabulary has 50,000. The unescaped key is stored at TO, which has room for ROOM
- * bytes; those after the SIZE of the key hold anything then. False where it is written otherwise,
- * is wrong, or ROOM may be too small; then nothing is taken, and attn_json_next says what is
- * there.
+ * Reads the next member at once if it is "key": N, a number of at most nine digits; a vocabulary
+ * has 50,000. The unescaped key is stored at TO, which has room for ROOM bytes; those after the
+ * SIZE of the key are then unspecified. False if the member has another form, is malformed, or ROOM
+ * may be too small; then it is not consumed, and attn_json_next reads it.
  */
 bool attn_json_take_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count);
 
-/* Skips the next element of a list where it is a string or a list of strings, in one go, since a
- * tokenizer has 50,000 merges. False where it is something else or wrong; then nothing is
- * skipped. */
+/* Skips the next element of a list at once if it is a string or a list of strings; a tokenizer has
+ * 50,000 merges. False if it is something else or malformed; then it is not consumed. */
 bool attn_json_skip_strings(struct attn_json_reader *reader);
 
 /* Skips the value that would come next, with everything in it. */

@@ -22,12 +22,12 @@ struct attn_npy_file;
 
 /* An array of float32. A caller with numbers in memory fills the first four and borrows. */
 struct attn_ndarray {
-    const char *name;            /* what messages call it: its file. Borrowed */
-    int rank;                    /* 0: there is none */
+    const char *name;            /* its name in messages: the file. Borrowed */
+    int rank;                    /* 0: no array */
     size_t shape[ATTN_MAX_RANK]; /* [rank] */
     const float *data;           /* all elements, C order */
     struct attn_npy_file *file;  /* owns the data of an array that was read, or NULL */
-    float *converted;            /* likewise, where the file holds other floats, or NULL */
+    float *converted;            /* owns, where the file holds other floats; or NULL */
 };
 
 /* An array of cells that are 0 or 1: which query may attend to which key. */
@@ -35,15 +35,15 @@ struct attn_mask_array {
     const char *name; /* as above */
     int rank;
     size_t shape[ATTN_MAX_RANK];
-    const unsigned char *cells; /* all elements, C order; NULL: those of the file */
-    struct attn_npy_file *file; /* of an array that was opened, owned; or NULL */
+    const unsigned char *cells; /* all elements, C order; NULL: use the elements of the file */
+    struct attn_npy_file *file; /* owns, after _open; or NULL */
 };
 
 /*
  * Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The
- * file is read, not mapped: what happens to it afterwards changes nothing. ATTN_INVALID for other
- * types, for a rank outside RANK_MIN..RANK_MAX (AXES says in the message what is expected) and for
- * arrays without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
+ * file is read, not mapped: later changes of the file have no effect. ATTN_INVALID for other types,
+ * for a rank outside RANK_MIN..RANK_MAX (AXES is the expected shape in the message) and for arrays
+ * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
  */
 ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                             const char *axes, struct attn_ndarray *array,

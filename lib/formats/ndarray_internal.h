@@ -1,4 +1,4 @@
-/* ndarray_internal.h - what ndarray.h declares for the library alone. */
+/* ndarray_internal.h - declarations of ndarray.h that only the library uses. */
 #ifndef ATTN_FORMATS_NDARRAY_INTERNAL_H
 #define ATTN_FORMATS_NDARRAY_INTERNAL_H
 

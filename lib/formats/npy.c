@@ -7,8 +7,8 @@
  *
  *     \x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
- * What Python would take beyond that (escapes, 0x10, 1_000, nested values, keys given twice) is
- * refused, since no writer needs it.
+ * Python would accept more (escapes, 0x10, 1_000, nested values, duplicate keys); that is refused,
+ * because no writer needs it.
  */
 #include "formats/npy.h"
 
@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- The header: where the data lie and what they are ---------------------------------------- */
+/* --- The header: offset, type and shape of the data ------------------------------------------ */
 
 struct layout {
     enum attn_dtype dtype;
@@ -202,7 +202,7 @@ static enum attn_status read_size(struct reader *reader, size_t *size)
     return ATTN_OK;
 }
 
-/* A tuple: "()", "(3,)", "(3, 4)", also with a comma at the end; "(3)" is none in Python. */
+/* A tuple: "()", "(3,)", "(3, 4)", also with a comma at the end; "(3)" is not a tuple in Python. */
 static enum attn_status read_shape(struct reader *reader, struct layout *layout)
 {
     bool has_comma = true;
@@ -324,7 +324,8 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     return ATTN_OK;
 }
 
-/* Compares what the shape asks for with what is there. A size of 0 makes any shape empty. */
+/* Compares the size of the shape with the size of the data. A dimension of 0 makes any shape
+ * empty. */
 static enum attn_status check_size(const struct attn_file *file, struct layout *layout,
                                    struct attn_error *err)
 {
@@ -496,7 +497,7 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
  * fastest. */
 struct walk {
     const struct layout *layout;
-    size_t index[ATTN_MAX_RANK]; /* of the element, in Fortran order */
+    size_t index[ATTN_MAX_RANK]; /* index of the element, in Fortran order */
     size_t stride[ATTN_MAX_RANK];
     size_t at; /* elements before it in the file */
 };
@@ -570,7 +571,7 @@ void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out)
         out[i] = (unsigned char)read_bits(npy, walk.at);
 }
 
-/* Says what stands in the I-th cell in C order. */
+/* Reports the value of the I-th cell in C order. */
 static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, double value,
                                     struct attn_error *err)
 {

@@ -24,7 +24,8 @@
 
 struct attn_npy_file; /* one file; owns its bytes */
 
-/* What a caller takes; a file of what can never be read is refused with these as expected. */
+/* The types that a caller accepts; a file of a type that can never be read is refused with these as
+ * the expected ones. */
 enum attn_npy_types {
     ATTN_NPY_NUMBERS, /* booleans, integers and floats */
     ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses others */
@@ -49,7 +50,7 @@ const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "f
 
 /*
  * All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
- * [n_element]. What is too large becomes infinite, NaN and infinities stay.
+ * [n_element]. Values that are too large become infinite; NaN and infinities stay.
  */
 void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
 
@@ -61,8 +62,8 @@ const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out);
 
 /*
- * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT when a cell holds anything
- * else; the message says which cell, and what. OUT is then unspecified.
+ * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT for any other cell; the
+ * message has its index and value. OUT is then unspecified.
  */
 enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
                                      struct attn_error *err);

@@ -1,6 +1,6 @@
 /*
- * npz.c - see npz.h. The end of a zip file says where its directory is; that says where the members
- * are (APPNOTE.TXT 6.3, sections 4.3 and 4.5).
+ * npz.c - see npz.h. The end of a zip file has the offset of its directory, which has the offsets
+ * of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5).
  */
 #include "formats/npz.h"
 
@@ -14,11 +14,11 @@
 #include <string.h>
 
 enum {
-    END_SIZE = 22,     /* of the record at the end, before its comment */
-    LOCATOR_SIZE = 20, /* of what stands before it in zip64 */
-    END64_SIZE = 56,   /* of the record that the locator leads to */
-    ENTRY_SIZE = 46,   /* of a member in the directory, before its name */
-    LOCAL_SIZE = 30,   /* of the same before its data */
+    END_SIZE = 22,     /* size of the record at the end, before its comment */
+    LOCATOR_SIZE = 20, /* size of the locator before it in zip64 */
+    END64_SIZE = 56,   /* size of the record at the locator's offset */
+    ENTRY_SIZE = 46,   /* size of a member's entry in the directory, before its name */
+    LOCAL_SIZE = 30,   /* size of a member's header before its data */
     MAX_MEMBERS = 1 << 20
 };
 
@@ -127,7 +127,7 @@ static bool take_wide(const unsigned char **at, const unsigned char *end, uint64
     return true;
 }
 
-/* The sizes of a member beyond 4 GiB stand in the field 1 of what is extra. */
+/* The sizes of a member beyond 4 GiB are in extra field 1. */
 static bool read_extra(struct entry *entry)
 {
     const unsigned char *at = entry->extra, *end = at + entry->n_extra;

@@ -26,7 +26,7 @@
 
 enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 
-/* What the functions of one reading share. */
+/* The state of reading one header. */
 struct header {
     const struct attn_file *file;       /* borrowed */
     char *text;                         /* [data_start], the file up to its data; owns */
@@ -37,7 +37,7 @@ struct header {
     struct attn_error *err; /* borrowed */
 };
 
-/* Says of files that people take for safetensors what they are. */
+/* Recognizes files of other formats that people mistake for safetensors, for the message. */
 static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
 {
     static const struct {
@@ -126,7 +126,7 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
                           attn_quote(token->text, token->size).text, token->offset, expected);
 }
 
-/* Refuses the tensor NAME, of which FORMAT says what is wrong. */
+/* Refuses the tensor NAME; FORMAT describes the fault. */
 ATTN_PRINTF(3, 4)
 static enum attn_status refuse_tensor(const struct header *header, const char *name,
                                       const char *format, ...)
@@ -261,7 +261,7 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Checks that all members are there, and what they say of each other and of the file. */
+/* Checks that all members are present and consistent with each other and with the file. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
     const struct attn_tensor *tensor = &members->tensor;

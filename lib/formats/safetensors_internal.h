@@ -10,7 +10,7 @@
 
 /*
  * Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
- * [*count], sorted by name, point into it: what is checked stays so when the file is overwritten.
+ * [*count], sorted by name, point into it: checked values stay valid when the file is overwritten.
  * Both belong to the caller (attn_free).
  */
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,

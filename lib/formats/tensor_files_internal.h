@@ -8,8 +8,8 @@
 #include "formats/tensor_files.h"
 
 /*
- * What a directory keeps of a tensor: little, since a header of 100 MB can hold two million. NAME
- * and SHAPE lie in the text of the file that it was read from.
+ * A tensor in a directory: small, because a header of 100 MB can list two million. NAME and SHAPE
+ * point into the text of its file.
  */
 struct attn_tensor_record {
     const char *name;  /* terminated */
@@ -20,7 +20,7 @@ struct attn_tensor_record {
     unsigned char dtype, rank;
 };
 
-/* A file, and what names and shapes of its tensors lie in. */
+/* A file, and the text that contains the names and shapes of its tensors. */
 struct attn_tensor_file {
     struct attn_file file;
     char *text; /* owns */
