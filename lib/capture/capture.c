@@ -175,7 +175,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     ATTN_RETURN_MADE(reserve_all(created, err), capture, created, attn_capture_free);
 }
 
-/* Whether a caller asks for a place that there is. */
+/* Whether SITE, LAYER and HEAD exist. */
 static bool has_slot(const struct attn_capture *capture, enum attn_site site, int layer)
 {
     return capture && (unsigned)site < ATTN_N_SITE && layer >= ATTN_NO_LAYER &&

@@ -27,25 +27,25 @@ ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selec
                                               struct attn_capture **capture,
                                               struct attn_error *err);
 
-/* What to give to a session or to attn_attend; borrowed from the capture. */
+/* The trace for a session or attn_attend; borrowed from the capture. */
 ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *capture);
 
 /*
  * The kept numbers of SITE in LAYER (ATTN_NO_LAYER for sites of the model), head by head, all
- * ascending: [H', T', S] of matrices, [H', T', n] of queries, [G', S, n] of keys, which are not
- * narrowed by queries, [T', n] of sites without heads. NULL when it is not selected, and when there
- * is no such site or layer. Borrowed from the capture.
+ * ascending: [H', T', S] for matrices, [H', T', n] for queries, [G', S, n] for keys, which are not
+ * narrowed by queries, [T', n] for sites without heads. NULL if the site is not selected, or site
+ * or layer do not exist. Borrowed from the capture.
  *
  * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
- * attn_scores, and in qk what was computed or NaN. A row without an event is zeros.
+ * attn_scores, and in qk the product if it was computed, else NaN. A row without an event is zeros.
  */
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site,
                                           int layer);
 
 /*
- * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T',
- * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected, when there is
- * no such head, and when SITE has no heads.
+ * The part of one head: HEAD is its number in the model, for keys the number of the key/value head.
+ * [T', S] for matrices, [T', n] for queries, [S, n] for keys. NULL if the head is not selected or
+ * does not exist, or SITE has no heads.
  */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);

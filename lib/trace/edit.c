@@ -128,7 +128,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum { BLOCK = 64 }; /* rows that are edited together: a bit for each says that it has changed */
+enum { BLOCK = 64 }; /* rows that are edited together, with a bit per changed row */
 
 /* Applies EDIT to the rows of TARGET from position ROW0 on, at most BLOCK. Returns which of them
  * changed. */

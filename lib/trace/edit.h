@@ -21,18 +21,18 @@ enum attn_edit_op {
                           softmax */
 };
 
-/* Which part of a site, and what becomes of it. */
+/* The part of a site to change, and the change. */
 struct attn_edit {
     enum attn_site site;
     int layer; /* or ATTN_ALL_LAYERS; ignored for sites of the model */
     int head;  /* or ATTN_ALL_HEADS; key/value head for k and v; ignored for sites without heads */
     size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
-    size_t col0, col1; /* columns likewise: keys of matrices, components of vectors */
+    size_t col0, col1; /* columns: keys of matrices, components of vectors */
     enum attn_edit_op op;
     float factor;         /* for SCALE */
     const float *data;    /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
                           the session. row1 and col1 must then be given */
-    size_t ld;            /* 0: data [col1-col0] is that of every row, and row1 need not be given */
+    size_t ld;            /* 0: data [col1-col0] serves every row, and row1 may be left out */
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 

@@ -14,9 +14,9 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 /* Whether any edit concerns the site in that layer (any head). */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
-/* Applies those that concern TARGET, in order. Returns the number of rows with a value that an edit
- * has changed, each once, and sets of HAS_EFFECT [n_edit], or NULL, those of the edits that changed
- * one. Safe on any thread. */
+/* Applies the edits of TARGET in order. Returns the number of rows in which an edit changed a
+ * value, each counted once. Sets HAS_EFFECT [n_edit], which may be NULL, for edits that changed a
+ * value. Safe on any thread. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target);
 

@@ -34,7 +34,7 @@ struct range {
     size_t first, end, step;
 };
 
-/* What a list counts, for messages. */
+/* The elements of a list, for messages. */
 struct axis {
     const char *noun; /* "layers" */
     size_t n;         /* valid indices 0 .. n-1 */
@@ -152,7 +152,7 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
     return ATTN_INVALID;
 }
 
-/* What is wrong with an item of heads, of which a side cannot be read. */
+/* Reports an item of heads with a side that cannot be parsed. */
 static enum attn_status report_heads(const struct attn_dims *dims, const char *item, size_t size,
                                      struct attn_error *err)
 {
@@ -222,7 +222,7 @@ static size_t count(const unsigned char *flags, size_t n)
     return sum;
 }
 
-/* Names the first of SITES, none of which is there. */
+/* Reports that the model lacks SITES, naming the first. */
 static enum attn_status report_site(const struct attn_selection *selection, attn_site_set sites,
                                     struct attn_error *err)
 {
@@ -245,7 +245,8 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
 {
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    /* A glob may name what is lacking as long as something is left; see attn_sites_parse. */
+    /* A glob may match sites that the model lacks, as long as it matches another; see
+     * attn_sites_parse. */
     if ((sites & selection->dims.sites) == 0)
         return report_site(selection, sites, err);
     selection->sites = sites & selection->dims.sites;
@@ -354,7 +355,7 @@ static enum attn_status parse_list(const struct attn_dims *dims, const struct ax
     }
 }
 
-/* Replaces FLAGS [n] of SELECTION by what SPEC says. */
+/* Replaces FLAGS [n] of SELECTION by those of SPEC. */
 static enum attn_status replace_flags(const struct attn_selection *selection,
                                       const struct axis *axis, const char *spec,
                                       unsigned char *flags, size_t n, struct attn_error *err)

@@ -34,9 +34,9 @@ ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selec
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
 /*
- * Keeps one head. The first call replaces all heads by it; further calls add to what was chosen,
- * also to what a list chose. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS.
- * ATTN_INVALID, with the valid range, leaves the selection unchanged.
+ * Keeps one head. The first call replaces all heads by it; further calls, also after a list, add to
+ * the chosen heads. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID, with
+ * the valid range, leaves the selection unchanged.
  */
 ATTN_API enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
                                               struct attn_error *err);
@@ -46,7 +46,7 @@ ATTN_API enum attn_status attn_selection_keep_queries(struct attn_selection *sel
                                                       size_t first, size_t n,
                                                       struct attn_error *err);
 
-/* Each replaces what was chosen before. ATTN_INVALID, with the valid range, leaves the selection
+/* Each replaces the previous choice. ATTN_INVALID, with the valid range, leaves the selection
  * unchanged. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,
                                                    attn_site_set sites, struct attn_error *err);
@@ -65,8 +65,8 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 
-/* Reads. What is out of range, or of no selection, is not wanted; for sites of the model LAYER is
- * ATTN_NO_LAYER. */
+/* Queries. Numbers out of range, and a selection of NULL, are not wanted; for sites of the model
+ * LAYER is ATTN_NO_LAYER. */
 ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);

@@ -11,7 +11,7 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* Of a site whose rows are queries: wanted rows, and wanted queries that it has no row of, which
+/* For sites whose rows are queries: the wanted rows, and the wanted queries without a row, which
  * come first. */
 size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
 size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
@@ -24,9 +24,9 @@ bool attn_selection_is_all_queries(const struct attn_selection *selection);
  */
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
-/* What has to be seen of a feed to make the sites MADE of SELECTION: the others, and the stream
- * into and out of layers with all its rows. LAYERS are these instead; NULL: its own. The caller
- * frees *seen. */
+/* The selection of a feed from which the sites MADE of SELECTION can be computed: its other sites,
+ * and all rows of the stream into and out of layers. LAYERS replaces its layers unless NULL. The
+ * caller frees *seen. */
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
                                            attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err);

@@ -33,25 +33,25 @@ enum attn_site_layout {
  * X(ID, name, archive name, scope, layout, shape). The archive name is TransformerLens's; for sites
  * of a layer "blocks.L." goes in front.
  *
- * embed is the token embedding before positions are added, of a picture that of its patches;
- * resid_pre the block's input, resid_mid
- * lies between attention and MLP, resid_post is the block's output. Where positions are rotary,
- * rot_q and rot_k are q and k after their norms, if the model has such, and after turning: what
- * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
- * them (-inf where masked), pattern the softmax, z pattern times values.
- * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
- * is over the R projected keys of low-rank attention. attn_out what the output projection, a norm
- * after it and layer scale make of z. mlp_pre and mlp_post stand before and after the activation; a
- * gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product.
+ * embed is the token embedding before positions are added, for pictures the embedding of the
+ * patches; resid_pre is the block's input, resid_mid lies between attention and MLP, resid_post is
+ * the block's output. Where positions are rotary, rot_q and rot_k are q and k after their norms, if
+ * the model has them, and after rotation: the factors of the scores. qk is q.k, or rot_q.rot_k,
+ * before scale, soft cap and mask, attn_scores after them (-inf where masked), pattern the softmax,
+ * z pattern times values. pattern_dropped is the pattern after dropout, from which z is then
+ * computed; pattern_lowrank is over the R projected keys of low-rank attention. attn_out is z after
+ * the output projection, the norm after it and layer scale. mlp_pre and mlp_post are before and
+ * after the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the
+ * product.
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
- * what the MLP reads and is added to, and normalized_resid_post is the block's output. mlm_head is
- * what the output matrix of an encoder reads. text_embed and image_embed are one vector of a text
- * or picture, projected and not normalized.
+ * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
+ * output. mlm_head is the input of an encoder's output matrix. text_embed and image_embed are one
+ * vector of a text or picture, projected and not normalized.
  *
- * A session has no sites of scope DERIVED (run/derived.h), which are made of others when a layer
- * has been computed, and nothing can be edited there. So are gradients (run/gradient.h), which come
- * when all layers have been, from the last to the first.
+ * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at the
+ * end of a layer and cannot be edited. The same holds for gradients (run/gradient.h), which come
+ * after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
@@ -100,8 +100,8 @@ enum attn_site {
 
 enum {
     ATTN_NO_LAYER = -1,        /* of sites of the model */
-    ATTN_ALL_LAYERS = INT_MIN, /* what is said holds for each */
-    ATTN_ALL_HEADS = -1,       /* likewise; and of sites without heads */
+    ATTN_ALL_LAYERS = INT_MIN, /* applies to every layer */
+    ATTN_ALL_HEADS = -1,       /* applies to every head; and the head of sites without heads */
 };
 
 /* A set of sites, a bit for each. */
@@ -113,24 +113,24 @@ struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
     size_t d_out;   /* width of attn_out; 0: d_model */
-    size_t d_embed; /* width of the embedding, and of what the output matrix reads; 0: d_model */
-    size_t d_projected;   /* width of text_embed and image_embed; 0: there is none */
+    size_t d_embed; /* width of the embedding, and of the input of the output matrix; 0: d_model */
+    size_t d_projected;   /* width of text_embed and image_embed; 0: absent */
     size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
-    size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
-    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
-    size_t n_front;       /* of a picture: positions before the patches, without rows of `embed` */
+    size_t n_rank;        /* R, projected keys of low-rank attention; 0: not low-rank */
+    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: no source */
+    size_t n_front;       /* for pictures: positions before the patches, without rows of `embed` */
     bool is_pooled;       /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
 };
 
-/* "pattern"; NULL for a number that is no site's. The others say then that it is a vector of the
- * model, and has the name "". */
+/* "pattern"; NULL for an unknown number, which the other functions treat as a vector of the model
+ * with the name "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 
-/* Whether it says how a metric changes: a gradient, pattern_x_grad, relevance. */
+/* Whether it describes the change of a metric: a gradient, pattern_x_grad, relevance. */
 ATTN_API bool attn_site_is_of_metric(enum attn_site site);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
@@ -140,9 +140,9 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 /* Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
- * pattern, context = z) and globs with * and ?. Derived sites are asked for by name: a glob that
- * matches others leaves them out. ATTN_INVALID for an unknown name (the message lists the known
- * ones) or an empty list. */
+ * pattern, context = z) and globs with * and ?. Derived sites have to be named: a glob that matches
+ * other sites skips them. ATTN_INVALID for an unknown name (the message lists the known ones) or an
+ * empty list. */
 ATTN_API enum attn_status attn_sites_parse(const char *list, attn_site_set *sites,
                                            struct attn_error *err);
 

@@ -1,11 +1,10 @@
-/* site_internal.h - what site.h declares for the library alone. */
+/* site_internal.h - declarations of site.h that only the library uses. */
 #ifndef ATTN_TRACE_SITE_INTERNAL_H
 #define ATTN_TRACE_SITE_INTERNAL_H
 
 #include "trace/site.h"
 
-/* The order in which they are shown, and come in a layer: that of ATTN_SITE_MAP, whatever their
- * numbers are. */
+/* The sites in the order of ATTN_SITE_MAP, in which they are shown and computed in a layer. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
 /* The place of SITE in it, and whether A comes before B. */
@@ -29,7 +28,7 @@ attn_site_set attn_sites_gradients_of(attn_site_set of);
  * where a layer attends to the source: see attn_site_n_key). */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
-/* The heads that it has, key/value heads of layout KEY; 1 where it has none. */
+/* The number of its heads, key/value heads for layout KEY; 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 
 /* The first position that it has a row of: of embed the first patch of a picture, else 0. */
@@ -39,7 +38,7 @@ size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
  * of an image classifier, text_embed, image_embed. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
-/* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where
+/* The factors of the scores: the site of queries (layout QUERY) or of keys: rot_q and rot_k where
  * positions are rotary, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
 

@@ -1,4 +1,5 @@
-/* trace.c - see trace.h: events cut down to what a selection wants, and the cells of their rows. */
+/* trace.c - see trace.h: narrows events to a selection, and iterates over the cells of their
+ * rows. */
 #include "trace/trace_internal.h"
 
 #include "base/given.h"

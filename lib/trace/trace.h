@@ -3,10 +3,10 @@
  *
  * A trace is a callback plus the selection it wants. The forward pass calls it on the feeding
  * thread, ordered by layer, site, head and row; sites that are not wanted cost one branch. Watching
- * never changes the result. Where a session is fed several sequences at once, the events of each
- * come in this order; those of different sequences are mixed. When the matrices of one layer do not
- * fit in 64 MiB they come in blocks of rows, head by head; the sites of a block follow one another
- * then.
+ * never changes the result. If a session is fed several sequences at once, the events of each
+ * sequence come in this order, interleaved with the other sequences. When the matrices of one layer
+ * do not fit in 64 MiB they come in blocks of rows, head by head; the sites of a block follow one
+ * another then.
  *
  *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
  *     struct attn_trace trace = {.selection = selection, .on_event = print};
@@ -30,8 +30,8 @@ struct attn_trace_event {
 
     /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event holds
      * n_col cells, one a key, of which the first row0 + r + ahead + 1 count when is_causal, else
-     * all. The others are 0, of attn_scores minus infinity, of qk what was computed, or what an
-     * edit put there. */
+     * all. The others are 0, in attn_scores minus infinity, in qk the product if it was computed,
+     * or the value of an edit. */
     bool is_causal;
     size_t ahead; /* keys before the first query: S - T of attention on arrays, else 0 */
 

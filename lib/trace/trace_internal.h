@@ -1,4 +1,4 @@
-/* trace_internal.h - what trace.h declares for the library alone. */
+/* trace_internal.h - declarations of trace.h that only the library uses. */
 #ifndef ATTN_TRACE_TRACE_INTERNAL_H
 #define ATTN_TRACE_TRACE_INTERNAL_H
 
@@ -10,8 +10,8 @@
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
 
 /*
- * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at
- * 0 and is where the search goes on. False: there are none left.
+ * The next consecutive rows of EVENT that SELECTION wants, as a separate event; *row begins at 0
+ * and keeps the position of the search. False at the end.
  */
 bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,
@@ -32,7 +32,7 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
                             const struct attn_dims *dims, float *stream);
 
 /*
- * The cells of an event's row that count; all others of the row are masked.
+ * Iterates over the unmasked cells of an event's row.
  *
  *     struct attn_row row = attn_event_row(event, r);
  *     struct attn_cells cells;
@@ -62,10 +62,10 @@ struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r);
 /* The next cells, as many as are neighbours; false when there are no more. */
 bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 
-/* Whether row R can be nothing but 1: the first query of a causal pattern sees itself alone. */
+/* Whether row R is always 1: the first query of a causal pattern sees only itself. */
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
 
-/* What a whole matrix holds in a masked cell: 0 in patterns, minus infinity in scores, and NaN in
+/* The value of a masked cell in a whole matrix: 0 in patterns, minus infinity in scores, and NaN in
  * qk, where the product is not computed. */
 float attn_site_masked_value(enum attn_site site);
 
