@@ -37,12 +37,12 @@ struct attend {
     size_t n_kv_at_once;         /* key/value heads taken at a time */
     int n_worker;
 
-    struct attn_arena arena; /* owns what follows */
+    struct attn_arena arena; /* owns the fields below */
     struct attn_heads_memory memory;
     struct attn_kv *kv; /* [n_kv_at_once] */
     float *z;           /* [n_kv_at_once * group, T, Ev] */
     float *unit_q;      /* [n_kv_at_once * group, T, E] for cosine similarity */
-    float *unit_k;      /* [S, E] likewise */
+    float *unit_k;      /* [S, E] unit keys */
 
     enum attn_status status; /* the first failure */
     struct attn_error *err;
@@ -70,7 +70,7 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 
 /* --- Checks -------------------------------------------------------------------------------- */
 
-/* Whether there is what is computed from, and a trace. */
+/* Whether q, k, v and a trace are given. */
 static enum attn_status check_given(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->scores && (args->q || args->k))
@@ -129,7 +129,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
                               attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
     own = attn_selection_dims(args->trace->selection);
-    /* What takes the events has room for what the sizes of the selection say. */
+    /* The consumers of events allocate by the sizes of the selection. */
     if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
         own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
         (own->d_value != dims.d_value && (dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z)) != 0))
@@ -175,7 +175,7 @@ static void plan(struct attend *a, struct attn_arena *arena)
         attn_arena_take(arena, is_cosine ? args->n_key : 0, args->d_head * sizeof *a->unit_k);
 }
 
-/* --- What the heads ask of their caller ------------------------------------------------------- */
+/* --- Callbacks of the heads ------------------------------------------------------------------- */
 
 static bool needs_head(const void *context, int head)
 {

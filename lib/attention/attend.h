@@ -40,11 +40,11 @@ struct attn_attend_args {
     const float *v;           /* [G, S, Ev]; NULL: there is no z */
     const float *scores;      /* [H, T, S] instead of q and k, which are NULL then: `qk`, and d_head
                                  is 1. Not for linear and low-rank attention */
-    struct attn_attention attention; /* what is computed */
+    struct attn_attention attention; /* the attention to compute */
     int random_layer; /* whose keys random attention draws; for the trace it is layer 0 all the
                          same */
     uint64_t n_drawn; /* numbers that dropout's stream has given before: to earlier layers */
-    const struct attn_trace *trace;      /* what is wanted; only what it wants is computed */
+    const struct attn_trace *trace;      /* selects the tensors; only these are computed */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel; /* polled between row blocks; not 0: ATTN_CANCELED */
     enum attn_gemm gemm;                 /* speed only */
@@ -71,9 +71,9 @@ ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
 /*
  * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together,
- * ATTN_NO_MEMORY, ATTN_CANCELED, or what the trace returned. Memory, the inputs aside: the keys and
- * values once more, packed; what is watched of one head, at most 64 MiB of it at a time; a few rows
- * a thread.
+ * ATTN_NO_MEMORY, ATTN_CANCELED, or the status that the trace returned. Memory, in addition to the
+ * inputs: a packed copy of keys and values; the watched matrices of one head, at most 64 MiB at a
+ * time; a few rows per thread.
  */
 ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
 

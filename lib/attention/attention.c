@@ -51,7 +51,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     return ATTN_OK;
 }
 
-/* What the kind cannot be combined with. */
+/* Options that the kind cannot be combined with. */
 static enum attn_status check_kind(const struct attn_attention *attention, bool is_cross,
                                    struct attn_error *err)
 {
@@ -187,7 +187,7 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         const struct attn_attention *one = &attention[layer];
 
-        if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND) /* attn_attention_check says so */
+        if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND) /* attn_attention_check reports it */
             continue;
         given |= attn_attention_sites(one);
         if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)

@@ -3,7 +3,7 @@
  *
  * Exact attention is z = softmax(q k^T / (sqrt(d_head) + eps)) v over the keys that the mask leaves
  * (Vaswani et al. 1706.03762, eq. 1). Sparse kinds leave fewer keys, linear and low-rank ones
- * replace the softmax. A query that may look at nothing gets a pattern row of zeros and z = 0.
+ * replace the softmax. A query without visible keys gets a pattern row of zeros and z = 0.
  *
  * i is the position of a query among the keys, j that of a key.
  */
@@ -23,7 +23,7 @@
 enum attn_mask {
     ATTN_MASK_CAUSAL = 0, /* key j is visible to query i when j <= i */
     ATTN_MASK_NONE = 1,   /* every key; the whole sequence must be fed at once */
-    ATTN_MASK_MATRIX = 2, /* what `matrix` says; the whole sequence must be fed at once */
+    ATTN_MASK_MATRIX = 2, /* the mask in `matrix`; the whole sequence must be fed at once */
 };
 
 /* Cells of 0 and 1 for each pair of a query and a key. */

@@ -1,4 +1,4 @@
-/* attention_internal.h - what attention.h declares for the library alone. */
+/* attention_internal.h - declarations of attention.h that only the library uses. */
 #ifndef ATTN_ATTENTION_ATTENTION_INTERNAL_H
 #define ATTN_ATTENTION_ATTENTION_INTERNAL_H
 
@@ -13,24 +13,24 @@ enum attn_gives {
     ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
 };
 
-/* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
+/* How it computes a matrix site, or z; ATTN_GIVES_NOT for all other sites. */
 enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site);
 
-/* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
+/* The matrix sites (ATTN_SITE_BIT) that it can give, and z. */
 attn_site_set attn_attention_sites(const struct attn_attention *attention);
 
 /*
- * Pairs of a query and a key for which something is computed, in one head: those that kind and mask
- * leave. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
+ * The number of pairs of a query and a key that are computed in one head: those that kind and mask
+ * keep. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
  * attention computes none (0), low-rank n_query * R. The stride is resolved.
  */
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
                                int layer, int head);
 
 /*
- * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
- * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
- * takes is_scaled and factor and does not use them.
+ * Whether the parts can be combined. The message of ATTN_INVALID names the conflict and the reason,
+ * for example for causal low-rank attention. IS_CROSS: keys come from a source, so that nothing is
+ * causal. Linear attention takes is_scaled and factor and does not use them.
  */
 enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
                                       struct attn_error *err);

@@ -68,11 +68,11 @@ struct tile_scratch {
     float *p, *d, *x; /* [tile, ld] pattern; its gradient and what follows; scaled products */
     float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
     float *columns;   /* [E or Ev, tile] rows of q or dz, transposed */
-    float *swap;      /* [N_SWAP, tile, ld] and then of one row: what lies in it is below */
+    float *swap;      /* [N_SWAP, tile, ld], then one row; its parts are listed below */
     int32_t *list;    /* cells */
 };
 
-/* What a tile computes for a swap. */
+/* The matrices that a tile computes for a swap. */
 enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
 enum { N_SWAP_ROW = 8 }; /* rows of floats after them: exponentials, and sums in double */
 
@@ -182,7 +182,7 @@ static void multiply(const struct attn_gemm_engine *engine, const struct product
     attn_gemm_kernel_run(&kernel, product->a, product->b, product->c, product->count);
 }
 
-/* A tile: what it is computed from, and where its results go. */
+/* A tile: its inputs, and the destinations of its results. */
 struct tile_work {
     const struct attn_heads_back *heads;
     struct attn_tile tile;
@@ -387,13 +387,13 @@ struct key_change {
     const float *e, *a, *f;  /* [n] */
     double *rest_e, *rest_d; /* [n] sums of e, and of e d, over the keys after one */
 
-    /* The key with the largest score, beside which others may have e 0. When it changes, they are
-     * what counts: exp(score - the largest of theirs). */
+    /* The key with the largest score: relative to it, the e of all others may be 0. When its score
+     * changes, the others are taken relative to their own maximum: exp(score - that maximum). */
     size_t largest;
     const float *others; /* [n] 0 for that key */
 };
 
-/* Weights before a softmax divides them: of a key, and the factor of those of the others. */
+/* Unnormalized weights: the weight of a key, and the factor of the other keys' weights. */
 struct key_share {
     double key, others;
 };
@@ -406,8 +406,8 @@ static double change_share(const struct key_share *from, const struct key_share 
            ((to->key + to->others * rest) * (from->key + from->others * rest));
 }
 
-/* Adds the change of sum P dP to the SUMS of N keys, but the largest: nothing is subtracted from a
- * sum that it is part of. */
+/* Adds the change of sum P dP to the SUMS of N keys, except the largest: no term is subtracted from
+ * a sum that contains it. */
 static void add_key_changes(const struct key_change *change, const float *d, size_t n, double *sums)
 {
     double before_e = 0, before_d = 0, after_e = 0, after_d = 0;
@@ -430,8 +430,8 @@ static void add_key_changes(const struct key_change *change, const float *d, siz
     }
 }
 
-/* And to that of the key with the largest score. GAPS: from the largest of the others' to its own,
- * and to its changed one. */
+/* The same for the key with the largest score. GAPS: the differences between the largest score of
+ * the others and its own, and its changed score. */
 static void add_largest_change(const struct attn_kernels *kernels, const struct key_change *change,
                                const float gaps[2], const float *d, size_t n, double *sums)
 {
@@ -511,7 +511,7 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     add_largest_change(kernels, &change, gaps, d, n_key, sums + work->first);
 }
 
-/* Adds what a tile has to the sums of the swap: d is dP then. */
+/* Adds the contributions of a tile to the sums of the swap; d holds dP at this point. */
 static void add_swapped(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
@@ -546,7 +546,7 @@ static void add_swapped(const struct tile_work *work)
     }
 }
 
-/* What watchers of SITE get, of the pattern, of the tile's D, or of their product: whole rows, 0
+/* The values of SITE for watchers, from the pattern, the tile's D, or their product: whole rows, 0
  * where they are masked. */
 static void keep(const struct tile_work *work, enum attn_site site)
 {
@@ -597,7 +597,7 @@ static void make_dqk(const struct tile_work *work)
     for (size_t i = 0; i < work->tile.n_row; i++) {
         kernels->softmax_back(work->scratch.p + i * work->ld + work->first, r[i], d + i * work->ld,
                               n);
-        fill_masked(work, i, 0, work->scratch.d); /* 0 times what is below 0 is -0 */
+        fill_masked(work, i, 0, work->scratch.d); /* 0 times a negative number is -0 */
     }
     keep(work, ATTN_SITE_ATTN_SCORES_GRAD);
     for (size_t i = 0; i < work->tile.n_row; i++) {

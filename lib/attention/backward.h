@@ -4,7 +4,7 @@
  *
  *     dP_ij = dz_i . v_j
  *     dS_ij = P_ij ((dP_ij - r_i) - sum_j P_ij (dP_ij - r_i)), r_i = dz_i . z_i
- *     dqk   = scale * what the soft cap makes of dS
+ *     dqk   = scale * dS, multiplied by the derivative of the soft cap
  *     dq_i  = sum_j dqk_ij k_j
  *     dk_j  = sum_i dqk_ij q_i
  *     dv_j  = sum_i P_ij dz_i
@@ -23,7 +23,7 @@
 
 #include "attention/heads.h"
 
-/* What stands for a derivative where relevance is passed on. */
+/* The rules that replace derivatives when relevance is propagated. */
 enum attn_backward_rule {
     ATTN_BACKWARD_PLAIN = 0,   /* nothing: derivatives */
     ATTN_BACKWARD_RELP = 1,    /* norms and activations are constant factors, a gate's two get half
@@ -32,18 +32,18 @@ enum attn_backward_rule {
 };
 
 /*
- * What the pattern would be with other queries, keys or both, and what comes of it (the repair of
- * AtP for saturated softmaxes, 2403.00745): P' is the softmax with these, P that of the pass.
+ * The pattern with other queries, keys or both, and its effect (the repair of AtP for saturated
+ * softmaxes, 2403.00745): P' is the softmax with these, P that of the pass.
  *
  *     of a query i     sum_j (P'_ij - P_ij) dP_ij
- *     of a key j       sum_i sum_j' (P'_ij' - P_ij') dP_ij', where key j alone is another
+ *     of a key j       sum_i sum_j' (P'_ij' - P_ij') dP_ij', where only key j is replaced
  *
  * Where all heads are normalized together, changing one head scales the others: `own` and `scale`.
  */
 struct attn_heads_swap {
-    const float *q, *k;           /* [n, H E], [n, G E] the other ones, what scores are made of;
-                                     NULL: as they are */
-    const float *base_q, *base_k; /* what P is made of; both NULL: that of the pass */
+    const float *q, *k; /* [n, H E], [n, G E] the replacements, rot_q and rot_k if positions are
+                           rotary; NULL: unchanged */
+    const float *base_q, *base_k; /* the queries and keys of P; both NULL: those of the pass */
     bool is_each;                 /* each key by itself; otherwise all of a head at once */
     const unsigned char *keys;    /* [n] those that are others; NULL: all */
     size_t n_variant;         /* 1: heads do not depend on each other. Else as many as heads of q
@@ -67,7 +67,7 @@ struct attn_heads_back_memory {
                        tile's */
 };
 
-/* What decides the memory. */
+/* The sizes that determine the memory. */
 struct attn_heads_back_sizes {
     struct attn_heads_sizes heads;          /* n_query = n_key: the positions */
     const struct attn_attention *attention; /* [n_layer] */
@@ -89,11 +89,11 @@ struct attn_heads_back {
     struct attn_pool *pool; /* NULL: the caller's thread */
     int layer;
     size_t n, n_head, n_kv_head; /* n: positions */
-    size_t first;                /* queries before it have no gradient: of their rows nothing is
-                                    read, nor is their dq written */
-    const float *q, *k, *v, *z;  /* those that scores are made of */
+    size_t first; /* queries before it have no gradient: their rows are not read, and their dq is
+                     not written */
+    const float *q, *k, *v, *z; /* those that scores are made of */
     const float *dz;
-    float *dq, *dk, *dv; /* what comes of it */
+    float *dq, *dk, *dv; /* the results */
 
     /* Matrices that are wanted: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
      * pattern itself, as in the forward pass. They come head by head. */

@@ -14,7 +14,7 @@ size_t attn_blockwise_scratch(const struct attn_head_shape *shape)
     return ATTN_QUERY_TILE * (LD_SCORES + 2 * attn_kv_ld_value(shape));
 }
 
-/* What attn_blockwise_run derives from a tile. */
+/* Values that attn_blockwise_run derives from a tile. */
 struct blockwise_work {
     const struct attn_gemm_engine *engine;
     const struct attn_head_shape *shape;
@@ -77,7 +77,7 @@ static void compute_product(const struct blockwise_work *work, size_t first, siz
     }
 }
 
-/* Turns the block's scores into weights, and shrinks what rows have summed so far to match them. */
+/* Turns the block's scores into weights, and rescales the sums of the rows so far to match them. */
 static void compute_weights(struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_kernels *kernels = work->engine->kernels;
@@ -101,7 +101,7 @@ static void compute_weights(struct blockwise_work *work, size_t first, size_t n_
     }
 }
 
-/* Rows for which the block holds nothing are left as they are. */
+/* Rows without visible keys in the block stay unchanged. */
 static void run_block(struct blockwise_work *work, size_t first)
 {
     const struct attn_tile *tile = work->tile;

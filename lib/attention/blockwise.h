@@ -21,8 +21,8 @@ enum { ATTN_BLOCKWISE_N_KEY = 512 }; /* keys in a block */
 size_t attn_blockwise_scratch(const struct attn_head_shape *shape);
 
 /*
- * Computes z of a tile of up to 32 rows, of any number at any time: nothing is planned for it. A
- * row that may look at nothing, or whose scores are all -inf, gives zeros. SCRATCH is the worker's.
+ * Computes z of a tile of up to 32 rows, any number of tiles at any time, without planned memory. A
+ * row without visible keys, or whose scores are all -inf, gives zeros. SCRATCH is the worker's.
  */
 void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_tile *tile,
                         float *scratch);

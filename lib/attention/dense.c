@@ -2,8 +2,8 @@
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
  * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a
- * row the pattern is +0 and the values are finite, so the terms that are added there change nothing
- * but, maybe, the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
+ * row the pattern is +0 and the values are finite, so the terms that are added there can only
+ * change the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
 #include "trace/edit_internal.h"
@@ -98,7 +98,7 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
         plan_tile(dense, shape, 1, dense->rest);
 }
 
-/* What attn_dense_run derives from a tile. */
+/* Values that attn_dense_run derives from a tile. */
 struct dense_work {
     const struct attn_dense *dense;
     const struct attn_tile *tile;
@@ -161,8 +161,8 @@ static void fill_masked(struct dense_work *work, size_t i, float value)
         row[column] = value;
 }
 
-/* Copies what watchers see of a row: all cells, with FILL in those that were not computed, or the
- * listed ones. */
+/* Copies a row for watchers: all cells, with FILL in those that were not computed, or the listed
+ * cells. */
 static void store_row(const struct dense_work *work, enum attn_site site, size_t i, float fill)
 {
     const struct attn_tile *tile = work->tile;
@@ -282,11 +282,11 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
-            fill_masked(work, i, -INFINITY); /* edits do not reach what is not listed */
+            fill_masked(work, i, -INFINITY); /* edits do not reach cells that are not listed */
         kernels->softmax(row + work->first, is_prefix ? work->cells.n[i] : last - work->first,
                          work->last - work->first, is_scored ? 1.0F : work->scale);
         /* The second and third way of masking: weights become 0 after the softmax, and are divided
-         * by what is left. */
+         * by the sum of the remaining weights. */
         if (is_after)
             fill_masked(work, i, 0);
         if (tile->feed->attention->masking == ATTN_MASKING_RENORMALIZE)
@@ -310,7 +310,7 @@ static void compute_z(struct dense_work *work, float *sums)
     const struct attn_panels *panels = &work->dense->value_panels;
     const size_t ld = attn_kv_ld_value(work->shape), d_value = work->shape->d_value;
     const bool is_bf16 = work->dense->is_bf16;
-    /* In bfloat16 a value of the first row and that of the second lie side by side. */
+    /* In bfloat16 the values of two rows alternate. */
     const size_t row_size = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
     const char *values = (const char *)tile->kv->values + work->first * row_size;
     float *pattern = work->x + work->first;

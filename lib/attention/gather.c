@@ -41,7 +41,7 @@ void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine 
     }
 }
 
-/* What one row works in. */
+/* The scratch memory of one row. */
 struct gather_row {
     float *x;      /* [n_max]: scores, then weights, of the gathered keys */
     float *keys;   /* [64, d_head], on their way into a panel */
@@ -184,7 +184,8 @@ static void run_row(struct gather_work *work)
 size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile *tile,
                        float *scratch)
 {
-    /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
+    /* A short sequence of a pack has the stride of its length: n_max keys would be more than
+     * planned. */
     const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
     const struct attn_head_shape *shape = tile->feed->shape;
     const size_t ld = attn_kv_ld_value(shape);

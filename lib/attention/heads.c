@@ -1,6 +1,6 @@
 /*
- * heads.c - see heads.h. Which engine evaluates an attention, the memory that a layer needs, what
- * it reads, and then its waves.
+ * heads.c - see heads.h. Chooses the engine of an attention, plans the memory of a layer, prepares
+ * its inputs, and runs its waves.
  */
 #include "attention/heads.h"
 
@@ -83,7 +83,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
     return attention->kind == ATTN_ATTENTION_LINEAR ? attn_linear_attention_state_size(&linear) : 0;
 }
 
-/* What the engine of ATTENTION needs, watched matrices aside. */
+/* The memory that the engine of ATTENTION needs, without watched matrices. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
                            const struct attn_attention *attention, attn_site_set watched)
 {
@@ -176,7 +176,7 @@ attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, i
 
 /* --- Keys and values ------------------------------------------------------------------------- */
 
-/* Whether the engine multiplies what is rounded to bfloat16. */
+/* Whether the engine multiplies values that are rounded to bfloat16. */
 static bool is_rounded(const struct attn_heads *heads)
 {
     return heads->feed.shape->is_bf16 &&
@@ -191,7 +191,7 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     const struct attn_attention *attention = heads->feed.attention;
     const size_t n_map = attention->count * rows->n;
     struct attn_heads_memory *memory = heads->memory;
-    float *scratch = memory->scratch[0]; /* aligned, as what is mixed need not be */
+    float *scratch = memory->scratch[0]; /* aligned, which the mixed rows need not be */
     float *mixed = scratch + attn_lowrank_scratch(rows->n);
     struct attn_lowrank_args args = {.engine = heads->engines->gemm,
                                      .n_rank = attention->count,
@@ -203,7 +203,7 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
                                      .y = mixed,
                                      .ldy = shape->d_head};
 
-    /* E and F for the keys of a sequence stay until others are asked for. */
+    /* E and F for the keys of a sequence stay until the number of keys changes. */
     if (memory->map_rank != attention->count || memory->map_key != rows->n ||
         memory->map_seed != attention->seed) {
         attn_lowrank_draw(attention->seed, attention->count, rows->n, memory->maps,
@@ -384,7 +384,7 @@ static void emit_matrix(const struct wave *wave, enum attn_site site, size_t ind
         .n_col = site == ATTN_SITE_PATTERN_LOWRANK ? wave->ld : heads->feed.n_key,
         .ld = wave->ld,
         .data = wave->sites[site - ATTN_SITE_QK] + at * wave->ld,
-        /* qk has all its cells; of these a shorter feed would lack the later ones. */
+        /* qk has all cells; a shorter feed would lack the later ones. */
         .is_causal = is_causal && (is_masked || site == ATTN_SITE_QK),
         .ahead = heads->feed.ahead,
     };

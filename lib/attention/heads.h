@@ -10,7 +10,7 @@
  *
  * Work goes in waves: a list of heads and a range of rows whose watched matrices fit into the
  * memory for them. When all of a layer fits there is one wave and events come ordered by site, head
- * and row; otherwise each head has waves of its own. Heads that are not watched are one wave that
+ * and row; otherwise each head has separate waves. Heads that are not watched are one wave that
  * stores no matrix.
  */
 #ifndef ATTN_ATTENTION_HEADS_H
@@ -22,12 +22,12 @@
 
 #include <signal.h>
 
-/* What evaluates a layer. */
+/* The engines that evaluate a layer. */
 enum attn_engine {
     ATTN_ENGINE_DENSE,
     ATTN_ENGINE_GATHER,
     ATTN_ENGINE_BLOCKWISE, /* z; watched matrices by the dense engine, apart from it */
-    ATTN_ENGINE_LINEAR,    /* likewise, its matrix on demand */
+    ATTN_ENGINE_LINEAR,    /* linear attention, its matrix on demand */
     ATTN_ENGINE_LOWRANK,   /* dense over projected keys and values */
     ATTN_N_ENGINE
 };
@@ -36,7 +36,7 @@ enum attn_engine attn_attention_engine(const struct attn_attention *attention);
 
 /* The microkernels of one feed. */
 struct attn_engines {
-    struct attn_dense dense, rounded; /* of float32, and of what is rounded to bfloat16 */
+    struct attn_dense dense, rounded; /* for float32, and for values rounded to bfloat16 */
     struct attn_gather gather;
     const struct attn_gemm_engine *gemm; /* borrowed */
 };
@@ -70,8 +70,7 @@ struct attn_heads_memory {
     int *heads;      /* [2, n_head] */
 };
 
-/* What a layer asks of that memory. Zeroed at first; _include makes it enough for one layer
- * more. */
+/* The memory that layers need. Initialize with zeros; _include enlarges it for another layer. */
 struct attn_heads_needs {
     size_t n_scratch, n_watched, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };
@@ -91,7 +90,8 @@ attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, i
 size_t attn_heads_state_size(const struct attn_attention *attention,
                              const struct attn_head_shape *shape);
 
-/* What runs a layer: it says what is needed of it, and takes what is watched. */
+/* The caller that runs a layer: it specifies the heads that are needed, and receives the watched
+ * tensors. */
 struct attn_heads_caller {
     bool (*needs_head)(const void *context, int head);
     bool (*needs_rows)(const void *context, size_t row0, size_t n_row); /* z of some of them */
@@ -112,7 +112,7 @@ struct attn_heads {
     const struct attn_selection *selection; /* of watched heads and rows; NULL: none */
     attn_site_set watched;                  /* matrix sites */
     size_t first_head;                      /* the heads are first_head .. first_head+n_head-1 */
-    size_t n_head, n_kv_head;               /* what follows is counted from the first of them */
+    size_t n_head, n_kv_head;               /* fields below count from the first of them */
     const float *q;                         /* row r of head h at q + h * q_step + r * shape->ldq */
     size_t q_step;
     const float *given; /* [n_head, n_row, n_key] scores instead of products; NULL */

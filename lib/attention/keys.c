@@ -1,4 +1,4 @@
-/* keys.c - the kept keys of a row: what its kind leaves, and the mask of that. */
+/* keys.c - the kept keys of a row: the keys that its kind keeps, without the masked ones. */
 #include "attention/keys.h"
 
 #include "attention/kind_internal.h"
@@ -36,7 +36,7 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
            (kind->has_steps && distance % attention->stride == 0);
 }
 
-/* What the kind alone leaves of ROW. */
+/* The keys of ROW that the kind keeps, before masking. */
 static size_t list_kept(const struct attn_attention *attention, const struct attn_key_row *row,
                         int32_t *keys)
 {

@@ -63,7 +63,7 @@ const char *attn_attention_kind_summary(enum attn_attention_kind kind)
 /* A kind's text on its way through the parameters. */
 struct kind_reading {
     const char *text;  /* all of it, for messages */
-    const char *field; /* what is left: a field after each ':'; NULL at the end */
+    const char *field; /* the rest: a field after each ':'; NULL at the end */
     struct attn_attention result;
 };
 

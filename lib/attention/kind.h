@@ -23,7 +23,7 @@ struct attn_attention;
  *
  *   full      all
  *   window    |i-j| < W
- *   strided   |i-j| < S, or S divides i-j; S is sqrt of the keys, rounded up, where none is given
+ *   strided   |i-j| < S, or S divides i-j; S is sqrt of the keys, rounded up, by default
  *             (Child et al. 1904.10509)
  *   log       |i-j| is 0 or a power of two
  *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
@@ -31,12 +31,12 @@ struct attn_attention;
  *   hybrid    |i-j| < W, or S divides i-j
  *   sink      j < K, or |i-j| < W (Xiao et al. 2309.17453)
  *
- * A number that reaches that of the keys means all of them. Two keep no pairs:
+ * A number as large as the number of keys keeps all keys. Two kinds keep no pairs:
  *
- *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw (Katharopoulos et al.
- *             2006.16236)
- * lowrank softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R), R <= S (Wang et al.
- *             2006.04768)
+ *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw
+ *             (Katharopoulos et al. 2006.16236)
+ *   lowrank   softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R), R <= S
+ *             (Wang et al. 2006.04768)
  */
 #define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
     X(FULL, 0, full, "full")                                                                       \

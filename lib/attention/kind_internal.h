@@ -1,5 +1,5 @@
 /*
- * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it
+ * kind_internal.h - the row of each kind of attention: its syntax, the sites it gives, the keys it
  * keeps.
  *
  * A kind is a row, attn_kind_name in a file of kinds/, and a line of ATTN_ATTENTION_KIND_MAP.
@@ -11,8 +11,7 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 
-/* The order in which they are shown: that of ATTN_ATTENTION_KIND_MAP, whatever their numbers
- * are. */
+/* The kinds in the order of ATTN_ATTENTION_KIND_MAP, in which they are shown. */
 extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
 
 enum attn_kind_param_type {
@@ -34,7 +33,7 @@ struct attn_kind_param {
 enum { ATTN_KIND_MAX_PARAM = 2 };
 
 struct attn_kind {
-    const char *summary;                                    /* what a query looks at, for a table */
+    const char *summary; /* the keys that a query sees, for a table */
     struct attn_kind_param params[ATTN_KIND_MAX_PARAM + 1]; /* in the order of the text */
     enum attn_gives scores, pattern, pattern_lowrank;       /* scores: of qk and attn_scores */
 
@@ -42,16 +41,17 @@ struct attn_kind {
     const char *no_causal, *no_matrix, *no_dropout, *no_cosine, *no_eps;
 
     /*
-     * Of kinds that keep pairs, else NULL. The n_key of ROW counts the keys that are visible: the
-     * mask is causal, or none. The query itself may stand after all of them.
+     * Of kinds that keep pairs, else NULL. The n_key of ROW counts the visible keys, with a causal
+     * mask or without a mask. The query itself may stand after all of them.
      *
-     * span:    the kept keys of ROW, where they are one span of neighbouring keys, first == last
-     *          when there are none; with has_steps also every key that is a multiple of the stride
-     *          away. Then keeps and list are NULL, and follow from it.
-     * keeps:   whether key j, 0 <= j < n_key, is kept: what the kind means.
-     * list:    the same keys, ascending, and their number; work grows with that, and where KEYS is
-     *          NULL it takes few steps.
-     * largest: no row with at most N_KEY keys holds more, steps aside. NULL: attn_kind_width.
+     *   span      the kept keys of ROW, if they are one span of neighbouring keys, first == last
+     *             for an empty one; with has_steps also every key that is a multiple of the stride
+     *             away. Then keeps and list are NULL, and follow from it.
+     *   keeps     whether key j, 0 <= j < n_key, is kept: the definition of the kind
+     *   list      the same keys, ascending, and their number; its time grows with that number, and
+     *             is short where KEYS is NULL
+     *   largest   upper bound of the keys in a row with at most N_KEY keys, steps aside; NULL:
+     *             attn_kind_width
      */
     struct attn_key_span (*span)(const struct attn_attention *attention,
                                  const struct attn_key_row *row);
@@ -69,11 +69,11 @@ ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
 /* The row of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
 
-/* Its first parameter, which says how many keys it keeps: W, S, B, K. SIZE_MAX: it has none. */
+/* Its first parameter, the number of keys: W, S, B, K. SIZE_MAX: it has no parameter. */
 size_t attn_kind_width(const struct attn_attention *attention);
 
 const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
 const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
-const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* what it keeps */
+const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* the keys it keeps */
 
 #endif

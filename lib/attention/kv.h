@@ -23,7 +23,7 @@ struct attn_head_shape {
     size_t d_head, d_value;
     size_t n_max; /* the largest number of positions */
     size_t ldq;   /* floats from one query row to the next */
-    bool is_bf16; /* the dense engine multiplies what is rounded to bfloat16 */
+    bool is_bf16; /* the dense engine multiplies values rounded to bfloat16 */
 };
 
 /* Keys and values of one key/value head. Borrowed memory; how the keys lie depends on the
@@ -51,8 +51,7 @@ struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_sh
                              size_t n, size_t n_state);
 void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size_t n);
 
-/* Says whether what is written next is rounded. Where that changes, nothing that was there
- * stays. */
+/* Sets whether the next rows are rounded. A change discards the rows that were written. */
 void attn_kv_set_bf16(struct attn_kv *kv, const struct attn_head_shape *shape, bool is_bf16);
 
 /* Keys and values of positions first .. first+n-1. */
@@ -70,7 +69,7 @@ void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *
                            float *scratch);
 size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape);
 
-/* Sets the values of positions first .. last-1 to 0: what was there must not reach later sums. */
+/* Sets the values of positions first .. last-1 to 0: old values must not reach later sums. */
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
                    size_t last);
 

@@ -1,10 +1,9 @@
 /*
- * tile.h - a few query rows of one head: what goes in, which cells of their matrices count, and
- * what watchers get. The engines (dense, gather, blockwise, linear) each compute one tile at a
- * time.
+ * tile.h - a few query rows of one head: inputs, the unmasked cells of their matrices, and the rows
+ * for watchers. The engines (dense, gather, blockwise, linear) each compute one tile at a time.
  *
- * Cells that count are a prefix of each row, or listed where a kind or a mask leaves others. For
- * the files of this layer.
+ * Unmasked cells are a prefix of each row, or listed where a kind or a mask keeps others. For the
+ * files of this layer.
  */
 #ifndef ATTN_ATTENTION_TILE_H
 #define ATTN_ATTENTION_TILE_H
@@ -33,7 +32,7 @@ struct attn_dropout {
 /* Draws which of N weights stay from RANDOM: torch's stream. */
 void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits);
 
-/* One layer in one feed: what the tiles of all its heads share. */
+/* One layer in one feed: the fields that the tiles of all its heads share. */
 struct attn_layer_feed {
     const struct attn_attention *attention; /* its stride is resolved; its mask is `none` where keys
                                                come from a source */
@@ -47,10 +46,10 @@ struct attn_layer_feed {
     size_t ahead;                       /* row r stands at position r + ahead among the keys */
     size_t ldz;                         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: none */
-    const int32_t *key_mask;            /* [n_key] 0: this key is masked; NULL: none is */
+    const int32_t *key_mask;            /* [n_key] 0: this key is masked; NULL: no key is masked */
     const struct attn_edit *edits;      /* [n_edit] those of the sequence */
     size_t n_edit;
-    atomic_bool *has_effect; /* [n_edit] set for those that change a value; NULL: nobody asks */
+    atomic_bool *has_effect; /* [n_edit] set for edits that change a value; NULL: not needed */
 };
 
 /* Where watched matrices go. */
@@ -84,11 +83,11 @@ bool attn_attention_masks(const struct attn_attention *attention, enum attn_site
 /* The site that holds the softmax: pattern, or pattern_lowrank. */
 enum attn_site attn_attention_pattern_site(const struct attn_attention *attention);
 
-/* What the scores of TILE are multiplied by: factor / (sqrt(d_head) + eps), or factor alone when
- * not scaled. */
+/* The scale of the scores of TILE: factor / (sqrt(d_head) + eps), or factor alone when not
+ * scaled. */
 float attn_tile_scale(const struct attn_tile *tile);
 
-/* The soft cap of the scores of TILE; 0: there is none. */
+/* The soft cap of the scores of TILE; 0: no cap. */
 float attn_tile_score_cap(const struct attn_tile *tile);
 
 /* The cells that count in each row of a tile. */

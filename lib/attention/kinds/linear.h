@@ -4,11 +4,10 @@
  *
  *     z[i] = phi(q[i]) S / (phi(q[i]) . s)    S = sum phi(k[j]) v[j]^T, s = sum phi(k[j])
  *
- * with phi of q and k as they are, without any scale, and without the division when raw. S and s
- * are the state of one key/value head, which takes keys one after the other in ascending order and
- * serves all queries: causal attention asks for row i between keys i and i + 1, other attention
- * after the last key. So one head is one thread's work, and a row is one chain of operations
- * whatever else is computed.
+ * with phi of the unscaled q and k, and without the division when raw. S and s are the state of one
+ * key/value head, which takes keys one after the other in ascending order and serves all queries:
+ * causal attention asks for row i between keys i and i + 1, other attention after the last key. So
+ * one head is one thread's work, and a row is one chain of operations whatever else is computed.
  *
  *     memset(state, 0, ...);                            // no key yet
  *     for (size_t i = 0; i < n; i++) {                  // causal
@@ -20,7 +19,7 @@
  *             attn_linear_attention_row(&linear, state, q + i * ldq, z + i * ldz, scratch);
  *     }
  *
- * The matrix that z amounts to exists on demand only: attn_linear_attention_pattern.
+ * The equivalent matrix of weights is computed only on demand: attn_linear_attention_pattern.
  */
 #ifndef ATTN_ATTENTION_KINDS_LINEAR_H
 #define ATTN_ATTENTION_KINDS_LINEAR_H
@@ -30,7 +29,7 @@
 
 struct attn_heads;
 
-/* What the functions below share; read by any number of threads. */
+/* The parameters that the functions below share; read by any number of threads. */
 struct attn_linear_attention {
     const struct attn_kernels *kernels;
     enum attn_feature feature;
@@ -65,9 +64,9 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
 
 /*
  * z [d_value] of the query q [d_head] over the keys that STATE has taken; z may be NULL. Returns
- * what the row was divided by: phi(q) . s, or 1 when raw. Where all features underflow (only exp's
- * can) that is 0, and z is 0, as of a row that may look at nothing. Features of exp beyond 88.7
- * overflow, and go where arithmetic takes them.
+ * the divisor of the row: phi(q) . s, or 1 when raw. Where all features underflow (only exp's can)
+ * that is 0, and z is 0, as for a row without visible keys. Features of exp beyond 88.7 overflow to
+ * infinity.
  */
 float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
                                 const float *q, float *z, float *scratch);

@@ -1,6 +1,6 @@
 /*
- * lowrank.c - low-rank attention: its row among the kinds, E and F, and what they do to keys
- * and values.
+ * lowrank.c - low-rank attention: its row among the kinds, E and F, and the projection of keys and
+ * values.
  */
 #include "attention/kinds/lowrank.h"
 

@@ -83,7 +83,7 @@ static uint32_t permute(const struct shuffle *shuffle, bool is_inverse, uint32_t
     return x;
 }
 
-/* What is drawn from: the visible keys without the query itself, if that is one of them. */
+/* The keys to draw from: the visible keys without the query itself, if it is one of them. */
 struct key_draw {
     bool has_self;
     size_t n_other, n_drawn;

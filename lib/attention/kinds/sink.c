@@ -1,5 +1,6 @@
-/* sink.c - the first keys, where attention goes that has nowhere else to go, and a window (Xiao et
- * al. 2309.17453). Keys keep the positions of the text: StreamingLLM numbers those of its cache. */
+/* sink.c - the first keys, which attract attention when no other key matches, and a window (Xiao et
+ * al. 2309.17453). Keys keep their positions in the text; StreamingLLM numbers the keys in its
+ * cache. */
 #include "attention/kind_internal.h"
 
 #include <stddef.h>
