@@ -1,6 +1,6 @@
 /*
- * difference.c - the measure `difference`. The two rows are merged by key, so that sparse ones cost
- * what they hold; a key that a row lacks has weight 0 there.
+ * difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
+ * sparse rows grows with their cells; a key that a row lacks has weight 0 there.
  */
 #include "analysis/difference_internal.h"
 
@@ -53,7 +53,7 @@ static double divergence(double p, double q, double log_ratio)
     return fmax(p * log_ratio - p + q, 0);
 }
 
-/* What is added up: of rows of the pattern, and of context vectors. */
+/* The terms that are summed: first those of pattern rows, then those of context vectors. */
 enum {
     N_ROW,
     N_KL_INFINITE,

@@ -6,7 +6,7 @@
  *     printf("%g\n", d.values[ATTN_DIFFERENCE_TV]);
  *
  * Letters: a are the exact weights of a row, b those of the other; weights are >= 0. A row whose
- * exact weights are all 0, as of a query that may look at nothing, is not compared.
+ * exact weights are all 0, such as a query whose keys are all masked, is not compared.
  */
 #ifndef ATTN_ANALYSIS_DIFFERENCE_H
 #define ATTN_ANALYSIS_DIFFERENCE_H
@@ -21,17 +21,17 @@
  * KL          KL(a || b) = sum a ln(a/b) - a + b: the mean. Infinite where a key that has weight is
  *             left out, as nearly always with sparse kinds. (For rows that add to 1 it is the usual
  *             one; for others it stays >= 0, and 0 only for equal rows.)
- * KL_BACK     KL(b || a): the mean. Of a softmax over fewer keys with the same scores it is
+ * KL_BACK     KL(b || a): the mean. For a softmax over fewer keys with the same scores it is
  *             -ln(1 - mass lost)
- * RECALL      of the K keys with the largest a, the share that is among the K with the largest b:
- *             the mean. Only keys with weight count, and of equal ones the earlier
- * MASS_LOST   sum of a over keys that are no cells of the other row: the mean
+ * RECALL      share of the K keys with the largest a that are among the K with the largest b: the
+ *             mean. Only keys with weight count, ties go to the earlier key
+ * MASS_LOST   sum of a over keys that are not cells of the other row: the mean
  * Z_ERROR     |Z - Z'| / |Z|: Z are all context vectors of the head under one another, |Z| is the
  *             root of the sum of their squares (Frobenius norm)
  * Z_COSINE    cosine of the angle between z and z' of a row: the mean. 1 when both are 0, 0 when
  *             one is
  * ROWS        compared rows of the pattern
- * ROWS_KL_INFINITE  of them, those whose KL is infinite
+ * ROWS_KL_INFINITE  compared rows whose KL is infinite
  */
 #define ATTN_DIFFERENCE_MAP(X)                                                                     \
     X(TV, 0, "tv", NULL)                                                                           \

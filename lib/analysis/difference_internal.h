@@ -1,4 +1,4 @@
-/* difference_internal.h - what difference.h declares for the library alone. */
+/* difference_internal.h - declarations of difference.h that only the library uses. */
 #ifndef ATTN_ANALYSIS_DIFFERENCE_INTERNAL_H
 #define ATTN_ANALYSIS_DIFFERENCE_INTERNAL_H
 

@@ -23,7 +23,7 @@ struct attn_edges {
     size_t *n_found;         /* owns; [heads, n_query] */
 };
 
-/* Numbers what is selected. Returns the number of heads. */
+/* Numbers the selected heads and queries. Returns the number of heads. */
 static size_t number(struct attn_edges *edges)
 {
     const struct attn_dims *dims = attn_selection_dims(edges->selection);
@@ -101,8 +101,8 @@ static size_t place_of(const struct attn_edges *edges, int layer, int head, size
            edges->row_of[query];
 }
 
-/* Puts EDGE, whose key is larger than those of ITEMS [*n], in its place. A NaN goes first, since
- * then something is wrong that should be seen. */
+/* Puts EDGE, whose key is larger than those of ITEMS [*n], in its place. A NaN goes first, so that
+ * the fault is visible. */
 static void insert(struct attn_edge *items, size_t *n, size_t n_most, struct attn_edge edge)
 {
     size_t at = *n;

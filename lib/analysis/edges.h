@@ -23,8 +23,8 @@ struct attn_edge {
 
 struct attn_edges;
 
-/* Of each query and head of SELECTION the N_MOST >= 1 largest keys. SELECTION and POOL, which may
- * be NULL, are borrowed. Takes 8 bytes an edge. Errors: ATTN_NO_MEMORY. */
+/* Collects the N_MOST >= 1 largest keys of each query and head of SELECTION. SELECTION and POOL,
+ * which may be NULL, are borrowed. Takes 8 bytes an edge. Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
                                             struct attn_pool *pool, struct attn_edges **edges,
                                             struct attn_error *err);
@@ -32,8 +32,8 @@ ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selecti
 /* Adds the rows of EVENT, of the pattern. */
 ATTN_API void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
 
-/* The edges of a query [*n], the largest first, of equal ones the smaller key; fewer than N_MOST
- * where fewer keys are not masked. None of what is not selected. Borrowed. */
+/* The edges of a query [*n], the largest first, ties by the smaller key; fewer than N_MOST if fewer
+ * keys are unmasked, and none if the head or query is not selected. Borrowed. */
 ATTN_API const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer,
                                                  int head, size_t query, size_t *n);
 

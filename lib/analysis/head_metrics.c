@@ -130,8 +130,8 @@ static bool previous_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(previous);
 
-/* first: the weight on the first key, of the queries after the first, which often has nothing else
- * to look at. */
+/* first: the weight on the first key, of the queries after the first. Queries often attend to it
+ * when no other key matches. */
 static bool first_row(const struct attn_metric_row *row, double *terms)
 {
     return attn_metric_mean_of(attn_metric_weight(&row->cells, 0), !row->is_cross && row->query > 0,
@@ -199,8 +199,9 @@ static bool add_marks(const struct attn_metric_row *row, double *terms)
 /*
  * punctuation: the weight on punctuation, be it the query itself (Clark et al. 2019 find heads that
  * look at commas and full stops), of the queries that have punctuation at or before them. A token
- * is punctuation when its text, without white space around it, is of Unicode's categories P alone:
- * so a token that is a part of a character is none. It needs the texts of the tokens.
+ * is punctuation when its text, without white space around it, consists of characters of Unicode's
+ * categories P: so a token that is a part of a character is not punctuation. Needs the texts of the
+ * tokens.
  */
 static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 {

@@ -1,6 +1,6 @@
 /*
- * measure.h - the numbers of a head: which there are, in the order in which they are shown. Each is
- * what a measure of this layer finds (analysis/head_metrics.c defines them).
+ * measure.h - the numbers of a head that can be shown, in the order of output. Each is a value of a
+ * metric of this layer (analysis/head_metrics.c defines them).
  *
  *     attn_measure_set measures;
  *     attn_measures_parse("entropy,induction", &measures, &err);
@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(ID, name, metric, which of its values, unit or NULL, whether it counts rows, help: what it is,
- * and what it does not say). A is the pattern of a head, i a query, j a key; without another word
- * it is the mean over the rows. */
+/* X(ID, name, metric, index of its value, unit or NULL, whether it counts rows, help: its
+ * definition, and its limits). A is the pattern of a head, i a query, j a key; values are means
+ * over the rows unless the help defines them otherwise. */
 #define ATTN_MEASURE_MAP(X)                                                                        \
     X(ENTROPY, 0, "entropy", entropy, 0, "nats", false,                                            \
       "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
@@ -82,7 +82,7 @@ enum attn_measure {
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
-/* What tables have when nothing is chosen: all before punctuation. */
+/* The default of tables: all measures before punctuation. */
 #define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
 
 /* "entropy"; NULL, as unit and help are, for a number that is no measure's. */

@@ -1,11 +1,11 @@
-/* measure_internal.h - what measure.h declares for the library alone. */
+/* measure_internal.h - declarations of measure.h that only the library uses. */
 #ifndef ATTN_ANALYSIS_MEASURE_INTERNAL_H
 #define ATTN_ANALYSIS_MEASURE_INTERNAL_H
 
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
-/* The order in which they are shown: that of ATTN_MEASURE_MAP, whatever their numbers are. */
+/* The measures in the order of ATTN_MEASURE_MAP, in which they are shown. */
 extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
 
 /* The measurements that find a set of measures, each metric once. Initialize with zeros. */
@@ -15,8 +15,8 @@ struct attn_measure_group {
     size_t n;
 };
 
-/* Makes them for SET, bits of measures; arguments and errors are those of attn_measurement_create.
- * Release also after a failure. */
+/* Creates the measurements of SET, bits of measures; arguments and errors as for
+ * attn_measurement_create. Release also after a failure. */
 enum attn_status attn_measure_group_create(attn_measure_set set,
                                            const struct attn_metric_settings *settings,
                                            const struct attn_selection *selection,

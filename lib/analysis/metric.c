@@ -50,7 +50,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether TEXT [size], without white space around it, is punctuation and nothing else. */
+/* Whether TEXT [size], without white space around it, consists of punctuation. */
 static bool is_punctuation(const char *text, size_t size)
 {
     size_t n = 0; /* characters of punctuation */
@@ -72,7 +72,7 @@ static bool is_punctuation(const char *text, size_t size)
     return n > 0;
 }
 
-/* Whether TEXT [size] is what ends a text of an encoder. */
+/* Whether TEXT [size] is a token that ends a text of an encoder. */
 static bool is_separator(const char *text, size_t size)
 {
     return (size == 5 && memcmp(text, "[SEP]", 5) == 0) ||
@@ -200,7 +200,7 @@ struct rows {
     const struct attn_trace_event *event, *exact; /* exact: NULL, or the rows that are added */
 };
 
-/* What is the same in all rows of EVENT. */
+/* The fields that are equal in all rows of EVENT. */
 static struct attn_metric_row row_of(const struct attn_measurement *m,
                                      const struct attn_trace_event *event)
 {

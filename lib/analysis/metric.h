@@ -22,8 +22,8 @@
  *     const struct attn_metric attn_metric_entropy = {
  *         .name = "entropy", .n_value = 1, .n_term = N_TERM, .row = row, .finish = finish};
  *
- * What finish makes of the terms of one row are the values of that row, what it makes of the sums
- * of many rows those of a head, a layer or a whole run. A measurement collects these sums:
+ * finish turns the terms of one row into the values of that row, and sums over many rows into the
+ * values of a head, a layer or a whole run. A measurement collects these sums:
  *
  *     attn_measurement_create(metric, &settings, selection, pool, &measurement, &err);
  *     attn_measurement_add(measurement, event, NULL);              // for each event
@@ -35,20 +35,20 @@
 #include "base/pool.h"
 #include "trace/trace_internal.h"
 
-/* What measures know of a run beside its rows. */
+/* Facts about a run that measures use, in addition to its rows. */
 struct attn_metric_settings {
     size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
-    const int32_t *ids; /* of every position; NULL: there are none, and measures that need them
-                           have no rows. Borrowed */
+    const int32_t *ids; /* of every position; NULL: unknown, and measures that need them have no
+                           rows. Borrowed */
     const char *const *tokens; /* [n_token] what every key is called; NULL: unknown, and measures
                                   that need it have no rows. Borrowed */
     const size_t *token_sizes; /* in bytes */
     size_t n_token;
-    const int32_t *key_mask, *source_mask; /* of the keys of the text and of the source: 0 where
-                                              a key is masked; NULL: none is. Borrowed */
+    const int32_t *key_mask, *source_mask; /* of the keys of the text and of the source: 0 where a
+                                              key is masked; NULL: no key is masked. Borrowed */
 };
 
-/* What kinds of places measures look for. */
+/* Facts about places that measures need. */
 enum attn_metric_search {
     ATTN_METRIC_NO_PLACES,
     ATTN_METRIC_REPETITIONS, /* where tokens stand again; needs ids */
@@ -59,7 +59,7 @@ enum attn_metric_search {
 /* The places that were looked for. */
 struct attn_metric_places {
     int32_t *first; /* [T] the first place of the token that is here */
-    int32_t *next;  /* [T] the next place of the token that is here; T where there is none */
+    int32_t *next;  /* [T] the next place of the same token; T at its last place */
     int32_t *marks; /* [n_mark] ascending: of punctuation, or of separators */
     size_t n_mark;
 };
@@ -73,11 +73,11 @@ struct attn_metric_row {
     int layer, head;
     size_t query;          /* its position among the keys */
     bool is_cross;         /* the keys are rows of a source, and no positions */
-    struct attn_row cells; /* of a matrix those that count; of vectors all components */
-    struct attn_row exact; /* of a comparison: the same row of exact attention */
+    struct attn_row cells; /* of a matrix, the unmasked ones; of vectors, all components */
+    struct attn_row exact; /* in a comparison, the same row of exact attention */
 };
 
-/* Terms and values of a measure: who asks for them has room for so many. */
+/* Upper bounds of the terms and values of a measure, for the arrays of callers. */
 enum { ATTN_METRIC_MOST = 16 };
 
 /* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
@@ -144,8 +144,8 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* VALUES [n_value] of a head; of all selected heads of a layer with ATTN_ALL_HEADS, of all layers
- * with ATTN_ALL_LAYERS. */
+/* VALUES [n_value] of a head, of all selected heads of a layer (ATTN_ALL_HEADS), or of all layers
+ * (ATTN_ALL_LAYERS). */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values);
 

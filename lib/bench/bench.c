@@ -1,6 +1,6 @@
 /*
- * bench.c - the table of parts, how one part is measured, and a run of some of them. What the
- * machine can do is measured beside each part, by the threads that do the work.
+ * bench.c - the table of parts, how one part is measured, and a run of some of them. The limits of
+ * the machine are measured beside each part, by the threads that do the work.
  */
 #include "bench/bench_internal.h"
 
@@ -195,11 +195,11 @@ static enum attn_status time_round(const struct attn_bench_part *part, size_t n,
     return ATTN_OK;
 }
 
-/* What was measured in each round. */
+/* The measurements of each round. */
 struct rounds {
     double seconds[MAX_ROUNDS], shares[MAX_ROUNDS];
-    double flops[MAX_ROUNDS], bytes[MAX_ROUNDS]; /* limits of the machine; unused for parts with a
-                                                      limit of their own */
+    double flops[MAX_ROUNDS],
+        bytes[MAX_ROUNDS]; /* limits of the machine; unused for parts that define another limit */
 };
 
 /* Seconds that the machine needs at least, measured now, for round I. */
@@ -252,7 +252,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     return options->on_row(options->user, &row, err);
 }
 
-/* The limits themselves, as rows: a round of each is what stands beside every other part. */
+/* The limits themselves, as rows: a round of each is measured beside every other part. */
 static enum attn_status run_spin(void *context, struct attn_error *err)
 {
     struct attn_bench *bench = context;

@@ -1,6 +1,6 @@
 /*
- * bench.h - how fast the parts and the whole of a model run here, each beside what the machine can
- * do at most.
+ * bench.h - the speed of a model and of its parts on this machine, relative to the limits of the
+ * machine.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
  *     options.model = model, options.pool = pool, options.on_row = print;
@@ -8,8 +8,8 @@
  *
  * Machines that are shared change from second to second. So the limits, multiply-adds on registers
  * and reading of memory, are measured by the same threads again beside each round of each part, and
- * what counts is the median of the quotients: a share, and not a time. Multiply-adds of the limit
- * are those of float32 also where products are made in bfloat16.
+ * the result is the median of the quotients: a share, not a time. Multiply-adds of the limit are
+ * those of float32 also where products are made in bfloat16.
  */
 #ifndef ATTN_BENCH_BENCH_H
 #define ATTN_BENCH_BENCH_H
@@ -24,13 +24,13 @@
 
 enum { ATTN_BENCH_NAME_SIZE = 48 };
 
-/* What the machine can do at most, all threads together. */
+/* The limits of the machine, all threads together. */
 struct attn_bench_limits {
     double flops; /* floating-point operations a second, on registers */
     double bytes; /* read from memory a second */
 };
 
-/* What was measured of one part. */
+/* The measurements of one part. */
 struct attn_bench_row {
     const char *part;                /* "product", "prefill", ...; constant */
     char name[ATTN_BENCH_NAME_SIZE]; /* "768 x 3072, 32 rows" */
@@ -38,7 +38,7 @@ struct attn_bench_row {
     double n_flop;                   /* floating-point operations that it needs; 0: not counted */
     double n_byte;                   /* bytes that it must read, or that a writer writes */
     double share; /* of the limit: the larger of n_flop / peak and n_byte / bandwidth, or plain
-                     writes of n_byte, divided by the time; 0: there is no limit to speak of */
+                     writes of n_byte, divided by the time; 0: no useful limit */
     struct attn_bench_limits limits; /* measured beside the rounds, medians; 0: the share is of
                                         something else */
     size_t n_round;
@@ -77,7 +77,7 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
 /* The names of the parts, separated by commas. */
 const char *attn_bench_parts(void);
 
-/* Runs them. ATTN_INVALID for a part that does not exist; else what failed. */
+/* Runs them. ATTN_INVALID for an unknown part; otherwise the failure of a part. */
 enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err);
 
 #endif

@@ -28,7 +28,7 @@ struct files {
     size_t n_head, n_token;
     float *patterns; /* [n_head, n_token, n_token]; no writer finds the next one in a cache */
     char path[4096];
-    size_t n_byte; /* of what is written */
+    size_t n_byte; /* bytes that are written */
 };
 
 /* Adds up, or removes, the files in FOLDER; or PATH itself when it is a file. */

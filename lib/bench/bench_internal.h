@@ -1,4 +1,4 @@
-/* bench_internal.h - what the files of bench.h share. */
+/* bench_internal.h - declarations that the files of bench.h share. */
 #ifndef ATTN_BENCH_BENCH_INTERNAL_H
 #define ATTN_BENCH_BENCH_INTERNAL_H
 
@@ -37,7 +37,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
 /* Numbers of tokens that are tried, ascending, as far as the model takes them: at most 1024. */
 size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 
-/* Token I of what is fed. */
+/* Token I of the sequence that is fed. */
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i);
 
 /* One function for each part: bench.c, bench_NAME.c. */

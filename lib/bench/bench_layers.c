@@ -95,8 +95,8 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
     return ATTN_OK;
 }
 
-/* The maps number WHICH of all blocks, after those of blocks the output layer. None where the model
- * has none, or has an earlier one of the same shape. */
+/* The maps number WHICH of all blocks, after those of blocks the output layer. Empty if the model
+ * lacks them, or has earlier ones of the same shape. */
 static struct product product_of(struct attn_bench *bench, size_t which)
 {
     const struct attn_weights *weights = &bench->options->model->weights;
@@ -379,7 +379,7 @@ static enum attn_status run_softmax(void *context, struct attn_error *err)
 enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error *err)
 {
     struct softmax_rows rows = {bench, attn_alloc((size_t)N_ROW * N_COL, sizeof *rows.x, err)};
-    /* Of one thread: reading is not what takes its time, so there is no limit to compare with. */
+    /* On one thread: its time is not bounded by reading, so there is no limit to compare with. */
     const struct attn_bench_part part = {
         .name = "64 rows of 1024, one thread", .run = run_softmax, .context = &rows};
     enum attn_status status;

@@ -174,13 +174,13 @@ enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *
 
 /* --- Many short texts ------------------------------------------------------------------------ */
 
-/* Each thread feeds a session of its own, one text at a time or several. */
+/* Each thread feeds a separate session, one text at a time or several. */
 enum {
-    N_TOKEN = 20, /* of a text, or as many as the model takes */
+    N_TOKEN = 20, /* positions of a text, at most those of the model */
     N_TEXT = 6,   /* that go through each thread in a round: 120 rows */
 };
 
-/* What the threads do. */
+/* The work of the threads. */
 struct batch {
     struct attn_bench *bench;
     struct attn_selection *selection; /* owns */
@@ -306,7 +306,7 @@ static enum attn_status open_model(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* What is opened for the first tokens. */
+/* The model and session that are opened for the first tokens. */
 struct first_tokens {
     struct attn_model *model;
     struct attn_selection *selection;

@@ -19,7 +19,7 @@ struct span {
     size_t size;
 };
 
-/* Takes the first line off TEXT. False when nothing is left. */
+/* Takes the first line off TEXT. False at the end. */
 static bool take_line(struct span *text, struct span *line)
 {
     const char *end;
@@ -38,7 +38,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* What LINE says of KEY, which stands before a colon and blanks. */
+/* The value of KEY in LINE, which has the form "KEY : value". */
 static bool has_key(struct span line, const char *key, struct span *value)
 {
     size_t at = strlen(key);
@@ -56,7 +56,7 @@ static bool has_key(struct span line, const char *key, struct span *value)
     return true;
 }
 
-/* The first value of KEY; empty where there is none. */
+/* The first value of KEY; empty without one. */
 static struct span find(struct span text, const char *key)
 {
     struct span line, value;
@@ -86,7 +86,7 @@ static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct 
                  key ? key : "", key ? " " : "", (int)value.size, value.data);
 }
 
-/* Keeps those of the features that LIST, words separated by blanks, has. */
+/* Keeps the features that are in LIST, words separated by blanks. */
 static void find_features(struct span list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 {
     size_t used = 0;

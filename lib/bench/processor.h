@@ -1,5 +1,5 @@
 /*
- * processor.h - which processor figures are from.
+ * processor.h - the processor that figures were measured on.
  *
  *     struct attn_processor processor;
  *     attn_processor_find(&processor);
@@ -17,8 +17,8 @@ enum { ATTN_PROCESSOR_TEXT_SIZE = 128 };
 
 struct attn_processor {
     char name[ATTN_PROCESSOR_TEXT_SIZE];     /* with its numbers; "unknown processor" */
-    char features[ATTN_PROCESSOR_TEXT_SIZE]; /* what matrix products profit from, in Linux's words:
-                                                "avx2 avx512f avx512_bf16"; "": none is known */
+    char features[ATTN_PROCESSOR_TEXT_SIZE]; /* features for matrix products, named as in Linux:
+                                                "avx2 avx512f avx512_bf16"; "": unknown */
     size_t n_thread;                         /* hardware threads of the machine; 0: unknown */
     size_t n_core;                           /* 0: unknown */
 };
@@ -27,7 +27,7 @@ struct attn_processor {
 void attn_processor_find(struct attn_processor *processor);
 
 /* Reads TEXT, which has the form of Linux's /proc/cpuinfo on x86 or ARM: a line "key : value" each.
- * What it does not say stays unknown. */
+ * Missing values stay unknown. */
 void attn_processor_read(const char *text, size_t size, struct attn_processor *processor);
 
 #endif
