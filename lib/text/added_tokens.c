@@ -63,7 +63,7 @@ struct added_stage {
     size_t *indices;                /* owns; [n] the tokens of this stage */
     size_t n;
     struct attn_search search; /* its words are those of `indices` */
-    struct attn_regex *letter; /* owns; NULL when no token asks for it */
+    struct attn_regex *letter; /* owns; NULL if no token needs it */
 };
 
 struct added_scratch {
@@ -155,13 +155,13 @@ static size_t strip_right(const char *text, size_t begin, size_t end)
     return begin;
 }
 
-/* A token that was found, and the part of the slice that is not handed on yet. */
+/* A token that was found, and the rest of the slice, which was not passed on yet. */
 struct found_token {
     size_t begin, end;
-    size_t done; /* handed on */
+    size_t done; /* passed on */
 };
 
-/* Hands on what lies before TOKEN, which is FOUND in SLICE, and appends it. */
+/* Passes the text before TOKEN, which is FOUND in SLICE, to the next stage, and appends TOKEN. */
 static enum attn_status take_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                    const struct attn_added_token *token, struct found_token *found,
                                    struct attn_error *err)
@@ -169,8 +169,8 @@ static enum attn_status take_token(struct attn_walk *walk, size_t at, struct att
     const char *text = slice.layer->text;
     size_t begin = found->begin, end = found->end;
 
-    /* A token may begin in white space that the one before took: it is there all the same, but
-     * does not take what is taken. */
+    /* A token may begin in white space that the previous token stripped: it is still found, but
+     * cannot strip that white space again. */
     if (token->strips_left)
         begin = begin < found->done ? found->done : strip_left(text, found->done, begin);
     if (token->strips_right)
@@ -220,7 +220,7 @@ static const struct attn_text_stage_kind kind = {
 
 /* --- Building it ------------------------------------------------------------------------------ */
 
-/* A stage after the normalizers that takes down what they make of a content. */
+/* A stage after the normalizers that records the normalized content of a token. */
 static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                         struct attn_error *err)
 {
@@ -232,11 +232,11 @@ static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struc
 
 static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
 
-/* What building a stage takes beside it. */
+/* The state of building a stage. */
 struct stage_builder {
     struct added_stage *stage;
     struct attn_search_word *words; /* owns */
-    struct attn_buffer bytes;       /* of the words, one after another */
+    struct attn_buffer bytes;       /* the words, concatenated */
 };
 
 /* Chooses the tokens of the stage, special ones first: of equal words the last is found. */
@@ -263,8 +263,8 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                              &stage->letter, err);
 }
 
-/* Collects the words of the tokens, which are what the last N_NORMALIZER of PIPELINE make of their
- * contents, and builds the search. */
+/* Collects the words of the tokens, their contents after the last N_NORMALIZER stages of PIPELINE,
+ * and builds the search. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {
@@ -341,7 +341,7 @@ struct added_reader {
     struct attn_json_reader json;
     struct attn_tokenizer *tokenizer;
     struct numbering numbering;
-    size_t index; /* of the token in the list */
+    size_t index; /* index of the token in the list */
     /* The token. */
     struct attn_added_token token;
     struct attn_buffer content;
@@ -354,7 +354,7 @@ struct added_reader {
 /* The members that a token must have. */
 static const struct {
     const char *key, *expected;
-    size_t offset; /* of the flag; 0: it is none */
+    size_t offset; /* offset of the flag; 0: not a flag */
 } members[] = {
     {"id", "an integer from 0", 0},        {"content", "a string that is not empty", 0},
     {"single_word", FLAG(is_single_word)}, {"lstrip", FLAG(strips_left)},

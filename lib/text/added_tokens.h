@@ -49,10 +49,10 @@ enum attn_status attn_added_read_flags(const struct attn_json *json, const struc
                                        struct attn_added_token *token, struct attn_error *err);
 
 /*
- * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds those
- * that the vocabulary lacks to it. The library tokenizers does not use the ids of the file: a token
- * of the vocabulary keeps its id, others are numbered from the vocabulary's size on. A file that
- * says otherwise is refused.
+ * Fills `added` of TOKENIZER from TEXT [size], `added_tokens` of tokenizer.json, and adds the
+ * missing ones to the vocabulary. The library tokenizers does not use the ids of the file: a token
+ * of the vocabulary keeps its id, others are numbered from the vocabulary's size on. A file with
+ * other ids is refused.
  */
 enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
                                       size_t size, struct attn_error *err);
@@ -61,9 +61,9 @@ enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const ch
 enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struct attn_error *err);
 
 /*
- * Adds to PIPELINE a stage that finds those of ADDED, which it borrows, that are searched in the
- * text as it is given, or when IS_NORMALIZED those that are searched after the normalizers, which
- * are the last N_NORMALIZER of PIPELINE. Adds none when there are no such tokens.
+ * Adds to PIPELINE a stage that finds the tokens of ADDED, which it borrows, that are searched in
+ * the given text; or, if IS_NORMALIZED, those that are searched after the normalizers, the last
+ * N_NORMALIZER stages of PIPELINE. Adds no stage without such tokens.
  */
 enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
                                       const struct attn_added *added, bool is_normalized,

@@ -94,8 +94,8 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
     return is_new;
 }
 
-/* Finds the tokens of LINE, which comes after the line of MERGE; JOINED is scratch. Stores what is
- * wrong with it in *problem, or NULL. */
+/* Finds the tokens of LINE, which follows the line of MERGE; JOINED is scratch. Stores the fault of
+ * the line in *problem, or NULL. */
 static enum attn_status parse_line(const struct merge_line *line,
                                    const struct attn_vocabulary *vocabulary,
                                    struct attn_buffer *joined, struct attn_merge *merge,
@@ -269,7 +269,7 @@ static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
         sift_up(work->heap, work->n_heap++, candidate);
 }
 
-/* Whether merging is to end now: asked of pair I of many, and looked at of some of them. */
+/* Whether merging is canceled: called for each pair I, but checks the flag only for some. */
 static bool is_canceled(const struct attn_bpe_work *work, size_t i)
 {
     return i % CANCEL_INTERVAL == 0 && attn_is_canceled(work->cancel);
@@ -281,7 +281,7 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
 
     work->n_heap = 0;
     for (uint32_t i = 0; i < n; i++) {
-        symbols[i].previous = i - 1; /* of the first: never used */
+        symbols[i].previous = i - 1; /* of the first symbol: never used */
         symbols[i].next = i + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -300,7 +300,7 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
             return false;
         work->n_heap--;
         sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
-        if (order_of(merges, symbols[at].rank) == order) /* else another merge took a part of it */
+        if (order_of(merges, symbols[at].rank) == order) /* else a part of it was merged */
             merge_pair(work, n, at, merges);
     }
     return true;
@@ -328,8 +328,8 @@ struct piece_cache {
 };
 
 /*
- * The only entry where PIECE may be: *found says whether it is there. If not, the caller may make
- * it so by setting `first` and `n` after the piece is encoded. NULL for pieces that are not kept.
+ * The only entry where PIECE may be; *found is true if it is there. If not, the caller may store it
+ * by setting `first` and `n` after the piece is encoded. NULL for pieces that are not cached.
  */
 static struct cached_piece *find_piece(struct piece_cache *cache, const char *piece, size_t size,
                                        bool *found)
@@ -418,13 +418,13 @@ struct bpe_scratch {
     const struct attn_bpe_model *model;
     struct attn_bpe_work work;
     struct piece_cache cache;
-    struct attn_buffer key;    /* of a piece in the alphabet */
+    struct attn_buffer key;    /* a piece, in the alphabet */
     size_t n;                  /* parts of the piece so far */
     struct part_range *ranges; /* owns; [n_range] of the parts, or NULL: part i is byte i */
     size_t n_range;
     struct part_range unk; /* unknown parts that are not added yet */
     bool has_unk;
-    bool is_plain; /* every part of the piece has a token of its own */
+    bool is_plain; /* every part of the piece is a token */
 };
 
 static void add(struct bpe_scratch *scratch, int32_t id, size_t begin, size_t end)
@@ -568,8 +568,8 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
-/* Appends what stands for a character without a token, the bytes RANGE of the piece SLICE: those of
- * its bytes, or the unknown token, which it shares with one before it. */
+/* Appends tokens for a character without a token, the bytes RANGE of the piece SLICE: the tokens of
+ * its bytes, or the unknown token, which is shared with a preceding unknown character. */
 static enum attn_status spell(struct attn_walk *walk, const struct attn_bpe_model *model,
                               struct attn_slice slice, struct part_range range, size_t first,
                               struct attn_error *err)
@@ -689,7 +689,7 @@ static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_s
             piece->first = first;
             piece->n = (uint32_t)(encoding->n - first);
             if (!scratch->is_plain || status != ATTN_OK)
-                piece->size = 0; /* not kept: its tokens do not say where they end */
+                piece->size = 0; /* not cached: its tokens do not tell where they end */
         }
         return status;
     }

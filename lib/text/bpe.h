@@ -6,7 +6,7 @@
  *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte or character
  *     for (i = 0; i < n; i++) work.symbols[i].id = ...;
  *     attn_bpe_merge(&work, n, merges);
- *     for (i = 0; i < n; i = work.symbols[i].next) ...       // what is left
+ *     for (i = 0; i < n; i = work.symbols[i].next) ...       // the merged tokens
  */
 #ifndef ATTN_TEXT_BPE_H
 #define ATTN_TEXT_BPE_H
@@ -53,8 +53,8 @@ struct attn_merge_keys {
 enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
                                       struct attn_error *err);
 
-/* Gives MERGE the next rank, for which there is room; false when its pair has one already: that
- * stays, or when IS_LAST_WINNER holds it gets the next. */
+/* Gives MERGE the next rank, for which there is room; false if its pair has a rank already, which
+ * stays, or is replaced by the next if IS_LAST_WINNER. */
 bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
                      bool is_last_winner);
 
@@ -69,8 +69,8 @@ enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
 
 /*
  * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),
- * then one merge a line, two tokens with one space between. Both tokens and what they make must be
- * in VOCABULARY.
+ * then one merge a line, two tokens with one space between. Both tokens and the merged token must
+ * be in VOCABULARY.
  */
 enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
                                   const struct attn_vocabulary *vocabulary, struct attn_error *err);
@@ -98,7 +98,7 @@ static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_
 
 /* --- Merging ---------------------------------------------------------------------------------- */
 
-/* A token of the piece. Its index is that of its first part, so it keeps its place when it
+/* A token of the piece. Its index is the index of its first part, so it stays in place when it
  * grows. */
 struct attn_bpe_symbol {
     int32_t id;

@@ -18,8 +18,8 @@ enum attn_special {
     ATTN_SPECIAL_TEXT = 1 /* plain text */
 };
 
-/* Special tokens that the tokenizer adds to a text by itself, like the BOS of Llama: what the
- * post-processor of tokenizer.json says. */
+/* Special tokens that the tokenizer adds to a text, like the BOS of Llama, according to the
+ * post-processor of tokenizer.json. */
 enum attn_special_tokens {
     ATTN_SPECIAL_TOKENS_ON = 0, /* added, as Hugging Face does */
     ATTN_SPECIAL_TOKENS_OFF = 1 /* the tokens of the text alone */
@@ -40,13 +40,13 @@ enum attn_invalid_text {
 
 struct attn_encode_options {
     size_t size;                             /* of this struct */
-    enum attn_special special;               /* what becomes of special tokens in the text */
-    enum attn_invalid_text invalid;          /* what becomes of other bytes than UTF-8 */
+    enum attn_special special;               /* treatment of special tokens in the text */
+    enum attn_invalid_text invalid;          /* treatment of bytes that are not UTF-8 */
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
     enum attn_text_place place;              /* whether it goes on with another text */
     const volatile sig_atomic_t *cancel;     /* borrowed; not 0: ATTN_CANCELED; NULL: never */
-    const char *pair; /* borrowed; [n_pair] a second text, put after the first in the way that the
-                         tokenizer says: [CLS] text [SEP] pair [SEP]; NULL: there is none */
+    const char *pair; /* borrowed; [n_pair] a second text, which follows the first as the tokenizer
+                         defines: [CLS] text [SEP] pair [SEP]; NULL: absent */
     size_t n_pair;
 };
 
@@ -70,7 +70,7 @@ struct attn_encoding {
     size_t n_front; /* the first of them that the tokenizer added; they have no bytes: 0..0 */
     size_t n_back;  /* the last of them that it added; they have no bytes either */
     size_t capacity;
-    uint8_t *types; /* [n] what a model with token types gets: 0, and mostly 1 for the pair */
+    uint8_t *types; /* [n] token types, for models with types: 0, and mostly 1 for the pair */
     uint8_t *texts; /* [n] enum attn_text_part; between two texts are added ones, too */
 };
 

@@ -37,7 +37,7 @@ void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size)
 {
     const struct attn_splice *last =
         layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
-    size_t next = layer->copy.size; /* where in the slice that is if nothing more is said */
+    size_t next = layer->copy.size; /* the default place in the slice */
 
     if (size == 0 || !take(layer, size))
         return;
@@ -89,8 +89,9 @@ static const struct attn_splice *find_splice(const struct attn_layer *layer, siz
     return low > 0 ? &splices[low - 1] : NULL;
 }
 
-/* The offset in the slice of what lies at OFFSET, after LAST began or, if LAST is NULL, before any
- * splice. Within a splice it is where that begins, or when IS_END where it ends. */
+/* The offset in the slice that corresponds to OFFSET, which is after the beginning of LAST or, if
+ * LAST is NULL, before any splice. Within a splice it is the beginning of the splice, or its end if
+ * IS_END. */
 static size_t slice_offset(const struct attn_splice *last, size_t offset, bool is_end)
 {
     size_t size;
@@ -141,7 +142,7 @@ void attn_pipeline_release(struct attn_pipeline *pipeline)
     *pipeline = (struct attn_pipeline){0};
 }
 
-/* Sends GIVEN down; what the stages need belongs to WALK. */
+/* Sends GIVEN through the stages; WALK owns their scratch memory. */
 static enum attn_status run_stages(struct attn_walk *walk, const struct attn_layer *given,
                                    struct attn_error *err)
 {

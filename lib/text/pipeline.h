@@ -3,11 +3,11 @@
  *
  *     added tokens > normalizers > added tokens > pre-tokenizers > model
  *
- * A stage is given a slice of a text. It hands slices on to the next stage: several when it splits,
- * one of a text of its own when it changes the text. The last stage is the model, which appends
- * tokens with their places in its slice's text; a stage that finds a token itself appends it too.
- * When a stage that changed the text is done, the places of the tokens that were appended meanwhile
- * become places in the text that it was given.
+ * A stage gets a slice of a text. It passes slices to the next stage: several when it splits, or a
+ * slice of a new text when it changes the text. The last stage is the model, which appends tokens
+ * with their places in its slice's text; a stage that finds a token itself appends it too. When a
+ * stage that changed the text is done, the places of the tokens that were appended meanwhile are
+ * mapped to the text that it got.
  *
  * A kind of stage is a row of functions: see split.h, change.h, added_tokens.h, bpe.h, words.c.
  */
@@ -25,13 +25,13 @@
 
 /*
  * A changed text is a layer over the text under it: a space before the first word, U+2581 for
- * spaces, composed characters, U+FFFD for bytes that are not UTF-8. What is kept stands for itself,
- * byte by byte; what is put in stands for some bytes of the text under it, or for none; what is
- * left out has nothing that stands for it.
+ * spaces, composed characters, U+FFFD for bytes that are not UTF-8. Kept bytes correspond to
+ * themselves; inserted text corresponds to some bytes of the text under it, or to none; deleted
+ * bytes have no counterpart.
  *
  *     attn_layer_begin(layer, slice);
  *     attn_layer_keep(layer, 0, 3);                     // the first three bytes of the slice
- *     attn_layer_put(layer, "\xe2\x96\x81", 3, 3, 1);   // three bytes that stand for byte 3
+ *     attn_layer_put(layer, "\xe2\x96\x81", 3, 3, 1);   // three bytes in place of byte 3
  *     return attn_walk_next_layer(walk, at, layer, err);
  */
 
@@ -54,7 +54,7 @@ static inline size_t attn_layer_limit(size_t n)
 struct attn_layer {
     const char *text; /* [size]; borrowed from the caller or from `copy` */
     size_t size;
-    const struct attn_layer *under; /* what it was made of, or NULL: it is the given text */
+    const struct attn_layer *under; /* the layer under it; NULL: it is the given text */
     size_t base;                    /* where in that the slice begins */
     struct attn_buffer copy;
     struct attn_splice *splices; /* owns; ascending in `at` */
@@ -90,7 +90,7 @@ void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size);
 void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, size_t from,
                     size_t from_size);
 
-/* Where in the given text, through all layers, begins what begins at OFFSET of LAYER. */
+/* The offset in the given text, through all layers, that corresponds to OFFSET of LAYER. */
 size_t attn_layer_origin(const struct attn_layer *layer, size_t offset);
 
 /* --- The stages ------------------------------------------------------------------------------- */
@@ -101,7 +101,8 @@ struct attn_text_stage_kind {
     /* Serves SLICE, which is not empty, as stage AT of the walk. */
     enum attn_status (*run)(struct attn_walk *walk, size_t at, struct attn_slice slice,
                             struct attn_error *err);
-    /* What a walk over a text of N bytes needs for this stage, or NULL; *scratch is NULL before. */
+    /* Allocates the memory that a walk over a text of N bytes needs for this stage, or NULL;
+     * *scratch is NULL before. */
     enum attn_status (*begin)(const void *data, size_t n, void **scratch, struct attn_error *err);
     void (*end)(void *scratch); /* NULL is allowed for both */
     void (*free)(void *data);   /* of the stage */
@@ -122,8 +123,8 @@ struct attn_pipeline {
     size_t n;
 };
 
-/* Appends a stage that owns DATA; frees DATA on failure. A NULL of DATA is lack of memory, which
- * ERR says already, unless KIND needs none. */
+/* Appends a stage that owns DATA; frees DATA on failure. DATA of NULL means lack of memory, which
+ * ERR reports already, unless KIND has no data. */
 enum attn_status attn_pipeline_add(struct attn_pipeline *pipeline,
                                    const struct attn_text_stage_kind *kind, void *data,
                                    struct attn_error *err);
@@ -135,7 +136,7 @@ struct attn_walk {
     const struct attn_encode_options *options;
     struct attn_encoding *encoding;
     bool is_utf8;                     /* else some bytes are to be encoded as they are */
-    void *scratch[ATTN_PIPELINE_MAX]; /* of each stage */
+    void *scratch[ATTN_PIPELINE_MAX]; /* memory of each stage */
 };
 
 /* Encodes TEXT [size]: appends its tokens. */

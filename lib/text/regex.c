@@ -13,19 +13,19 @@
 #include <pcre2.h>
 
 /*
- * What a walk may cost. PCRE2's match limit counts branches, not the characters that a repetition
- * passes over, and those of a*+X|b it does not count at all. So a match sees a window of the text,
- * and what it may cost is at most its limit times the window: each branch passes over the window
- * once. The first window has a few words and the first limit a few branches: such a match costs
- * little, and the next one goes on where it ended. When a match needs to see what lies after the
- * window, or to try more, that is taken from a budget beforehand.
+ * The limit of the time of a walk. PCRE2's match limit counts branches, not the characters that a
+ * repetition passes over, and branches of a*+X|b are not counted at all. So a match sees a window
+ * of the text, and its cost is at most its limit times the window: each branch passes over the
+ * window once. The first window has a few words and the first limit a few branches: such a match
+ * costs little, and the next one goes on where it ended. When a match needs a larger window, or
+ * more branches, their cost is first taken from a budget.
  */
 enum {
     FIRST_WINDOW = 64, /* bytes */
     WINDOW_FACTOR = 8,
     FIRST_LIMIT = 256, /* branches */
     LIMIT_FACTOR = 4,
-    BRANCH_COST = 256, /* of a branch, beside what it passes over: characters */
+    BRANCH_COST = 256, /* cost of a branch itself, in characters */
     WALK_COST_PER_BYTE = 4 << 10,
     DEPTH_LIMIT = 100000,
     HEAP_LIMIT = 64 << 10,    /* KiB */
@@ -36,7 +36,7 @@ enum {
 
 static const uint64_t walk_cost = UINT64_C(1) << 31; /* characters: some seconds */
 static const uint64_t match_cost = UINT64_C(1)
-                                   << 32; /* of one try with more than the first limit */
+                                   << 32; /* cost of one try with more than the first limit */
 
 struct attn_regex {
     pcre2_general_context *memory; /* owns */
@@ -49,7 +49,7 @@ struct attn_match {
     const struct attn_regex *pattern;    /* borrows */
     pcre2_match_data *data;              /* owns */
     pcre2_match_context *context;        /* owns */
-    uint64_t budget;                     /* what the walk may still cost */
+    uint64_t budget;                     /* the budget that is left for the walk */
     const volatile sig_atomic_t *cancel; /* borrowed; NULL: nothing can cancel */
 };
 
@@ -78,7 +78,7 @@ static bool is_lack_of_memory(int code)
 
 /* A pattern as a file has it, and what PCRE2 gets. */
 struct pattern_source {
-    const char *name; /* of the file */
+    const char *name; /* of the file, for messages */
     const char *text; /* [size] */
     size_t size;
     bool is_literal, is_ours;
@@ -247,7 +247,7 @@ static int spend(struct attn_match *match, uint64_t cost)
 static int find_with_limits(struct attn_match *match, const char *text, size_t size, size_t from,
                             uint32_t options)
 {
-    /* The machine code's stack is small; the interpreter has one of its own, with limits. */
+    /* The stack of machine code is small; the interpreter has a separate one, with limits. */
     bool is_interpreted = false;
     uint64_t limit = FIRST_LIMIT;
     int code = try(match, text, size, from, options);
@@ -282,7 +282,7 @@ static size_t find_character(const char *text, size_t size, size_t at)
 }
 
 /* In the first window a match may begin anywhere, in a larger one only at FROM, where a smaller one
- * was too small: so each costs what is taken for it. */
+ * was too small: so each window costs no more than was taken for it. */
 static int find(struct attn_match *match, const char *text, size_t size, size_t from)
 {
     size_t window = FIRST_WINDOW;
@@ -295,7 +295,7 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
 
         pcre2_set_offset_limit(match->context, is_first ? PCRE2_UNSET : from);
         code = find_with_limits(match, text, end, from, end < size ? PCRE2_PARTIAL_HARD : 0);
-        if (code == PCRE2_ERROR_PARTIAL) { /* it must see what lies after */
+        if (code == PCRE2_ERROR_PARTIAL) { /* it needs the text after the window */
             from = pcre2_get_ovector_pointer(match->data)[0];
             window *= WINDOW_FACTOR;
             problem = spend(match, cost(FIRST_LIMIT, window < size - from ? window : size - from));

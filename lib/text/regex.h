@@ -3,12 +3,12 @@
  *
  * A pattern is data from outside. The library tokenizers runs it with Oniguruma in the syntax of
  * Ruby, so it is rewritten where the two differ: \s is Unicode's White_Space (PCRE2 has U+180E
- * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. What would mean
- * something else and cannot be rewritten is refused by name: sets within sets, options but for i,
- * {n}+, and what is not known (regex_syntax.c has the list).
+ * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. Syntax that differs and
+ * cannot be rewritten is refused by name: sets within sets, options other than i, {n}+, and unknown
+ * syntax (regex_syntax.c has the list).
  *
- * What a pattern may take to compile is limited, and so is what all matches of a walk may cost:
- * characters passed over and branches tried, which grows with the text. A text or pattern that
+ * The time to compile a pattern is limited, and so is the cost of all matches of a walk, in
+ * characters passed over and branches tried; that limit grows with the text. A text or pattern that
  * exhausts this is ATTN_UNSUPPORTED. Where PCRE2 compiles to machine code, the same holds. Letters
  * and numbers are those of its Unicode tables.
  */
@@ -52,8 +52,8 @@ struct attn_found {
     size_t begin, end;
 };
 
-/* Finds the first match in TEXT [size], which must be valid UTF-8, at or after FROM. It begins at
- * SIZE + 1 when there is none. */
+/* Finds the first match in TEXT [size], which must be valid UTF-8, at or after FROM. Without a
+ * match, it begins at SIZE + 1. */
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err);
 

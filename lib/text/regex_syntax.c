@@ -1,8 +1,8 @@
 /*
  * regex_syntax.c - see regex_syntax.h.
  *
- * One pass from left to right. What PCRE2 reads as Oniguruma does is copied, what it reads
- * otherwise is written in another way, and all else is refused:
+ * One pass from left to right. Syntax that PCRE2 and Oniguruma read alike is copied, syntax that
+ * they read differently is rewritten, and all else is refused:
  *
  *     \s \S      PCRE2's have U+180E; White_Space is written out, in a set too
  *     \w \W      PCRE2's lack marks and connectors; \W in a set cannot be written
@@ -40,8 +40,8 @@
 #define HEXADECIMAL "0-9A-Fa-f"
 
 enum {
-    MAX_BYTES = 64 << 10,    /* of a pattern; the longest of a published tokenizer has a few KiB */
-    MAX_REWRITTEN = 1 << 20, /* bytes of what it becomes: \b becomes a thousand */
+    MAX_BYTES = 64 << 10,    /* limit of a pattern; published tokenizers have a few KiB */
+    MAX_REWRITTEN = 1 << 20, /* limit of the rewritten pattern: \b becomes a thousand bytes */
     MAX_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
 };
 
@@ -49,15 +49,15 @@ static const char repeated[] = "a repetition that is repeated";
 static const char foreign_escape[] = "an escape that means something else to PCRE2";
 static const char cased[] = "letters beyond ASCII where case does not matter";
 
-/* What a repetition would repeat. A place is what has no characters: ^, a look ahead. */
+/* The element that a repetition would repeat. A place has no characters: ^, a look ahead. */
 enum target { TARGET_NOTHING, TARGET_PLACE, TARGET_ATOM, TARGET_REPETITION };
 
 struct level {
     bool ignores_case; /* outside of the group */
-    bool is_look;      /* what is matched is a place */
-    bool has_matter;   /* what was read of this alternative cannot match nothing */
+    bool is_look;      /* the match is a place */
+    bool has_matter;   /* the alternative so far cannot match the empty string */
     bool may_be_empty; /* an alternative before it may */
-    int n_option;      /* groups that an option without one of its own has begun within */
+    int n_option;      /* groups opened by options without a group, within this group */
 };
 
 struct rewriting {
@@ -241,7 +241,7 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
 
 /* --- Escapes ---------------------------------------------------------------------------------- */
 
-/* What an escaped letter means, in a set and outside. */
+/* The meaning of an escaped letter, in a set and outside. */
 struct escape {
     char letter;
     const char *in_set; /* NULL: cannot be written */
@@ -298,7 +298,7 @@ static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
         copy(r, 1);
         rewrite_character(r, is_in_set);
     } else {
-        copy(r, 1); /* nothing follows: PCRE2 says so */
+        copy(r, 1); /* the pattern ends: PCRE2 reports it */
     }
     return true;
 }
@@ -314,7 +314,8 @@ static void rewrite_escape(struct rewriting *r)
         r->last_letter = 0;
         r->at += 2;
     } else if (letter >= '1' && letter <= '9') {
-        /* Of a group that came before it; in a pattern with names Oniguruma counts otherwise. */
+        /* A reference to an earlier group; in a pattern with names Oniguruma counts groups
+         * differently. */
         const char next = peek(r, 2);
 
         if (letter - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
@@ -335,8 +336,7 @@ static void rewrite_escape(struct rewriting *r)
 
 /* --- Sets ------------------------------------------------------------------------------------- */
 
-/* One element of a set; *is_class says whether it was a class, *is_range whether it is a range's
- * minus. */
+/* One element of a set; *is_class: it was a class, *is_range: it is the minus of a range. */
 static void rewrite_element(struct rewriting *r, bool *is_class)
 {
     const char letter = peek(r, 1);
@@ -349,7 +349,7 @@ static void rewrite_element(struct rewriting *r, bool *is_class)
         r->problem = "an intersection of sets";
     } else if (peek(r, 0) != '\\') {
         rewrite_character(r, true);
-    } else if (escape) { /* it is no end of a range, although what it becomes might be */
+    } else if (escape) { /* not an end of a range, although its rewritten form might be */
         if (!escape->in_set)
             r->problem = "a complement in a set";
         else if (r->ignores_case && strchr("SwD", escape->letter))
@@ -416,7 +416,7 @@ static void close_group(struct rewriting *r)
     close_options(r);
     copy(r, 1);
     if (r->n_level == 0)
-        return; /* PCRE2 says so */
+        return; /* PCRE2 reports it */
     r->ignores_case = level->ignores_case;
     r->n_level--;
     r->n_open--;
@@ -454,7 +454,7 @@ static void rewrite_group(struct rewriting *r)
 {
     const char *end = NULL;
 
-    if (begins(r, "(?#")) { /* it is left out: what stands before it may be repeated after it */
+    if (begins(r, "(?#")) { /* it is left out: the element before it may be repeated after it */
         while (r->at < r->size && peek(r, 0) != ')')
             r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
         if (r->at == r->size)

@@ -6,8 +6,8 @@
 
 #include "base/buffer.h"
 
-/* Appends to OUT what means for PCRE2 (UTF, UCP, multi-line) what TEXT [size] means there.
- * ATTN_UNSUPPORTED where nothing does; NAME is the file's, for the message. */
+/* Rewrites TEXT [size], a pattern of Oniguruma, for PCRE2 (UTF, UCP, multi-line), and appends it to
+ * OUT. ATTN_UNSUPPORTED if there is no equivalent; NAME is the file, for messages. */
 enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
                                     struct attn_buffer *out, struct attn_error *err);
 

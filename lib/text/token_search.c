@@ -60,7 +60,7 @@ static void add_word(struct attn_search *search, const struct attn_search_word *
     search->nodes[node].word = number;
 }
 
-/* Sets what each node goes back to, those of one byte first: shorter nodes are done then. */
+/* Sets the fallback link of each node, shorter nodes first, because links depend on them. */
 static enum attn_status link_nodes(struct attn_search *search, const struct attn_search_word *words,
                                    size_t n, struct attn_error *err)
 {

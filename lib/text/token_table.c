@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Columns of tokens. The last ones are left out where they say nothing. */
+/* Columns of tokens. The last ones are left out if all their cells are empty. */
 enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
 
 static enum attn_status append_tokens(struct attn_table *table,

@@ -1,5 +1,5 @@
 /*
- * token_table.h - the tokens of a text, and what a model is trained on, as tables (base/table.h).
+ * token_table.h - the tokens of a text, and the training set of a model, as tables (base/table.h).
  *
  *     struct attn_table *tokens;
  *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
@@ -12,10 +12,10 @@
 #include "base/table.h"
 #include "text/tokenizer.h"
 
-/* A row a token: position, id, begin and end (its bytes in its text, half open), token; where the
- * tokenizer added some by itself also `added`, which is "added" for these and missing for others;
- * of two texts, and where not all types are 0, `type`, and `text`, which is "text" or "pair" and
- * missing for tokens that were added. */
+/* A row a token: position, id, begin and end (its bytes in its text, half open), token; if the
+ * tokenizer added tokens also `added`, which is "added" for these and missing for others; for two
+ * texts, and if not all types are 0, `type`, and `text`, which is "text" or "pair" and missing for
+ * added tokens. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding, struct attn_table **table,
                                   struct attn_error *err);

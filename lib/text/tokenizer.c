@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* --- What only encoding takes ----------------------------------------------------------------- */
+/* --- Data that only encoding needs ------------------------------------------------------------ */
 
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err)
@@ -65,7 +65,7 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
     return tokenizer->unread->read ? tokenizer->unread->read(tokenizer, err) : ATTN_OK;
 }
 
-/* Whether STATUS says nothing about the files, so that reading may succeed another time. */
+/* Whether STATUS does not depend on the files, so that another attempt may succeed. */
 static bool is_temporary(enum attn_status status)
 {
     return status == ATTN_NO_MEMORY || status == ATTN_CANCELED;
@@ -131,7 +131,7 @@ static bool is_overridden(const struct attn_source *source, const char *name)
     return false;
 }
 
-/* Says what is not there; a file of SentencePiece is none that is read. */
+/* Reports the missing files; files of SentencePiece are not supported. */
 static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
 {
     static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model",
@@ -156,15 +156,15 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     const bool is_json_given = is_overridden(source, "tokenizer.json");
     const bool is_vocab_given =
         is_overridden(source, "vocab.json") || is_overridden(source, "vocab.txt");
-    /* tokenizer.json comes first, unless another vocabulary was asked for. */
+    /* tokenizer.json comes first, unless another vocabulary was requested. */
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
     const bool is_bert =
         is_overridden(source, "vocab.txt") ||
         (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
-    /* Files beside a GGUF file may be strangers: only those that were asked for come before its
-     * own. */
+    /* Files beside a GGUF file may belong to another model: only requested files come before its
+     * own tokenizer. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
         return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
@@ -317,7 +317,7 @@ struct given_text {
     const char *name; /* in messages */
 };
 
-/* Checks that the text is UTF-8, or that OPTIONS say what is to be done about it. */
+/* Checks that the text is UTF-8, or that OPTIONS allow malformed bytes. */
 static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
                                    const struct given_text *given,
                                    struct attn_encode_options *options, struct attn_error *err)
@@ -327,7 +327,7 @@ static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
     const bool takes_bytes = tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
 
     if (n_valid == size)
-        options->invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
+        options->invalid = ATTN_INVALID_TEXT_REFUSE; /* valid text needs no repair */
     else if (options->invalid == ATTN_INVALID_TEXT_REFUSE)
         return attn_error_set(err, ATTN_INVALID, "the %s is not UTF-8 at byte %zu: found '%s'",
                               given->name, n_valid, attn_quote(given->text + n_valid, 1).text);
@@ -356,7 +356,8 @@ static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
-/* Appends what ITEM says, of TEXTS, the text and the pair. */
+/* Appends ITEM of a template: a special token, or the tokens of one of TEXTS, the text and the
+ * pair. */
 static enum attn_status append_item(const struct attn_tokenizer *tokenizer,
                                     const struct attn_template_item *item,
                                     const struct given_text texts[2],
@@ -497,7 +498,7 @@ enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, c
         return ATTN_INVALID;
     status = decode(tokenizer, ids, n, &strings, err);
     if (status == ATTN_OK) {
-        *text = strings.bytes.data; /* the buffer's memory is handed on */
+        *text = strings.bytes.data; /* takes over the buffer's memory */
         *size = strings.bytes.size;
         strings.bytes = (struct attn_buffer){0};
     }

@@ -10,11 +10,11 @@
  *     attn_encoding_release(&encoding);
  *
  * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
- * with the parts that the table in cmd/README.md lists. What the library tokenizers makes of the
- * file is what comes out here. Otherwise from vocab.json: with merges.txt byte-level BPE (Radford
- * et al. 2019), which the library tokenizers merges in the same order; alone word level: words
- * between Unicode white space, or single characters. Otherwise from vocab.txt: BERT's WordPiece. Letters and numbers of
- * patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
+ * with the parts that the table in cmd/README.md lists. The results are those of the library
+ * tokenizers for that file. Otherwise it is read from vocab.json: with merges.txt byte-level BPE
+ * (Radford et al. 2019), merged in the order of the library tokenizers; alone, word level: words
+ * between Unicode white space, or single characters. Otherwise it is read from vocab.txt: BERT's
+ * WordPiece. Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -37,10 +37,10 @@ enum attn_tokenizer_kind {
  * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
  * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
  * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
- * special_tokens_map.json and tokenizer_config.json, whose class, or that of config.json, says
- * which merges.txt is RoBERTa's. ATTN_FORMAT for duplicates, bad merges, ids of added tokens that
- * the library would not give, and, of vocab.json, gaps and merges that do not make three or more of
- * the tokens. ATTN_UNSUPPORTED names a part of tokenizer.json that is not known.
+ * special_tokens_map.json and tokenizer_config.json, whose class, or the class in config.json,
+ * identifies RoBERTa's merges.txt. ATTN_FORMAT for duplicates, bad merges, ids of added tokens that
+ * differ from the library's, and, for vocab.json, gaps, and merges that leave three or more tokens
+ * unreachable. ATTN_UNSUPPORTED names an unknown part of tokenizer.json.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
@@ -50,13 +50,14 @@ ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
 /*
- * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
- * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
- * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text, but for what
- * tokenizer.json asks: ATTN_UNSUPPORTED when that would be too much. A text without words has none.
+ * Replaces the contents of ENCODING; after a failure it is empty. ATTN_INVALID for text that is not
+ * UTF-8 and for unknown words: the message names the word and its place, the hint the closest known
+ * words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text, except for parts of
+ * tokenizer.json, which fail with ATTN_UNSUPPORTED if they would take too long. A text without
+ * words has no tokens.
  *
- * Offsets are of the given text, whatever was done to it before. A space or U+2581 that was put in
- * front belongs to the first character, a composed character to the first that it was made of;
+ * Offsets refer to the given text, whatever changes were made to it. A space or U+2581 that was
+ * inserted at the front belongs to the first character, a composed character to its first part;
  * where the post-processor trims offsets, white space at the ends of a token is left out.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
@@ -75,16 +76,16 @@ ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenize
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
-/* Whether ID is special, like <|endoftext|>: what a file of the tokenizer says; words have none
- * such. Leave these out before decoding for the text without them. */
+/* Whether ID is special, like <|endoftext|>, according to the files of the tokenizer; word-level
+ * vocabularies have no special tokens. To decode without them, leave them out of the ids. */
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /*
- * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes
+ * The text of N ids: the result of the decoder of tokenizer.json, which is UTF-8; otherwise bytes
  * joined for BPE, words separated by single spaces, characters joined. *text is allocated, its size
  * excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for an unknown id;
- * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED when its decoder would make too much of
- * them.
+ * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED if the text of its decoder would be too
+ * long.
  */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,

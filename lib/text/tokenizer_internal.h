@@ -1,5 +1,5 @@
 /*
- * tokenizer_internal.h - what a tokenizer is made of, for the files that open one, and how stages
+ * tokenizer_internal.h - the parts of a tokenizer, for the files that open one, and how stages
  * append tokens to an encoding.
  */
 #ifndef ATTN_TEXT_TOKENIZER_INTERNAL_H
@@ -22,22 +22,22 @@
 
 struct attn_tokenizer;
 
-/* --- What it is made of ----------------------------------------------------------------------- */
+/* --- Parts of a tokenizer --------------------------------------------------------------------- */
 
 /*
- * What config.json says about a tokenizer of vocab.json (tokenizer_files.c):
+ * The settings in config.json for a tokenizer of vocab.json (tokenizer_files.c):
  *
  *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>"}
  *
- * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are no
- * part of any word; `unk` is the token of unknown words. The last two are not for BPE.
+ * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are not
+ * part of words; `unk` is the token of unknown words. The last two are not for BPE.
  */
 struct attn_settings {
     bool has_kind;
     enum attn_tokenizer_kind kind;
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
-    char *unk; /* owns; NULL when there is none */
+    char *unk; /* owns; NULL if absent */
     bool is_roberta;
     bool lowers, strips_accents; /* of BertNormalizer, if `has_bert` */
     bool has_bert;
@@ -59,41 +59,41 @@ struct attn_word_level {
  * (words.c) */
 extern const struct attn_text_stage_kind attn_word_stage;
 
-/* What each token stands for by itself, as bytes (tokenizer_tokens.c). Initialize with = {0}; end
- * with attn_decoded_release. */
+/* The text of each single token, as bytes (tokenizer_tokens.c). Initialize with = {0}; end with
+ * attn_decoded_release. */
 struct attn_decoded {
     char *bytes;     /* owns; of a token at `begin`, or where its key begins among the keys */
-    size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: found when they are asked for */
+    size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: computed on demand */
     uint32_t *sizes; /* owns; [n_vocab] of those that are found */
     atomic_bool *is_block_found;  /* owns; by id / BLOCK_SIZE */
     struct attn_monitor *monitor; /* owns; the thread that finds a block is inside */
 };
 
 /*
- * What only encoding takes, the merges and the index of the keys: it is read when the first text is
- * encoded, by one thread, while others wait. So a run of ids does without.
+ * Data that only encoding needs, the merges and the index of the keys: one thread reads it when the
+ * first text is encoded, while others wait. So a run of ids does not need it.
  */
 struct attn_unread {
     struct attn_monitor *monitor; /* owns; the thread that reads is inside */
-    atomic_bool is_over;          /* it was read, or cannot be; what follows does not change then */
+    atomic_bool is_over;          /* it was read, or failed; the fields below do not change then */
     struct attn_error failure;    /* why it cannot */
-    /* Reads the merges; NULL: there are none. */
+    /* Reads the merges; NULL: no merges. */
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
     struct attn_tokenizer *tokenizer;    /* its own */
-    const volatile sig_atomic_t *cancel; /* of the thread that reads; not 0: reading ends early */
+    const volatile sig_atomic_t *cancel; /* of the reading thread; not 0: reading ends early */
     struct attn_file file;               /* owns; has the merges; empty once read */
     const char *merges;            /* [n_merges_byte] in `file`, of tokenizer.json: the list */
     size_t n_merges_byte, n_merge; /* n_merge: its elements */
-    char *path;                    /* owns; of the vocabulary, for messages */
+    char *path;                    /* owns; path of the vocabulary, for messages */
     bool has_prefix;               /* beside merges.txt: a space goes before a text */
-    attn_note_fn on_note;          /* gets what is odd about it, from who encodes first; or NULL */
+    attn_note_fn on_note;          /* gets notes, on the thread that encodes first; or NULL */
     void *user;
 };
 
 /*
- * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the
- * last stage borrows, the stages, what is done at the end, and the decoder. attn_decoded_prepare
- * makes the rest.
+ * The functions that open a tokenizer set up the vocabulary with all tokens, the added tokens, the
+ * model that the last stage borrows, the stages, the post-processing, and the decoder.
+ * attn_decoded_prepare makes the rest.
  */
 struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
@@ -114,11 +114,11 @@ struct attn_tokenizer {
     bool *is_special;       /* owns; by id */
     bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     struct attn_decoded decoded;
-    char *mask_text; /* owns; the mask token that the files name; NULL: they name none, or
-                        attn_tokenizer_read_mask was not called */
-    int32_t mask_id; /* of that */
-    char *note;      /* owns; what is odd about the vocabulary (tokenizer_files.c), or NULL */
-    struct attn_gguf *gguf;     /* owns; the file whose metadata it is read from, or NULL */
+    char *mask_text;        /* owns; the mask token that the files name; NULL: they name none, or
+                               attn_tokenizer_read_mask was not called */
+    int32_t mask_id;        /* of that */
+    char *note;             /* owns; a note about the vocabulary (tokenizer_files.c), or NULL */
+    struct attn_gguf *gguf; /* owns; the file whose metadata it is read from, or NULL */
     struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
     const char *detail;         /* which files were read, or NULL; not owned */
 };
@@ -126,16 +126,16 @@ struct attn_tokenizer {
 /* --- Opening one ------------------------------------------------------------------------------ */
 
 /*
- * The same as attn_tokenizer_open, but reads what only encoding takes, merges above all, when the
- * first text is encoded: decoding reads no merges. What is wrong with it is a failure of encoding
- * then, at ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets what is odd, on the thread that
- * encodes. Blobs of SOURCE are borrowed until the tokenizer is closed.
+ * As attn_tokenizer_open, but reads the data that only encoding needs, mostly merges, when the
+ * first text is encoded: decoding reads no merges. Faults in that data then make encoding fail, at
+ * ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets notes about it, on the thread that encodes.
+ * Blobs of SOURCE are borrowed until the tokenizer is closed.
  */
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
 
-/* What is odd about the vocabulary and no failure, as a line to report; NULL: nothing. Borrowed. */
+/* A note about the vocabulary that is not a failure, as a line to report; or NULL. Borrowed. */
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
 /* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
@@ -150,7 +150,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
-/* The same from vocab.json and what stands beside it: byte-level BPE with merges.txt, words,
+/* The same from vocab.json and the files beside it: byte-level BPE with merges.txt, words,
  * characters. */
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
@@ -163,14 +163,14 @@ enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
 /* A token with a role: its key in tokenizer_config.json and special_tokens_map.json. */
 struct attn_token_role {
     const char *key;   /* "mask_token" */
-    const char *token; /* where no file names one: "[MASK]"; NULL: there is none then */
+    const char *token; /* the default if no file names one: "[MASK]"; or NULL */
     bool is_needed;    /* a vocabulary without it is refused, and null in a file is no answer */
-    int32_t id;        /* out; -1: there is none */
+    int32_t id;        /* out; -1: absent */
 };
 
 /*
- * Appends to the tokens that TOKENIZER finds in texts those of the files beside vocab.txt, of which
- * CONFIG is tokenizer_config.json or NULL, and those with ROLES [n] (tokenizer_added.c). Adds new
+ * Appends the tokens of the files beside vocab.txt, and those with ROLES [n], to the tokens that
+ * TOKENIZER finds in texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new
  * ones to its vocabulary, which must be finished and indexed, and must not change afterwards.
  */
 enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
@@ -187,13 +187,13 @@ enum attn_status attn_tokenizer_read_mask(struct attn_tokenizer *tokenizer,
 /* The parts of tokenizer.json beside the model. */
 enum attn_tokenizer_role {
     ATTN_ROLE_NORMALIZER,     /* adds stages */
-    ATTN_ROLE_PRE_TOKENIZER,  /* adds stages, and says whether the model is by byte */
+    ATTN_ROLE_PRE_TOKENIZER,  /* adds stages, and sets whether the model is by byte */
     ATTN_ROLE_DECODER,        /* adds steps */
     ATTN_ROLE_POST_PROCESSOR, /* fills `post` */
 };
 enum { ATTN_TOKENIZER_N_ROLE = ATTN_ROLE_POST_PROCESSOR + 1 };
 
-/* Reads one of them from TEXT [size], its value in the file; NULL: there is none. */
+/* Reads a part from TEXT [size], its value in the file; NULL if it is missing. */
 enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
                                           enum attn_tokenizer_role role, const char *text,
                                           size_t size, struct attn_error *err);
@@ -219,7 +219,7 @@ void attn_decoded_release(struct attn_decoded *decoded);
 /* The bytes of token ID, which the vocabulary has. Borrowed. Any thread may ask. */
 const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
 
-/* Whether a text that was encoded has token ID for what the vocabulary lacks: [UNK]. */
+/* Whether ID is the token that encoding uses for unknown text: [UNK]. */
 bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */

@@ -5,11 +5,11 @@
 #include "text/stages/change.h"
 #include "text/stages/character_class.h"
 
-/* What becomes of the characters of a class. */
+/* The treatment of the characters of a class. */
 enum change { LEFT_OUT, BLANK, SET_APART };
 
-/* Appends what becomes of the character at AT of the slice, LENGTH bytes. All of it stands for the
- * character. */
+/* Appends the replacement of the character at AT of the slice, LENGTH bytes; all of it corresponds
+ * to that character. */
 static void put(struct attn_layer *layer, enum change change, size_t at, size_t length)
 {
     if (change == LEFT_OUT)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Reads the character at AT of SLICE; bytes that are none count as one of one byte each. */
+/* Reads the character at AT of SLICE; each malformed byte counts as a character. */
 static size_t next_character(const char *text, size_t size, size_t at, uint32_t *code_point)
 {
     size_t length = attn_utf8_decode(text + at, size - at, code_point);
@@ -359,7 +359,8 @@ struct prefix {
     char text[];
 };
 
-/* Whether the first character of SLICE is that of the given text: a byte of it may be a piece. */
+/* Whether SLICE begins with the first character of the given text, of which a single byte may be a
+ * piece. */
 static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;

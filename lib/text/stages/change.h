@@ -1,8 +1,8 @@
 /*
- * change.h - stages that change a text: each makes a layer over its slice, or hands the slice on as
- * it is when there is nothing to change.
+ * change.h - stages that change a text: each makes a layer over its slice, or passes the slice on
+ * if it has nothing to change.
  *
- * A stage that needs no data is a kind; of the others there is a function that adds one.
+ * A stage without data is a kind; other stages have a function that adds them.
  */
 #ifndef ATTN_TEXT_STAGES_CHANGE_H
 #define ATTN_TEXT_STAGES_CHANGE_H
@@ -10,7 +10,7 @@
 #include "text/pipeline.h"
 #include "text/regex.h"
 
-/* U+FFFD for each maximal subpart of what is not UTF-8. No data. */
+/* U+FFFD for each maximal subpart of malformed UTF-8. No data. */
 extern const struct attn_text_stage_kind attn_change_invalid;
 
 /* Unicode's normal forms (normal_form.h). No data. */

@@ -12,8 +12,7 @@ enum attn_character_class {
                            (but tab, LF, CR), Cf and Co */
     ATTN_CLASS_ACCENT,  /* marks that BERT's normalizer leaves out: Mn of Unicode 8 */
     ATTN_CLASS_MARK,    /* marks that StripAccents leaves out: M of Unicode 9 */
-    ATTN_CLASS_PUNCTUATION, /* what is a word by itself for BERT: P of Unicode 8, and the symbols of
-                               ASCII */
+    ATTN_CLASS_PUNCTUATION, /* separate words for BERT: P of Unicode 8, and the symbols of ASCII */
     ATTN_CLASS_IDEOGRAPH,   /* what BERT writes with a space on each side: Chinese characters, but
                                for 2B820..2B91F */
     ATTN_CLASS_WHITE_SPACE, /* White_Space */

@@ -47,7 +47,7 @@ static int sextet(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes base64 TEXT [size] to OUT, which has room for SIZE; false when it is none. */
+/* Decodes base64 TEXT [size] to OUT, which has room for SIZE; false if it is malformed. */
 static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
 {
     size_t n_pad = 0;
@@ -110,7 +110,7 @@ static bool is_closed(const struct charsmap *map)
     return true;
 }
 
-/* Reads what `bytes` hold; *problem says what is wrong with it. */
+/* Parses `bytes`; *problem is the fault. */
 static enum attn_status read_units(struct charsmap *map, const char **problem,
                                    struct attn_error *err)
 {
@@ -164,8 +164,8 @@ static void free_map(void *data)
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* What the shortest prefix of TEXT [size] that the trie has becomes, terminated; NULL: there is
- * none. */
+/* The terminated replacement of the shortest prefix of TEXT [size] that is in the trie; NULL
+ * without one. */
 static const char *find(const struct charsmap *map, const char *text, size_t size)
 {
     size_t at = offset_of(map->units[0]);
@@ -212,9 +212,10 @@ static int count(const char *text, size_t size)
     return n;
 }
 
-/* Writes STRING for N_OLD characters. The last new ones are more than there were, or the last one,
- * perhaps of another string, leaves the rest out; what is left out first of all is forgotten, and
- * all after it stands for what was before. So the library has it. */
+/* Writes STRING for N_OLD characters, as the library does: if it has more characters, the last ones
+ * are insertions; if it has fewer, the last character written, perhaps of another string, takes the
+ * deletion of the rest; a deletion before any character is forgotten, and all later ones correspond
+ * to the text before it. */
 static void replace(struct pending *last, const char *string, int n_old)
 {
     const size_t size = strlen(string);

@@ -215,7 +215,7 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
     }
 }
 
-/* Makes TEXT what it is without the spaces of BERT's tokens. SCRATCH is scratch. */
+/* Removes the spaces between BERT's tokens from TEXT. SCRATCH is scratch. */
 static void clean_up(struct attn_buffer *text, struct attn_buffer *scratch)
 {
     static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
@@ -268,7 +268,7 @@ void attn_decode_wordpiece(const struct attn_decode_step *step, const struct att
     attn_buffer_release(&scratch);
 }
 
-/* Appends BYTES with U+FFFD for each maximal subpart of what is not UTF-8. */
+/* Appends BYTES with U+FFFD for each maximal subpart of malformed UTF-8. */
 static void append_valid(const struct attn_buffer *bytes, struct attn_strings *out)
 {
     for (size_t at = 0; at < bytes->size;) {

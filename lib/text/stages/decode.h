@@ -32,15 +32,15 @@ enum attn_status attn_strings_check(const struct attn_strings *strings, struct a
 
 struct attn_decode_step;
 
-/* Appends to OUT, which is empty, what the step makes of IN. */
+/* Appends the result of the step for IN to OUT, which is empty. */
 typedef void (*attn_decode_fn)(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);
 
 struct attn_decode_step {
     attn_decode_fn run;
-    char *a; /* owns; [n_a], or NULL: what is looked for */
+    char *a; /* owns; [n_a], or NULL: the text to search */
     size_t n_a;
-    char *b; /* owns; [n_b], or NULL: what is put there */
+    char *b; /* owns; [n_b], or NULL: the replacement */
     size_t n_b;
     size_t start, stop; /* at most so many at the ends */
 };
@@ -78,7 +78,7 @@ void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct
 /* At most START times A goes from the begin of each string, at most STOP times from its end. */
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
-/* GPT-2's alphabet becomes bytes, all in one string; what is not UTF-8 in it becomes U+FFFD. */
+/* GPT-2's alphabet becomes bytes, all in one string; malformed UTF-8 in it becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
 /* A space is put before each string but the first, unless it begins with A, which is left out.
@@ -86,7 +86,7 @@ void attn_decode_byte_level(const struct attn_decode_step *step, const struct at
  * beside '. */
 void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
                            struct attn_strings *out);
-/* One string of all, in which what is not UTF-8 becomes U+FFFD. */
+/* Joins all strings; malformed UTF-8 in the result becomes U+FFFD. */
 void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
 /* One string of all, with A, if there is one, between. */

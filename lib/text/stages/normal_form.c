@@ -1,8 +1,8 @@
 /*
  * normal_form.c - see normal_form.h.
  *
- * A text is worked off in runs: from a character that nothing before it can change to the next such
- * one. A run is decomposed, its marks are sorted by class, and what fits is composed.
+ * A text is processed in runs: from a character that does not depend on preceding ones to the next
+ * such character. A run is decomposed, its marks are sorted by class, and pairs are composed.
  */
 #include "text/stages/normal_form.h"
 
@@ -64,7 +64,7 @@ static bool is_compatible(enum attn_normal_form form)
 
 bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, size_t size)
 {
-    const unsigned char first = form == ATTN_NFC ? 0xcc /* below U+0300 nothing is doubtful */
+    const unsigned char first = form == ATTN_NFC ? 0xcc /* below U+0300 every character is stable */
                                                  : 0x80;
 
     for (size_t i = 0; i < size;) {
@@ -163,7 +163,7 @@ static size_t decompose(enum attn_normal_form form, uint32_t code_point,
     return plain->n;
 }
 
-/* What A and B are composed to, or 0. */
+/* The composition of A and B, or 0. */
 static uint32_t compose(uint32_t a, uint32_t b)
 {
     const struct attn_nf_decomposition key = {.left = a, .right = b};
@@ -217,7 +217,7 @@ static void sort_marks(struct run *run)
     attn_free(copy);
 }
 
-/* Composes what fits; what is left moves to the front. */
+/* Composes pairs; the remaining characters move to the front. */
 static void compose_run(struct run *run)
 {
     size_t n = 0, starter = SIZE_MAX;
@@ -249,8 +249,7 @@ static bool is_of_run(enum attn_normal_form form, uint32_t code_point)
     return is_doubtful(code_point) || (is_compatible(form) && find_plain(code_point));
 }
 
-/* Where the run that begins at BEGIN ends: before a character that nothing changes, or a byte that
- * is none. */
+/* The end of the run that begins at BEGIN: before a stable character, or a malformed byte. */
 static size_t find_end(enum attn_normal_form form, const char *text, size_t size, size_t begin,
                        struct run *run)
 {

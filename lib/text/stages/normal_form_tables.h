@@ -19,7 +19,7 @@ struct attn_nf_decomposition {
     uint32_t whole, left, right;
 };
 
-/* WHOLE becomes the N at BEGIN of attn_nf_plain_parts, none of which becomes others. */
+/* WHOLE becomes the N parts at BEGIN of attn_nf_plain_parts, which do not decompose further. */
 struct attn_nf_plain {
     uint32_t whole;
     uint16_t begin, n;

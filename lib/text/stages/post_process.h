@@ -1,13 +1,13 @@
 /*
- * post_process.h - what is done with the tokens of a text at the end: special tokens are put around
- * them, and between those of two texts; each token gets a type; white space is taken off ranges.
+ * post_process.h - the last step over the tokens of a text: adds special tokens around them, and
+ * between two texts; sets the type of each token; trims white space off ranges.
  */
 #ifndef ATTN_TEXT_STAGES_POST_PROCESS_H
 #define ATTN_TEXT_STAGES_POST_PROCESS_H
 
 #include "text/tokenizer.h"
 
-/* What is appended in turn: a token that is added, or the tokens of a text. */
+/* An item of a template: an added token, or the tokens of a text. */
 enum { ATTN_TEMPLATE_TEXT = -1, ATTN_TEMPLATE_PAIR = -2 };
 
 struct attn_template_item {
@@ -19,10 +19,10 @@ enum { ATTN_TEMPLATE_MAX = 66 }; /* items; published tokenizers have at most sev
 
 struct attn_template {
     struct attn_template_item items[ATTN_TEMPLATE_MAX];
-    size_t n; /* 0: of one text its tokens, of two those of both, of the types 0 and 1 */
+    size_t n; /* 0: the tokens of the text, or of both texts, with the types 0 and 1 */
 };
 
-/* Initialize with = {0}: nothing is added, and there are no pairs. */
+/* Initialize with = {0}: no tokens are added, and pairs are not supported. */
 struct attn_post_process {
     struct attn_template single, pair;
     bool takes_pair;
@@ -34,11 +34,13 @@ struct attn_post_process {
 enum attn_status attn_template_append(struct attn_template *to, struct attn_template_item item,
                                       struct attn_error *err);
 
-/* Makes the single text's template one in which what it was stands for the text of OUTER. */
+/* Replaces the single text's template by OUTER, in which the old template takes the place of the
+ * text. */
 enum attn_status attn_post_process_wrap(struct attn_post_process *post,
                                         const struct attn_template *outer, struct attn_error *err);
 
-/* Takes the template of one text, as above, and that of two, with which no other goes together. */
+/* Adds the template of one text, as above, and the template of two texts, which cannot be combined
+ * with others. */
 enum attn_status attn_post_process_take(struct attn_post_process *post,
                                         const struct attn_template *single,
                                         const struct attn_template *pair, struct attn_error *err);
@@ -54,7 +56,7 @@ const struct attn_template *attn_post_process_template(const struct attn_post_pr
 /*
  * Takes as many characters off both ends of the range of each token of TEXT, those of ENCODING from
  * FIRST on, as its key has white space there, in GPT-2's alphabet or itself; an added token that
- * strips has what it took of the text.
+ * strips keeps the white space that it took.
  */
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text, size_t first,

@@ -6,20 +6,20 @@
 
 /* --- By a pattern ----------------------------------------------------------------------------- */
 
-/* Which of the parts of a slice, matches and what lies between two, are one piece. */
+/* The rule that makes pieces of matches and of the text between them. */
 enum split_rule {
     SPLIT_ISOLATED, /* none */
-    SPLIT_AFTER,    /* a match and what lies before it */
-    SPLIT_BEFORE,   /* a match and what lies after it */
+    SPLIT_AFTER,    /* a match and the text before it */
+    SPLIT_BEFORE,   /* a match and the text after it */
     SPLIT_REMOVED,  /* none, and a match is left out */
-    SPLIT_MATCHES   /* none, and what is not a match is left out */
+    SPLIT_MATCHES   /* matches only; other text is left out */
 };
 
 struct splitter {
     struct attn_walk *walk;
     size_t at; /* of the stage */
     enum split_rule rule;
-    struct attn_slice piece; /* that is not handed on yet; empty: none */
+    struct attn_slice piece; /* that was not passed on yet; empty: none */
     bool is_match;           /* whether the part before was one */
 };
 

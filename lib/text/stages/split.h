@@ -1,5 +1,5 @@
 /*
- * split.h - stages that split a slice into pieces, by what a pattern matches or by characters.
+ * split.h - stages that split a slice into pieces, at the matches of a pattern or by characters.
  */
 #ifndef ATTN_TEXT_STAGES_SPLIT_H
 #define ATTN_TEXT_STAGES_SPLIT_H
@@ -8,9 +8,8 @@
 #include "text/regex.h"
 
 /*
- * Each match is a piece, and so is what lies between two (Isolated). The data is a struct
- * attn_regex, which the stage owns. Bytes that are not UTF-8 are pieces of their own, which go to
- * the model.
+ * Each match is a piece, and so is the text between two matches (Isolated). The data is a struct
+ * attn_regex, which the stage owns. Malformed bytes are separate pieces, which go to the model.
  */
 extern const struct attn_text_stage_kind attn_split_isolated;
 
@@ -20,13 +19,13 @@ extern const struct attn_text_stage_kind attn_split_after;
 /* The same from right to left: a match begins the piece after it (MergedWithNext). */
 extern const struct attn_text_stage_kind attn_split_before;
 
-/* What lies between two matches is a piece; the matches are left out (Removed). */
+/* The text between two matches is a piece; the matches are left out (Removed). */
 extern const struct attn_text_stage_kind attn_split_removed;
 
-/* Each match is a piece, and what lies between two is left out (Removed, inverted). */
+/* Each match is a piece; the text between two matches is left out (Removed, inverted). */
 extern const struct attn_text_stage_kind attn_split_matches;
 
-/* What lies between white space is a piece. No data. */
+/* The text between white space is a piece. No data. */
 extern const struct attn_text_stage_kind attn_split_white_space;
 
 /* The same, and each punctuation character is one by itself, as BERT has it (character_class.h). No
