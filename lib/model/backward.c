@@ -20,7 +20,7 @@ enum {
     LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
 };
 
-/* --- what has no gradients -------------------------------------------------------------------- */
+/* --- Models without gradients ----------------------------------------------------------------- */
 
 static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,
                                     struct attn_error *err)

@@ -1,5 +1,5 @@
 /*
- * backward.h - the backward pass: the gradient of a number that is made of the logits, with respect
+ * backward.h - the backward pass: the gradient of a number computed from the logits, with respect
  * to every tensor between them and the embeddings.
  *
  *     attn_backward_create(model, &options, &backward, &err);   // all memory
@@ -41,7 +41,7 @@ struct attn_backward_options {
     enum attn_isa isa;
 };
 
-/* The number m: what it is made of, and its derivative. */
+/* The number m: the logits it depends on, and its derivative. */
 struct attn_backward_goal {
     size_t first, n;   /* rows of logits */
     bool reads_logits; /* the derivative depends on them */
@@ -52,8 +52,8 @@ struct attn_backward_goal {
     const void *context;
 };
 
-/* ATTN_INVALID, with what is in the way: attention without a pattern or with dropout, layers that
- * attend to a source, no residual stream, no output layer, weights multiplied in bfloat16. */
+/* ATTN_INVALID names the obstacle: attention without a pattern or with dropout, layers that attend
+ * to a source, no residual stream, no output layer, weights multiplied in bfloat16. */
 enum attn_status attn_backward_check(const struct attn_model *model,
                                      const struct attn_attention *attention,
                                      struct attn_error *err);
@@ -64,7 +64,8 @@ enum attn_status attn_backward_create(const struct attn_model *model,
 
 /* STREAM [n_layer + 1, n, d_model]: resid_pre of every layer, and resid_post of the last, of which
  * only the goal's rows count where it skips zeros; as attn_trace_keep_stream keeps them.
- * ATTN_CANCELED, what the trace returned, or ATTN_FORMAT for gradients that are not finite. */
+ * ATTN_CANCELED, the status that the trace returned, or ATTN_FORMAT for gradients that are not
+ * finite. */
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err);
 

@@ -14,11 +14,11 @@
  *
  * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
  * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line hands on what it gets. Lines work on the rows from b->first on.
+ * line passes the gradient through. Lines work on the rows from b->first on.
  */
 #include "model/backward_internal.h"
 
-/* From d mlp_out in b->d to b->d_normed, of what the MLP reads. */
+/* From d mlp_out in b->d to the gradient of the MLP's input in b->d_normed. */
 static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const float *d_out;
@@ -36,7 +36,7 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     }
 }
 
-/* From d attn_out in b->d to b->d_normed, of what q, k and v are made of. */
+/* From d attn_out in b->d to the gradient of the input of q, k and v in b->d_normed. */
 static void back_heads(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const float *d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, b->d);

@@ -1,12 +1,12 @@
 /*
  * backward_internal.h - the state of a backward pass, and its lines. For backward*.c.
  *
- * b->at is what the layer's gradients read. It was kept during the feed, or the layer is computed
- * again by a session of its own, whose buffers keep it. d_NAME is the gradient of NAME.
+ * b->at holds the tensors that the layer's gradients read. They were kept during the feed, or a
+ * second session, whose buffers keep them, computes the layer again. d_NAME is the gradient of
+ * NAME.
  *
- * A line turns the gradient of what its line in block.c computes into the gradient of what that
- * reads, and visits the sites of the latter: the trace gets them. After the first failure it does
- * nothing.
+ * A line turns the gradient of the result of its line in block.c into the gradient of its input,
+ * and visits the sites of the input: the trace gets them. After the first failure it has no effect.
  */
 #ifndef ATTN_MODEL_BACKWARD_INTERNAL_H
 #define ATTN_MODEL_BACKWARD_INTERNAL_H
@@ -18,7 +18,7 @@ struct attn_backward {
     const struct attn_model *model;
     struct attn_session *session;    /* owns; computes layers again */
     struct attn_forward *f;          /* its pass */
-    struct attn_selection *computed; /* owns; what it has to compute of a layer */
+    struct attn_selection *computed; /* owns; the tensors that it has to compute in a layer */
     struct attn_trace trace;         /* takes q and k before their norms */
     const struct attn_trace *asked_by;
     enum attn_backward_rule rule;
@@ -32,16 +32,16 @@ struct attn_backward {
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
     int layer, last_layer;       /* whose gradients are computed now, and last */
-    bool is_done;                /* nothing that follows is wanted */
+    bool is_done;                /* no later gradient is wanted */
     struct attn_layer_values at; /* of that layer */
     enum attn_status status;     /* the first failure */
     struct attn_error *err;
 
-    struct attn_arena arena; /* owns what follows */
+    struct attn_arena arena; /* owns the buffers below */
     float *d;                /* [n, D] of the residual stream, where the pass is */
-    float *d_normed;         /* [n, D] of what a norm gives */
+    float *d_normed;         /* [n, D] gradient of the output of a norm */
     float *d_branch;         /* [n, D] of the stream, through a parallel MLP */
-    float *unnormed;         /* [n, D] what a norm after attention or MLP reads */
+    float *unnormed;         /* [n, D] the input of a norm after attention or MLP */
     float *product;          /* [n, D] on its way into a sum */
     float *q, *k;            /* before their norms, computed again; NULL: they have none */
     float *d_mlp, *d_mlp_linear;
@@ -51,18 +51,18 @@ struct attn_backward {
     struct attn_heads_back_memory heads;
 };
 
-/* Whether the rest does nothing; looks at the caller's cancel flag. */
+/* Whether the rest is skipped; checks the caller's cancel flag. */
 bool attn_backward_is_over(struct attn_backward *b);
 
-/* The gradient LAST of the layer is there: the rest does nothing if none of what follows is
+/* The gradient LAST of the layer is complete: the rest is skipped if no later gradient is
  * wanted. */
 void attn_end_back(struct attn_backward *b, enum attn_site last);
 
-/* DATA holds the gradient SITE: the trace gets what it wants of it. */
+/* DATA holds the gradient SITE: the trace gets the rows that it wants. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
 /* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
- * trace what was checked. The gradient of the stream is checked once after each change. */
+ * checked rows to the trace. The gradient of the stream is checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
 void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data);
 
@@ -94,8 +94,8 @@ void attn_linear_back(struct attn_backward *b, enum attn_site site,
 void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
                            const float *dy, float *dx);
 
-/* A norm after LINEAR, which reads X: the gradient of what the norm reads, in D_NORMED; or D itself
- * where the model has no such norm. */
+/* A norm after LINEAR, which reads X: the gradient of the norm's input, in D_NORMED; or D itself if
+ * the model has no such norm. */
 const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                                  const struct attn_linear *linear, const float *x, const float *d);
 

@@ -19,7 +19,7 @@ enum { FEW = 2 }; /* logits of a row that are not 0 */
 /* Rows in hand, N of them. */
 struct output_rows {
     size_t first, n;
-    const float *x; /* [n, D] what the output layer reads; NULL: no logits are needed */
+    const float *x; /* [n, D] the input of the output layer; NULL: no logits are needed */
 };
 
 /* b->logits, and b->raw before the cap. */
@@ -129,7 +129,7 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                 add_column(b, id, b->d_logits[i * n_vocab + id], b->product, d + i * d_model);
 }
 
-/* The rows in hand: the gradient of what the output layer reads goes into D [n, D]. */
+/* The current rows: the gradient of the output layer's input goes into D [n, D]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {

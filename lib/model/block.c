@@ -84,7 +84,7 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
     attn_attention_step(f, f->q, f->k, f->v, f->z);
 }
 
-/* From z, which was given. What a parallel MLP reads was not. */
+/* From z, which was given, without the input of a parallel MLP. */
 static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
 {
     attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);

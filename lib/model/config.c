@@ -1,5 +1,5 @@
-/* config.c - what the configs of all families share: sites and sizes, their lists of layers, and
- * whether they can be run. */
+/* config.c - functions for the configs of all families: sites and sizes, lists of layers, and
+ * whether a config can be run. */
 #include "model/config.h"
 
 #include "base/escape.h"
@@ -289,7 +289,7 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
     const char *name = attn_json_name(json);
 
     ATTN_TRY(check_supported(json, config, err));
-    /* What is turned must be pairs of components of a head; a source has no positions. */
+    /* Rotated components must be pairs in a head; a source has no positions. */
     for (size_t layer = 0; layer < n_turned; layer++) {
         const size_t d_rotary = config->rope[layer].d_rotary;
 
@@ -304,7 +304,7 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
                                   "even number of them",
                                   attn_quote_string(name).text, d_rotary, config->d_head);
     }
-    /* Nothing but attention may read or hold rows of another width than that of the model. */
+    /* Only attention may have rows of another width than the model. */
     for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
         if (config->d_out != config->d_model && hindrances[i].is_used)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",

@@ -1,8 +1,8 @@
 /*
  * config.h - the architecture of a model, as data.
  *
- * One forward pass serves every family; a config says which parts its blocks have. A field that is
- * zero says that the part is not there, or that nothing is added or multiplied.
+ * One forward pass serves every family; a config specifies the parts of its blocks. A field that is
+ * zero means that the part is absent, or that no number is added or multiplied.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
@@ -55,20 +55,20 @@ enum attn_output_layer {
 enum { ATTN_CONFIG_N_END = 8 };
 
 struct attn_config {
-    const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */
+    const char *model_type; /* as in config.json: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
-    size_t d_out;    /* width of attn_out: d_model, unless the model is attention alone */
-    size_t d_mlp;    /* 0: blocks have no MLP */
-    size_t n_ctx;    /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;  /* rows of the embedding; of an image classifier its labels, else 0 */
-    bool is_encoder; /* every token sees all others: a sequence goes through in one feed, and what
-                        is predicted are tokens at their own positions */
-    size_t d_embed;  /* width of the embedding and of the output matrix: d_model, or less */
-    bool has_embed_map;    /* resid_pre = x W + b of the embedding x, from d_embed to d_model */
-    bool has_embed_norm;   /* a norm of the embedding with its positions and types */
-    size_t n_type;         /* token types, whose rows are added to the embedding; 0: none */
+    size_t d_out;        /* width of attn_out: d_model, unless the model is attention alone */
+    size_t d_mlp;        /* 0: blocks have no MLP */
+    size_t n_ctx;        /* longest sequence; SIZE_MAX when nothing limits it */
+    size_t n_vocab;      /* rows of the embedding; of an image classifier its labels, else 0 */
+    bool is_encoder;     /* every token sees all others: a sequence goes through in one feed, and a
+                            token is predicted at its own position */
+    size_t d_embed;      /* width of the embedding and of the output matrix: d_model, or less */
+    bool has_embed_map;  /* resid_pre = x W + b of the embedding x, from d_embed to d_model */
+    bool has_embed_norm; /* a norm of the embedding with its positions and types */
+    size_t n_type;       /* token types, whose rows are added to the embedding; 0: none */
     size_t first_position; /* the first token has this learned position. Above 0, padding tokens,
                               whose id is first_position - 1, have that position and are not
                               counted */
@@ -93,24 +93,23 @@ struct attn_config {
     bool has_out_proj;    /* W_O; without it heads are concatenated */
     bool has_out_bias;    /* b_O */
     bool has_mlp_bias;    /* b_in, b_out, and of a gated MLP b_gate */
-    bool has_layer_scale; /* attn_out and mlp_out are multiplied by weights [D] of their own */
+    bool has_layer_scale; /* attn_out and mlp_out are each multiplied by weights [D] */
     bool has_residual;    /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
     size_t n_group; /* layers of a group, which follow each other, have the same weights; 0: none */
     bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, of one resid_pre */
     const char *head_act_fn; /* of an MLM head, norm(act(x W + b)), from d_model to d_embed, which
-                                comes before the output matrix; NULL: there is none */
+                                comes before the output matrix; NULL: no MLM head */
     bool has_head_bias;      /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* of the output layer, own or tied */
     bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
     size_t d_projected;   /* width of text_embed or image_embed, a map of one row of ln_final; 0:
-                             there is none */
+                             absent */
     int32_t projected_id; /* text_embed is made of the row of the first token with this id;
                              ATTN_LARGEST_ID: of the first token with the largest id in the text.
                              image_embed is made of the first row */
     struct attn_image_config image;
-    const char *const *labels; /* [n_vocab] of an image classifier, as `id2label` names them; NULL:
-                                  there are none */
+    const char *const *labels; /* [n_vocab] of an image classifier, from `id2label`; or NULL */
     double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
     /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else

@@ -11,7 +11,7 @@
 
 /* --- what no family has ----------------------------------------------------------------------- */
 
-/* What asks for an extra. */
+/* The key or type that requires an extra. */
 enum wish {
     WHEN_PRESENT, /* any value but null */
     WHEN_FILLED,  /* a list or object that is not empty */
@@ -149,7 +149,7 @@ static void set_window(struct attn_attention *attention, size_t width)
     attention->window = width;
 }
 
-/* Gives the layers windows of WIDTH as LIST says; one that needs a window where there is none is
+/* Gives layers the window WIDTH according to LIST; a layer that needs a window without a width is
  * refused. */
 static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
                                          size_t width, const struct attn_config *config,
@@ -226,7 +226,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* A soft cap: absent it is what it was, null is none. */
+/* A soft cap: an absent key leaves the value unchanged, null means no cap. */
 static enum attn_status read_cap(const struct attn_json *json, const char *key, double *cap,
                                  struct attn_error *err)
 {

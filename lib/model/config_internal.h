@@ -1,7 +1,7 @@
 /*
- * config_internal.h - what the readers of config.json (family.h) share: the keys that most families
- * of Hugging Face have, rotary positions, and windows by layer. A family says what is there when a
- * key is absent.
+ * config_internal.h - shared by the readers of config.json (family.h): the keys that most families
+ * of Hugging Face have, rotary positions, and windows by layer. A family defines the values of
+ * absent keys.
  */
 #ifndef ATTN_MODEL_CONFIG_INTERNAL_H
 #define ATTN_MODEL_CONFIG_INTERNAL_H
@@ -25,7 +25,7 @@ struct attn_config_layers {
     struct attn_rope *rope;           /* owns; [n_layer] */
     float *divisors;                  /* owns; of a GGUF file's rope_freqs, or NULL */
     const char **labels;              /* owns; [n_vocab] of an image classifier, or NULL */
-    char *label_text;                 /* owns; what they point to */
+    char *label_text;                 /* owns; the memory that they point to */
 };
 
 /* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the
@@ -72,7 +72,7 @@ enum attn_config_type {
 /* A field of a config, by which it is shown (inspection.h), and a key of model_type "attn". */
 struct attn_config_field {
     const char *name; /* "n_layer", "has_residual" */
-    const char *key;  /* "n_layer", "residual"; NULL: none, or one that says it otherwise */
+    const char *key;  /* "n_layer", "residual"; NULL: no key, or a key of another form */
     enum attn_config_type type;
     size_t offset;            /* in struct attn_config */
     bool is_of_source;        /* shown only where a layer attends to a source */
@@ -82,7 +82,7 @@ struct attn_config_field {
     size_t max;               /* of a size with a key */
     const char *const *words; /* of a word: its names, in the order of its enum */
     int n_key_word;           /* the first of them that the key may be */
-    const char *expected;     /* and those that have an effect, as messages say it */
+    const char *expected;     /* and those that have an effect, for messages */
 };
 
 /* All of them, in the order in which they are shown; ended by a NULL name. */
@@ -93,12 +93,12 @@ bool attn_config_has_cross(const struct attn_config *config);
 
 /* --- configs of Hugging Face ------------------------------------------------------------------ */
 
-/* A key with another spelling, which counts where the first is absent; NULL: there is none. */
+/* An alternative key, used if the first is absent; or NULL. */
 struct attn_config_key {
     const char *name, *alias;
 };
 
-/* What a family calls the sizes; name NULL: it has no such key. */
+/* The keys of a family for the sizes; name NULL: no such key. */
 struct attn_config_names {
     struct attn_config_key n_vocab, d_model, d_mlp, n_layer, n_head, n_ctx;
 };
@@ -106,9 +106,8 @@ struct attn_config_names {
 /* vocab_size, hidden_size, ... */
 extern const struct attn_config_names attn_config_usual_names;
 
-/* What a family calls the numbers of rotary positions at the top level of its configs, where they
- * stand when the object (see attn_config_read_rope) has none, and what they are when neither
- * has. */
+/* The keys of a family for the numbers of rotary positions at the top level of its configs, where
+ * they are if the object (see attn_config_read_rope) lacks them, and their defaults. */
 struct attn_rope_keys {
     const char *theta; /* NULL: the family has no rotary positions */
     double default_theta;
@@ -119,10 +118,10 @@ struct attn_rope_keys {
 /* Which layers have a window. */
 enum attn_window_rule {
     ATTN_WINDOWS_NONE,
-    ATTN_WINDOWS_IN_ALL,   /* all, of `sliding_window`; null is none */
-    ATTN_WINDOWS_BY_LIST,  /* those that `layer_types` says, else all but each full_every-th */
-    ATTN_WINDOWS_SWITCHED, /* the same where `use_sliding_window` is true, but without that list
-                              those from `max_window_layers` on; a null `sliding_window` is none */
+    ATTN_WINDOWS_IN_ALL,   /* all layers, `sliding_window` wide; null: no window */
+    ATTN_WINDOWS_BY_LIST,  /* the layers in `layer_types`, by default all but each full_every-th */
+    ATTN_WINDOWS_SWITCHED, /* the same if `use_sliding_window` is true, but by default the layers
+                              from `max_window_layers` on; null `sliding_window`: no window */
 };
 
 struct attn_windows {
@@ -130,15 +129,15 @@ struct attn_windows {
     size_t width;      /* tokens that a query sees, with itself */
     bool is_centered;  /* it sees width / 2 to each side; the config has width as `local_attention`,
                           full_every as `global_attn_every_n_layers`, beginning with layer 0 */
-    size_t first;      /* layers before it have no window, unless the list says so */
-    size_t full_every; /* of the others, layer i has none when this divides i + 1; 0: all have it */
+    size_t first;      /* layers before it have no window, unless the list has it */
+    size_t full_every; /* others lack it if this divides layer + 1; 0: none does */
     bool has_pattern;  /* the config has full_every as `sliding_window_pattern` */
 };
 
 /* How a family writes its configs: a row that attn_config_read_form reads by. */
 struct attn_config_form {
-    /* What the config of a file that says nothing is, and the parts that every block has. n_kv_head
-     * 0: n_head, which null always means; d_head 0: d_model / n_head; d_mlp 0: 4 d_model. */
+    /* The defaults of the config, and the parts that every block has. n_kv_head 0: n_head, which
+     * null always means; d_head 0: d_model / n_head; d_mlp 0: 4 d_model. */
     struct attn_config defaults;
     const struct attn_config_names *names; /* NULL: vocab_size, hidden_size, ... */
     const char *activation_key, *eps_key;
@@ -150,11 +149,10 @@ struct attn_config_form {
     bool has_attention_bias_key; /* attention_bias: of q, k, v and the output projection */
     bool has_mlp_bias_key;       /* mlp_bias */
     bool has_qk_norm_key;        /* qk_layernorm: of each head */
-    double query_scalar;         /* query_pre_attn_scalar: what stands under the root instead of
-                                    d_head; 0: no such key */
-    double score_cap;            /* attn_logit_softcapping; 0: no such key */
-    bool has_logits_cap_key;     /* final_logit_softcapping */
-    bool is_embedding_scaled;    /* by sqrt(d_model) */
+    double query_scalar; /* query_pre_attn_scalar: replaces d_head under the root; 0: no such key */
+    double score_cap;    /* attn_logit_softcapping; 0: no such key */
+    bool has_logits_cap_key;  /* final_logit_softcapping */
+    bool is_embedding_scaled; /* by sqrt(d_model) */
     struct attn_windows windows;
     struct attn_rope_keys rope;
     struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
@@ -164,8 +162,8 @@ struct attn_config_form {
 enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err);
 
 /* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to
- * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM says
- * otherwise. What no family has is refused by name. */
+ * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM defines
+ * otherwise. Parts that no family has are refused by name. */
 enum attn_status attn_config_read_form(const struct attn_json *json,
                                        const struct attn_config_form *form,
                                        struct attn_config *config,
@@ -174,12 +172,12 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
 /*
  * Reads rotary positions in all forms that transformers has written: `rope_parameters` since
  * version 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and
- * fills LAYERS->rope. A type of scaling that is not known is refused by name.
+ * fills LAYERS->rope. An unknown type of scaling is refused by name.
  *
  * Where FORM has no rope_of_windows, it is the same for all layers: the object is `rope_scaling` if
  * it is filled, else `rope_parameters`. Otherwise layers with a window have the object
  * `sliding_attention` of `rope_parameters`, by default that of rope_of_windows; the others
- * `full_attention`, or what `rope_scaling` has, by default that of rope.
+ * `full_attention`, or `rope_scaling`, by default the numbers of rope.
  */
 enum attn_status attn_config_read_rope(const struct attn_json *json,
                                        const struct attn_config_form *form,

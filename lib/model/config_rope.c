@@ -15,7 +15,7 @@ static const double max_number = 1e30; /* so that no frequency is 0 in float32 *
 struct rope_source {
     const struct attn_json *json;
     const struct attn_rope_keys *keys;
-    const struct attn_node *objects[2]; /* the first that has a key counts; NULL: there is none */
+    const struct attn_node *objects[2]; /* the first that has a key counts; or NULL */
     bool has_old_type;                  /* `type` may stand for `rope_type` */
     bool is_nested;                     /* in an object by type of layer */
 };

@@ -1,5 +1,5 @@
 /*
- * decoder.c - see decoder.h: what comes before and after the blocks.
+ * decoder.c - see decoder.h: the layers before and after the blocks.
  *
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
  *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
@@ -8,7 +8,7 @@
  *                 of an image classifier it reads [CLS], or that beside the mean of the patches
  *     text_embed, image_embed = ln_final(resid)[row] W, of one row
  *
- * Where a config leaves a part out, it is not there.
+ * Parts that a config leaves out are skipped.
  *
  * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
  * logits of the last position are computed when attn_session_logits is called. Either way a logit
@@ -36,7 +36,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
                                .status = ATTN_OK,
                                .err = err};
     f->pending.n_map = f->pending.n_visit = 0;
-    for (size_t i = 0; i < n; i++) { /* what it holds for each sequence, and where its rows lie */
+    for (size_t i = 0; i < n; i++) { /* its rows per sequence, and their place */
         struct attn_feed_part *part = &f->parts[i];
 
         part->first = part->left = feed->n_row;
@@ -198,9 +198,9 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* The row of PART, a whole sequence, from which text_embed or image_embed is made: [CLS] of a
- * picture; the end token of a text, or as in transformers its first token where it has none; the
- * last row of embeddings. */
+/* The row of PART, a whole sequence, from which text_embed or image_embed is made: [CLS] for
+ * pictures; the end token of a text or, as in transformers, its first token if it has no end token;
+ * the last row of embeddings. */
 static size_t find_projected(const struct attn_config *config, const struct attn_feed_part *part)
 {
     size_t row = 0;
@@ -259,7 +259,8 @@ static void divide_by_length(const float *x, size_t n, float *y)
         y[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
 }
 
-/* What a classifier reads of the rows X [n_row, D] of each sequence, one row for all positions. */
+/* The input of a classifier, from the rows X [n_row, D] of each sequence: one row for all
+ * positions. */
 static void pool_rows(struct attn_forward *f, const float *x)
 {
     const struct attn_image_config *image = &f->model->config.image;
@@ -286,8 +287,8 @@ static void pool_rows(struct attn_forward *f, const float *x)
     }
 }
 
-/* What the output layer reads of the feed's rows, which is kept for later logits, and the logits of
- * those that are watched. */
+/* The input of the output layer for the rows of the feed, which is kept for later logits, and the
+ * watched logits. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;

@@ -63,7 +63,7 @@ void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *co
         column[row] = matrix_element(kernels, matrix, row, col);
 }
 
-/* --- What is not finite ----------------------------------------------------------------------- */
+/* --- Values that are not finite --------------------------------------------------------------- */
 
 /*
  * Blocks of elements become float32, where any type's NaN and infinity are these same two; the
@@ -91,7 +91,7 @@ static float read_byte(unsigned char byte, enum attn_dtype dtype)
     }
 }
 
-/* 0 for what is finite, else the same. */
+/* 0 for finite values, other values unchanged. */
 static float keep_non_finite(double value)
 {
     return isfinite(value) ? 0 : (float)value;

@@ -28,12 +28,12 @@ void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, 
 /* Column COL [n_row] of W. */
 void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *column);
 
-/* --- What is not finite ----------------------------------------------------------------------- */
+/* --- Values that are not finite --------------------------------------------------------------- */
 
 struct attn_non_finite {
     size_t n_nan, n_infinite; /* elements; a complex one is either when a part of it is */
-    size_t first;             /* index of the first, row-major; 0 when there is none */
-    double value;             /* what stands there: NaN, infinity or -infinity */
+    size_t first;             /* index of the first, row-major; 0 without one */
+    double value;             /* its value: NaN, infinity or -infinity */
 };
 
 /* Reads every element once, from first to last. Types that have only numbers are not read. */

@@ -14,7 +14,7 @@ static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)
 
 static const size_t n_family = sizeof families / sizeof *families;
 
-/* "'gpt2', ... WORD 'attn'": what a model_type may be. */
+/* "'gpt2', ... WORD 'attn'": the supported values of model_type. */
 static void list_types(const char *word, char types[TYPES_SIZE])
 {
     size_t used = 0;
@@ -40,7 +40,7 @@ const struct attn_family *attn_family_at(size_t i)
     return i < n_family ? families[i] : NULL;
 }
 
-/* The model_type of a config; old directories have none but say so in `architectures`. */
+/* The model_type of a config; old directories lack it, but `architectures` implies it. */
 static enum attn_status find_type(const struct attn_json *json, const char **type,
                                   struct attn_error *err)
 {
@@ -64,7 +64,7 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
                           attn_quote_string(attn_json_name(json)).text, types);
 }
 
-/* eos_token_id is an id, or a list of some. What is no token of the model ends nothing. */
+/* eos_token_id is an id or a list of ids. Ids that are not tokens of the model are ignored. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config)
 {
     const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
@@ -94,7 +94,7 @@ enum attn_status attn_family_parse_config(const struct attn_file *file, struct a
     return attn_json_parse_named(file, names, json, err);
 }
 
-/* What models of TYPE have that is not read here, or NULL. */
+/* The unsupported feature of models of TYPE, or NULL. */
 static const char *missing_part(const char *type)
 {
     static const struct {
@@ -201,8 +201,8 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
     return ATTN_OK;
 }
 
-/* Reads the config of TOWER, whose keys stand in an object of their own. Only the width that both
- * towers are projected to is a key of the model. */
+/* Reads the config of TOWER, whose keys are in a separate object. Only the width that both towers
+ * are projected to is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)

@@ -13,12 +13,12 @@
  * model is made (model_init.h), and NEED is
  *
  *     PART     needed when IS_SO
- *     BIAS     the same, and refused in a file whose config has it not: so a family lists every
+ *     BIAS     the same, and refused in a file whose config lacks it: so a family lists every
  *              bias that other files of its kind may hold
  *     FOUND    used when the file has it and IS_SO
  *     OUTPUT   needed when IS_SO, otherwise used when the file has it
  *
- * IS_SO sees the config and what find_need (weights.c) says about it.
+ * IS_SO sees the config and the facts that find_need (weights.c) derives from it.
  */
 #define ATTN_WEIGHT_PART_MAP(X)                                                                    \
     X(EMBEDDING, EMBED, PART, true)        /* or a tied output matrix */                           \
@@ -51,8 +51,8 @@
     X(HEAD, MLP, PART, has_head) /* of an MLM head; files without it have no logits */             \
     X(HEAD_BIAS, MLP, BIAS, has_head && config->has_head_bias)                                     \
     X(HEAD_NORM, NONE, PART, has_head)                                                             \
-    X(OUTPUT, UNEMBED, PART, has_own)         /* an output matrix of its own */                    \
-    X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, also where the config says tied */      \
+    X(OUTPUT, UNEMBED, PART, has_own)         /* a separate output matrix */                       \
+    X(OUTPUT_FOUND, UNEMBED, OUTPUT, has_own) /* the same, even if the config is tied */           \
     X(OUTPUT_BIAS, UNEMBED, BIAS, has_output && config->has_output_bias)                           \
     X(PROJECTION, UNEMBED, PART, config->d_projected > 0) /* files of a tower may lack it */       \
     X(LOGIT_SCALE, NONE, PART, config->has_two_towers)                                             \
@@ -74,7 +74,7 @@ enum attn_weight_part {
 #undef ATTN_WEIGHT_PART_ENUM
 };
 
-/* What a tensor becomes. */
+/* The form that a tensor is stored in. */
 enum attn_weight_kind {
     ATTN_WEIGHT_TENSOR, /* struct attn_tensor, as it is */
     ATTN_WEIGHT_VECTOR, /* struct attn_vector, flat: b_Q [H, E] has H*E elements */
@@ -122,7 +122,7 @@ struct attn_gguf_form {
 };
 
 struct attn_family {
-    const char *model_type;   /* as config.json says it; constant */
+    const char *model_type;   /* as in config.json; constant */
     const char *architecture; /* how `architectures` begins in configs without model_type; NULL */
     struct attn_config_form form;
     /* Fills CONFIG, which holds the defaults of FORM, and allocates its LAYERS
@@ -133,15 +133,15 @@ struct attn_family {
     const char *prefix; /* in front of every name, or of none: files of a model without its output
                            layer have none, and then there are no logits unless they are tied; NULL:
                            no file has one */
-    const struct attn_weight_rule *rules; /* [n_rule]: what stands before the layers, then what is
-                                             in one, then what follows; ignored tensors last */
+    const struct attn_weight_rule *rules; /* [n_rule]: tensors before the layers, in a layer, after
+                                             the layers, then ignored ones */
     size_t n_rule;
-    bool is_gguf; /* the rules are those of GGUF files: biases are those that a file has, and q, k
-                     and v may be one tensor or three */
+    bool is_gguf; /* the rules of GGUF files: biases are taken if the file has them, and q, k and v
+                     may be one tensor or three */
     struct attn_gguf_form gguf;
     const char *vocabulary_key; /* of the config: "vocab_size" */
-    /* Of a family with two towers the model_type of each (enum attn_tower); of the other fields
-     * only the first two count then. */
+    /* For a family with two towers, the model_type of each (enum attn_tower); only the first two of
+     * the other fields are used then. */
     const char *towers[2];
     const char *other_tower; /* the model_type of the other tower, which may be in the same files;
                                 or NULL */
@@ -196,8 +196,8 @@ enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower
                                          struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
-/* Reads which tokens end a text, from config.json or generation_config.json; where JSON does not
- * say, CONFIG stays as it is. */
+/* Reads which tokens end a text, from config.json or generation_config.json; if JSON lacks them,
+ * CONFIG is unchanged. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* forward.c - what a feed still needs, when it ends, and visits of its tensors. */
+/* forward.c - the tensors that a feed still needs, its early end, and visits of its tensors. */
 #include "model/forward_internal.h"
 
 #include "base/escape.h"
@@ -14,14 +14,14 @@
 
 enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
 
-/* --- what is needed --------------------------------------------------------------------------- */
+/* --- Needed tensors --------------------------------------------------------------------------- */
 
 bool attn_forward_is_cross(const struct attn_forward *f)
 {
     return f->feed.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->feed.layer];
 }
 
-/* Whether the rows of SITE are those of the source. */
+/* Whether the rows of SITE are rows of the source. */
 static bool is_of_source(const struct attn_forward *f, enum attn_site site)
 {
     return attn_site_layout(site) == ATTN_LAYOUT_KEY && attn_forward_is_cross(f);

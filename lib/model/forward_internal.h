@@ -1,7 +1,7 @@
 /*
- * forward_internal.h - what a forward pass works on: a model, the attention of its layers, edits
- * and a trace, and the buffers. For the files of this layer. A session owns one, and counts what
- * was fed.
+ * forward_internal.h - the state of a forward pass: a model, the attention of its layers, edits and
+ * a trace, and the buffers. For the files of this layer. A session owns one, and counts the
+ * positions that were fed.
  *
  * A pass runs in feeds: rows go through the layers (decoder.h). They are positions of one sequence,
  * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
@@ -13,11 +13,11 @@
  *     config*, families/, family  how config.json and tensor names of each family are read
  *     weights, model              an open model
  *     rotary                      the angles by which q and k are turned
- *     stage, forward*             what there is: buffers, how far to compute, memory; and visits:
+ *     stage, forward*             buffers, how far to compute, memory; and visits:
  *                                 a tensor is there, so edits are applied and the trace sees it
  *     step, step_attention        one equation: a norm, a linear map, attention, a sum
- *     block, decoder              the equations of a block, and of what comes before and after
- *     session*                    what a caller sees: ids in, logits out
+ *     block, decoder              the equations of a block, and of the layers before and after
+ *     session*                    the interface of callers: ids in, logits out
  *     backward*                   from the logits back: gradients; its block is this one's mirror
  */
 #ifndef ATTN_MODEL_FORWARD_INTERNAL_H
@@ -35,7 +35,7 @@
 
 /* A tensor in the order in which they are computed: by layer, then by site. */
 struct attn_step_place {
-    int layer; /* -1: the embedding; n_layer: what follows the last block */
+    int layer; /* -1: the embedding; n_layer: after the last block */
     enum attn_site site;
 };
 
@@ -45,16 +45,15 @@ struct attn_feed_part {
     size_t row0, n_row; /* its first position, counted from the beginning; how many */
     size_t n_dropped;   /* how many of them are left out of the last layer at the beginning, because
                            nothing needs their rows */
-    size_t n_cut;       /* likewise at the end; of encoders */
+    size_t n_cut;       /* the same at the end; for encoders */
     size_t left;        /* its first row among the rows of the feed that are left */
     size_t logit0, n_logit;        /* of an encoder: the positions at which logits may be asked for;
                                       n_logit 0: all */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
     const int32_t *key_mask;       /* [n_row] of a whole sequence; NULL: all are seen */
-    struct attn_image_grid grid;   /* of a picture; n_row 0: there is none, or the feed begins at a
-                                      layer */
-    bool has_usual_grid;           /* the learned positions are those of this grid */
+    struct attn_image_grid grid;   /* n_row 0: no picture, or begun at a layer */
+    bool has_usual_grid;           /* the learned positions have this grid */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -69,7 +68,7 @@ struct attn_feed {
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
     bool has_z;              /* it begins with z of that layer, which is given */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
-    bool is_finite;          /* what is visited now was found to be */
+    bool is_finite;          /* the visited tensor was found to be */
     bool is_done;            /* the end was reached */
     enum attn_status status; /* the first failure */
     struct attn_error *err;
@@ -93,12 +92,11 @@ struct attn_forward {
     const struct attn_model *model;
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
-    const struct attn_trace *trace; /* NULL: nothing is watched */
-    bool is_trace_over;             /* nothing that it wants is left */
-    size_t first_watched;           /* in the last layer that runs nothing is watched of the
-                                       positions before it */
-    struct attn_step_place end;     /* the last tensor that anything wanted depends on */
-    bool has_logits;                /* rows that the output layer reads are kept for later */
+    const struct attn_trace *trace; /* NULL: no tensor is watched */
+    bool is_trace_over;             /* it wants no later tensor */
+    size_t first_watched; /* in the last layer that runs, positions before it are not watched */
+    struct attn_step_place end; /* the last tensor that anything wanted depends on */
+    bool has_logits;            /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
                           own place, for a backward pass (backward.h) */
     bool is_projected; /* text_embed or image_embed is watched or asked for, of all rows */
@@ -154,15 +152,15 @@ struct attn_forward {
     float *projected; /* [n_sequence, D + d_projected], where is_projected: rows, then their maps */
     float *logits;    /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
-    float *final;       /* [n_position, rows of W_U], for logits: what the output layer reads; of a
-                           classifier one row for each sequence */
+    float *final; /* [n_position, rows of W_U], for logits: the input of the output layer; one row
+                     per sequence for classifiers */
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
     struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */
     size_t n_cache_layer; /* n_layer, or 1: the layers take turns */
 };
 
-/* What the current feed has of SITE in its layer: n_head heads side by side. */
+/* The part of SITE that the current feed has in its layer: n_head heads side by side. */
 struct attn_site_part {
     size_t n_row;  /* positions, or rows of a source, which are all fed with the first position */
     size_t n_head; /* 1 for sites without heads */
@@ -170,7 +168,8 @@ struct attn_site_part {
 };
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
 
-/* The rows of SITE that sequence number SEQUENCE of the feed has; those of PART that are left. */
+/* The rows of SITE of sequence number SEQUENCE of the feed; the rows of PART that were not
+ * dropped. */
 struct attn_site_rows {
     size_t first;       /* among the rows of the feed that the site has */
     size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
@@ -208,8 +207,8 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
 
-/* Whether a later feed depends on what is made in the current layer of the queries ROW0 .. +N_ROW-1
- * of PART, or a watcher of a later site. Earlier layers need all of them. */
+/* Whether a later feed, or a watcher of a later site, depends on the results of the current layer
+ * for the queries ROW0 .. +N_ROW-1 of PART. Earlier layers need all of them. */
 bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
                              size_t row0, size_t n_row);
 
@@ -217,7 +216,7 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
  * them. */
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 
-/* Whether the rest of the feed does nothing: it failed, or everything needed is there. */
+/* Whether the rest of the feed is skipped: it failed, or all needed tensors are computed. */
 bool attn_forward_is_over(const struct attn_forward *f);
 
 /* The same, after a look at the caller's cancel flag, which fails the feed. */
@@ -231,7 +230,7 @@ bool attn_forward_is_stopped(struct attn_forward *f);
  */
 void attn_forward_report_non_finite(struct attn_forward *f);
 
-/* Whether X [n] has neither NaN nor infinity; and the same of a feed, which reports it. */
+/* Whether X [n] has neither NaN nor infinity; and the same for a feed, which reports it. */
 bool attn_pool_is_finite(struct attn_pool *pool, const struct attn_kernels *kernels, const float *x,
                          size_t n);
 void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n);
@@ -247,10 +246,10 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
 /* Multiply-adds of a feed of N_ROW positions. */
 double attn_plan_work(const struct attn_forward *f, size_t n_row);
 
-/* --- visits: what happens when a tensor has been computed and before it is used --------------- */
+/* --- Visits: edits and watchers, after a tensor was computed and before it is used ------------ */
 
-/* DATA holds what the feed has of SITE in the current layer (attn_forward_part): [n_row, n_head,
- * width]. One sequence is visited after the other. */
+/* DATA holds the part of SITE that the feed has in the current layer (attn_forward_part): [n_row,
+ * n_head, width]. One sequence is visited after the other. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 
 /* Only the edits of sequence number SEQUENCE, of its TARGET; only the trace, of the rows of EVENT
@@ -259,8 +258,8 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence,
                      const struct attn_edit_target *target);
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */
 
-/* Of the edits of sequence number SEQUENCE, where it is noted that they changed a value; NULL: of
- * edits that are not the session's, which nobody asks for. */
+/* The flags of the edits of sequence number SEQUENCE that changed a value; NULL for edits that are
+ * not the session's, whose effect is not reported. */
 atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence);
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
 

@@ -103,7 +103,7 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
 
 static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
 {
-    /* A product that overflows would be too large for the arena as well: let it say so. */
+    /* A product that overflows would be too large for the arena as well, which then reports it. */
     return attn_arena_take(arena, n_row, n_col * sizeof(float));
 }
 

@@ -9,8 +9,9 @@
  *     c = (n / m) (i + 1/2), w = max(n / m, 1),   sum over t of k((t + 1/2 - c) / w), a = -0.5,
  *
  * where rows beyond an edge are the edge's in the first, and left out of the second, whose weights
- * are divided by their sum. k is Keys's cubic kernel. Columns likewise; a patch has the product of
- * both weights. Weights are in double precision, sums in float32, in the order of rows and columns.
+ * are divided by their sum. k is Keys's cubic kernel. Columns are resampled in the same way; a
+ * patch has the product of both weights. Weights are in double precision, sums in float32, in the
+ * order of rows and columns.
  */
 #include "model/image_patches.h"
 
@@ -38,7 +39,7 @@ bool attn_image_is_usual(const struct attn_image_config *image, size_t height, s
 
     if (image->resample == ATTN_RESAMPLE_NONE)
         return is_own;
-    return n == attn_image_n_patch(image) && height == width; /* as transformers asks */
+    return n == attn_image_n_patch(image) && height == width; /* as in transformers */
 }
 
 size_t attn_image_side(const struct attn_image_config *image)
@@ -119,7 +120,7 @@ static double cubic(double t, double a)
     return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-/* The rows of the table from which one row of the grid is made, or likewise the columns: from
+/* The rows of the table from which one row of the grid is made, or the columns for one column: from
  * number FIRST on, which may lie beyond an edge where edges are repeated. */
 struct taps {
     double first; /* a whole number */

@@ -19,7 +19,7 @@ size_t attn_image_side(const struct attn_image_config *image);
  * resampled. */
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width);
 
-/* What attn_model_image_grid does; NAME is the model's. */
+/* The implementation of attn_model_image_grid; NAME is the model's. */
 enum attn_status attn_image_find_grid(const struct attn_image_config *image, const char *name,
                                       size_t height, size_t width, struct attn_image_grid *grid,
                                       struct attn_error *err);

@@ -12,8 +12,8 @@ struct attn_kept_layers {
     struct attn_trace trace;
     size_t n, n_layer;
     size_t width[ATTN_N_SITE]; /* floats of a row; 0: the site is not kept */
-    size_t begin[ATTN_N_SITE]; /* of the site in a layer, in floats of a row */
-    size_t n_layer_float;      /* of all rows of a layer */
+    size_t begin[ATTN_N_SITE]; /* offset of the site in a layer, in floats of a row */
+    size_t n_layer_float;      /* size of all rows of a layer */
     bool has_norms, is_turned;
     float *rows; /* [n_layer][n_layer_float] owns */
 };

@@ -16,7 +16,8 @@
 #include "model/config.h"
 #include "trace/trace.h"
 
-/* Of one layer, for N positions. NULL: the model has none. Rows hold all heads side by side. */
+/* The tensors of one layer, for N positions. NULL: the model lacks the site. Rows hold all heads
+ * side by side. */
 struct attn_layer_values {
     const float *q, *k, *v;        /* those that scores are made of */
     const float *q_raw, *k_raw;    /* before their norms */

@@ -52,7 +52,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* The tokens that end a text are those of generation_config.json, where there is one: Hugging
-     * Face puts the end of a turn there. Nothing else of it is read. */
+     * Face puts the end of a turn there. Its other keys are not read. */
     ATTN_TRY(parse_part(source, generation, &readings[1], err));
     attn_family_read_end_ids(readings[1].json, &model->config);
     return ATTN_OK;
@@ -209,7 +209,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
 
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)
 {
-    /* What a model that is reused is taken to run at least: a thousand short texts. */
+    /* The least work that is assumed for a reused model: a thousand short texts. */
     static const double n_row = 10000;
     double work;
 

@@ -55,13 +55,13 @@ ATTN_API void attn_model_free(struct attn_model *model);
 
 ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
 
-/* What the source calls the model: its name, or its directory. */
+/* The name of the model in its source, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
 
 /*
- * Rows IDS [n] of the embedding as float32, without positions: X [n, d_embed]. What cross-attention
- * makes of a text (attn_session_set_source), or attn_session_feed_embeddings of changed tokens.
- * ATTN_INVALID for an id outside 0..n_vocab-1.
+ * Rows IDS [n] of the embedding as float32, without positions: X [n, d_embed]. For the text that
+ * cross-attention reads (attn_session_set_source), or for attn_session_feed_embeddings of changed
+ * tokens. ATTN_INVALID for an id outside 0..n_vocab-1.
  */
 ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
                                            size_t n, float *x, struct attn_error *err);

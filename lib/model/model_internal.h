@@ -1,4 +1,4 @@
-/* model_internal.h - what an open model holds. */
+/* model_internal.h - the fields of an open model. */
 #ifndef ATTN_MODEL_MODEL_INTERNAL_H
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
@@ -19,7 +19,7 @@ struct attn_model {
     struct attn_weights weights;
     enum attn_compute compute; /* in which numbers weights are multiplied */
     char *name;                /* owns */
-    bool has_engine;           /* attn_model_start_engine started it, for what follows */
+    bool has_engine;           /* attn_model_start_engine started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;
@@ -28,8 +28,8 @@ struct attn_model {
                           borrowed from another model then. Else NULL */
 };
 
-/* Starts what makes products in the sessions with GEMM and ISA on a MODEL that is reused: once,
- * because each start looks whether libxsmm's code can be executed. Before any session is created.
+/* Starts the matrix product engine for sessions with GEMM and ISA on a MODEL that is reused: once,
+ * because each start tests whether libxsmm's code can be executed. Before any session is created.
  * Where there is too little memory for it, each session tries by itself. */
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
 
@@ -74,7 +74,7 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
 /* exp(logit_scale), by which cosines are multiplied, from MODEL, the tower of texts. */
 double attn_model_logit_scale(const struct attn_model *model);
 
-/* In which numbers sessions multiply the weights, as attn_model_options said. */
+/* The numeric type in which sessions multiply the weights, from attn_model_options. */
 enum attn_compute attn_model_compute(const struct attn_model *model);
 
 #endif

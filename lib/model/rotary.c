@@ -1,5 +1,5 @@
 /*
- * rotary.c - see rotary.h. Frequencies are those of transformers' modeling_rope_utils.py; each is a
+ * rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
  * function of theta^(2i/R), in its order of roundings.
  */
 #include "model/rotary.h"

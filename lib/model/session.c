@@ -32,7 +32,7 @@
  * pages are given back. */
 static const size_t many_rows = 64;
 
-/* --- what the options may be ------------------------------------------------------------------ */
+/* --- Checks of the options -------------------------------------------------------------------- */
 
 /* The attention of LAYER as it runs. */
 static struct attn_attention find_attention(const struct attn_model *model,
@@ -50,7 +50,7 @@ static struct attn_attention find_attention(const struct attn_model *model,
     return attention;
 }
 
-/* Whether the layers can compute what is watched. */
+/* Whether the layers can compute the watched sites. */
 static enum attn_status check_attention(const struct attn_model *model,
                                         const struct attn_session_options *options,
                                         struct attn_error *err)
@@ -96,8 +96,8 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
     return attn_edits_check(edits, n_edit, dims, err);
 }
 
-/* Whether TRACE can watch a model of DIMS: what takes its events has room for what the sizes of its
- * selection say. */
+/* Whether TRACE can watch a model of DIMS: the consumers of its events allocate by the sizes of its
+ * selection. */
 static enum attn_status check_trace(const struct attn_trace *trace, const struct attn_model *model,
                                     const struct attn_dims *dims, struct attn_error *err)
 {
@@ -215,7 +215,7 @@ static bool needs_projection(const struct attn_forward *f)
            (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
 }
 
-/* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
+/* Sets up the forward pass of SESSION, except for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
                                       const struct attn_session_options *options)
@@ -271,8 +271,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
     return f;
 }
 
-/* Everything up to the memory: what is decided, with copies of the arrays that the options borrow,
- * and what it comes to. Release it also after a failure. */
+/* All steps before allocation: decisions, copies of the arrays that the options borrow, and the
+ * total memory. Release it also after a failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
@@ -315,7 +315,7 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-/* What makes the products of F, at first: what is fed may start more. */
+/* Starts the product engine of F; a feed may start more. */
 static struct attn_gemm_engine start_engine(const struct attn_forward *f,
                                             const struct attn_session_options *options)
 {
@@ -406,7 +406,7 @@ void attn_session_free(struct attn_session *session)
 
 /* Numbers that a caller gives. */
 struct given_rows {
-    const char *name, *what; /* what messages call them: their file, or else WHAT */
+    const char *name, *what; /* their name in messages: their file, or else WHAT */
     const float *x;          /* [n, n_col] */
     size_t n, n_col;
 };

@@ -9,9 +9,9 @@
  *     attn_session_free(session);
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds,
- * on the sequences that are fed with them, on threads, instruction sets, or on what is watched. In
- * bfloat16 they do depend on the processor, and so on the options gemm and isa.
+ * attention, source, needs_float32), and not on how the tokens are split into feeds, on sequences
+ * that are fed together, on threads, instruction sets, or watched sites. In bfloat16 they do depend
+ * on the processor, and so on the options gemm and isa.
  */
 #ifndef ATTN_MODEL_SESSION_H
 #define ATTN_MODEL_SESSION_H
@@ -43,8 +43,8 @@ struct attn_session_options {
     bool reads_once;                /* there will be one feed: mapped weights are read from their
                                        file, in half the time of mapping them; speed only */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
-    const struct attn_trace *trace; /* borrowed; NULL: nothing is watched. Only what it wants, and
-                                       what has_logits needs, is computed */
+    const struct attn_trace *trace; /* borrowed; NULL: no tensor is watched. Only wanted tensors,
+                                       and those for has_logits, are computed */
     const struct attn_edit *edits;  /* [n_edit], copied (their data borrowed) */
     size_t n_edit;
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
@@ -52,15 +52,15 @@ struct attn_session_options {
                                                0: the feed ends with ATTN_CANCELED */
     bool needs_float32;          /* multiply in float32, whatever the model was opened for */
     enum attn_gemm gemm;         /* in float32 speed only */
-    enum attn_isa isa;           /* the best that may be used; likewise */
+    enum attn_isa isa;           /* the best that may be used; in float32 speed only */
     const char *embeddings_name; /* borrowed; the files of embeddings and source, which messages */
     const char *source_name;     /* name when numbers are not finite or too large; or NULL */
     size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
     size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
     const int32_t *key_mask; /* [n_key_mask] borrowed; of encoders: 1 for each token, 0 where it is
-                                masked. Sequences without a mask of their own have this length */
+                                masked. Sequences without a separate mask have this length */
     size_t n_key_mask;
-    const int32_t *source_mask; /* [n_source_mask] likewise for each row of a source */
+    const int32_t *source_mask; /* [n_source_mask] the same for each row of a source */
     size_t n_source_mask;
     bool has_projections; /* attn_session_projections will be called: sequences are fed whole */
 };
@@ -79,9 +79,9 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /*
- * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Learned positions
- * of a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID
- * once something was fed (reset first), for more rows than options.n_source, for rows that are not
+ * Sets the source of the layers with cross-attention: X [n, d_source], copied. Learned positions of
+ * a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID once
+ * something was fed (reset first), for more rows than options.n_source, for rows that are not
  * finite, and for a model without such layers.
  */
 ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
@@ -90,8 +90,8 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 /*
  * Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
  * ATTN_INVALID for an id outside 0..n_vocab-1 or too many positions: nothing has changed then.
- * ATTN_FORMAT when a weight turns out not to be finite, or a value that is computed from them (a
- * trace gets finite ones only); ATTN_CANCELED; or what the trace returned: reset the session then.
+ * ATTN_FORMAT if a weight, or a value computed from weights, is not finite (a trace gets only
+ * finite ones); ATTN_CANCELED; or the status that the trace returned: reset the session then.
  */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
@@ -111,17 +111,17 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
 /*
  * The same from a picture: PIXELS [n_channel, height, width], as the model's preprocessor makes
  * them, cut into patches, with [CLS] and registers before these: as many positions as
- * attn_model_image_grid says, in one feed. ATTN_INVALID also for what that refuses, and for numbers
- * that are not finite.
+ * attn_model_image_grid returns, in one feed. ATTN_INVALID also for sizes that it refuses, and for
+ * numbers that are not finite.
  */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
                                                    struct attn_error *err);
 
 /*
- * Logits [n_vocab] after the last position, unscaled; of an image classifier those of the picture.
- * Computed on the first call after a feed or a rewind, borrowed until the next one of these.
- * ATTN_INVALID without has_logits or before any feed.
+ * Logits [n_vocab] after the last position, unscaled; for an image classifier, those of the
+ * picture. Computed on the first call after a feed or a rewind, borrowed until the next one of
+ * these. ATTN_INVALID without has_logits or before any feed.
  */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);

@@ -1,5 +1,5 @@
-/* session_internal.h - what a session owns, what was fed to it, and the steps of a feed; and what
- * session_pack.h declares for the library alone. */
+/* session_internal.h - the fields of a session, and the steps of a feed; and declarations of
+ * session_pack.h that only the library uses. */
 #ifndef ATTN_MODEL_SESSION_INTERNAL_H
 #define ATTN_MODEL_SESSION_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include "model/session_pack.h"
 
 struct attn_session {
-    struct attn_forward forward; /* borrows what follows */
+    struct attn_forward forward; /* borrows the fields below */
     struct attn_edit *edits;     /* owns; [n_edit] */
     atomic_bool *has_effect;     /* owns; [n_sequence, n_edit]; NULL without edits */
     size_t n_edit;
@@ -45,7 +45,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
-/* The number of rows of logits: one for each position that was fed; of a classifier one for each
+/* The number of rows of logits: one per position that was fed; for classifiers, one per
  * sequence. */
 size_t attn_session_n_logits(const struct attn_session *session);
 
@@ -69,17 +69,17 @@ enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);
 
-/* As attn_session_feed_embeddings, but begins at LAYER, 0 .. n_layer, with its resid_pre X
- * [n, d_model], positions included; at n_layer only the output follows. What comes out are the bits
- * of a whole feed that had X there. ATTN_INVALID with dropout; not to be used with reads_once. */
+/* As attn_session_feed_embeddings, but begins at LAYER, 0 .. n_layer, with its resid_pre X [n,
+ * d_model], positions included; at n_layer only the output follows. The results have the bits of a
+ * whole feed that had X there. ATTN_INVALID with dropout; not to be used with reads_once. */
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
-/* In the last layer that feeds run, the trace does without what is made of the positions before
- * FIRST: it sees them only where they are computed all the same. */
+/* In the last layer that feeds run, the trace does not need the positions before FIRST: it gets
+ * them only if they are computed anyway. */
 void attn_session_watch_from(struct attn_session *session, size_t first);
 
-/* Shows the trace nothing any more: what is fed from now on only asks what would follow. */
+/* Detaches the trace: later feeds only compute predictions. */
 void attn_session_end_trace(struct attn_session *session);
 
 /* Rows (of one layer and head) that edits have changed so far; those that nothing needs count
@@ -93,13 +93,14 @@ bool attn_session_edit_has_effect(const struct attn_session *session, size_t seq
 
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 
-/* What a feed begins with in the middle of a model: the stream into a layer, or also its z. */
+/* The input of a feed that begins in the middle of a model: the stream into a layer, or also its
+ * z. */
 struct attn_session_start {
     int layer;                 /* 0 .. n_layer; at n_layer only the output follows */
     const float *const *resid; /* [n] of each sequence its resid_pre [n, d_model], positions
                                   included */
-    const float *const *z;     /* [n] likewise its z, as a capture has it [n_head, n, d_value]: the
-                                  layer begins with attn_out. NULL: begins with resid */
+    const float *const *z; /* [n] its z, as a capture has it [n_head, n, d_value]: the layer begins
+                              with attn_out. NULL: begins with resid */
 };
 
 /* As attn_session_feed_layer: begins at START. The ids of the sequences are not used. */
@@ -108,8 +109,8 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
                                         const struct attn_session_sequence *sequences, size_t n,
                                         struct attn_error *err);
 
-/* What the output layer reads after N of the positions, counted as for attn_session_logits_at and
- * with its errors, into ROWS [n, d_embed], which outlive the feed. */
+/* The input of the output layer after N of the positions, counted as for attn_session_logits_at and
+ * with its errors, copied into ROWS [n, d_embed]. */
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err);
 

@@ -258,7 +258,7 @@ enum attn_status attn_session_logits_of(struct attn_session *session, const size
     return unembed(session, positions, n, logits, err);
 }
 
-/* Whether what the output matrix reads is [n, d_embed], a row for each position. */
+/* Whether the input of the output matrix is [n, d_embed], a row per position. */
 static enum attn_status check_rows(const struct attn_forward *f, struct attn_error *err)
 {
     if (!f->dims.is_pooled)

@@ -7,12 +7,12 @@
  *     options.n_max = 128, options.n_sequence = 128, options.cache = ATTN_CACHE_ONE_LAYER;
  *     attn_session_create(model, &options, &session, &err);
  *     struct attn_session_sequence two[] = {{.ids = a, .n = 20}, {.ids = b, .n = 17}};
- *     attn_session_feed_many(session, two, 2, &err);    // events say which sequence they are of
+ *     attn_session_feed_many(session, two, 2, &err);    // events name their sequence
  *     attn_session_reset(session);                      // before the next
  *
  * Rows of the sequences lie one below the other in products, norms and activations. Positions, keys
- * and values, attention, edits and events are those of each sequence. Every row is its own chain of
- * sums, so that its bits do not depend on the other rows.
+ * and values, attention, edits and events are those of each sequence. Every row is a separate chain
+ * of sums, so that its bits do not depend on the other rows.
  */
 #ifndef ATTN_MODEL_SESSION_PACK_H
 #define ATTN_MODEL_SESSION_PACK_H
@@ -28,7 +28,7 @@ struct attn_session_sequence {
     const int32_t *types;    /* [n], of the tokens; NULL: all are 0 */
     const int32_t *key_mask; /* [n] instead of the session's; NULL: the session's */
     size_t logit0, n_logit;  /* of an encoder: the positions at which logits may be asked for. The
-                                last layer is computed for these alone, and for what is watched;
+                                last layer is computed only for these and for watched positions;
                                 n_logit 0: all. Decoders ignore it */
 };
 

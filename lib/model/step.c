@@ -1,6 +1,6 @@
 /*
- * step.c - norms, linear maps, activations and sums, on the pool; which linear maps run
- * together, and what they take along.
+ * step.c - norms, linear maps, activations and sums, on the pool; which linear maps run together,
+ * and the elementwise steps fused into them.
  *
  * Order of every sum: product, then bias, then residual, each rounded.
  */
@@ -71,8 +71,8 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
     return NULL;
 }
 
-/* What is multiplied soon after LINEAR of the current layer, in the order of the equations: its
- * first panels are prefetched meanwhile. After q, k and v comes attention. */
+/* The maps that are multiplied soon after LINEAR of the current layer, in the order of the
+ * equations: its first panels are prefetched meanwhile. After q, k and v comes attention. */
 static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
@@ -90,7 +90,7 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
 
 /* --- linear maps ------------------------------------------------------------------------------ */
 
-/* The heads first .. last-1 of SITE that are needed, from *LAST on; false: there are none left. */
+/* The heads first .. last-1 of SITE that are needed, from *LAST on; false at the end. */
 static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
                        int *last)
 {
@@ -145,7 +145,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 
 /* --- work on rows ----------------------------------------------------------------------------- */
 
-/* What is done to rows x, y [n_row, n_col]. */
+/* The operation on rows x, y [n_row, n_col]. */
 enum row_operation {
     NORMALIZE_ROWS, /* y = normalize(x), by the norm that was read */
     GATE_ROWS,      /* y = act(y) * x */
@@ -318,9 +318,9 @@ static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b
            a->row1 == b->row1;
 }
 
-/* Rows that edits of the current layer, or of what follows it, name among the positions ROW0 ..
- * +N_ROW-1 of PART, which are dropped: they are counted as changed, though nothing computes them,
- * so that the count does not depend on what is wanted. */
+/* Rows among the dropped positions ROW0 .. +N_ROW-1 of PART that edits of the current or a later
+ * layer name: they are counted as changed, though they are not computed, so that the count does not
+ * depend on the wanted tensors. */
 static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
                            size_t row0, size_t n_row)
 {
@@ -363,8 +363,8 @@ static bool can_drop(const struct attn_forward *f)
     return attn_forward_takes_steps(f, (size_t)f->feed.layer);
 }
 
-/* Finds which rows of PART are dropped: those before the first that something needs, or before the
- * last; of an encoder also those after the last that something needs. */
+/* Finds which rows of PART are dropped: those before the first needed row, or before the last row;
+ * for encoders also those after the last needed row. */
 static void find_dropped(const struct attn_forward *f, struct attn_feed_part *part)
 {
     const size_t end = part->row0 + part->n_row;
@@ -385,7 +385,7 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     attn_step_finish(f);
     if (attn_forward_is_over(f) || !can_drop(f))
         return x;
-    for (size_t i = 0; i < f->feed.n_part; i++) { /* what is left of each sequence */
+    for (size_t i = 0; i < f->feed.n_part; i++) { /* the remaining rows of each sequence */
         struct attn_feed_part *part = &f->parts[i];
 
         find_dropped(f, part);

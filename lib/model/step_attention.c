@@ -119,7 +119,7 @@ static void append_head(void *context, size_t g, int worker)
         attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);
 }
 
-/* K and V are those of the whole feed. */
+/* K and V of the whole feed. */
 static void append_rows(const struct attention_step *step, float *k, const float *v)
 {
     const struct attn_forward *f = step->f;
@@ -194,7 +194,7 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
         float *part_q = q + step.part->left * f->shape.ldq;
 
         if (f->feed.is_pack && f->has_own_stride[f->feed.layer]) {
-            /* A whole sequence of a pack has the stride of its own length. */
+            /* A whole sequence of a pack has the stride of its length. */
             step.attention.stride = 0;
             attn_attention_resolve_stride(&step.attention, step.part->n_row);
         }

@@ -4,9 +4,9 @@
  *
  * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
  * wait until another equation needs a result. So maps of the same rows run side by side, and a map
- * takes the activation or the sum after it along while its result is in cache, unless what lies
- * between is watched or edited. Visits keep the order of the lines; numbers do not depend on any of
- * it.
+ * also computes the activation or the sum after it while its result is in cache, unless the tensor
+ * in between is watched or edited. Visits keep the order of the lines; results are the same either
+ * way.
  */
 #ifndef ATTN_MODEL_STEP_INTERNAL_H
 #define ATTN_MODEL_STEP_INTERNAL_H
@@ -18,8 +18,8 @@
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
-/* Reads a norm's weight, and its bias if there is one, into f->vectors; and by what was read, one
- * row: y = normalize(x) * w + b [n]. */
+/* Reads a norm's weight, and its bias if it has one, into f->vectors; and, with these, one row: y =
+ * normalize(x) * w + b [n]. */
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);
 
@@ -30,10 +30,10 @@ bool attn_norm_has_mean(const struct attn_config *config);
 const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
 
 /*
- * Drops the rows that nothing needs from here on, in the last layer: all but the last rows of each
+ * Drops the rows that are not needed from here on, in the last layer: all but the last rows of each
  * sequence, from the first one that is watched or whose logits are asked for. The others of the
- * stream and of X [n_row, N_COL] move up. Returns X as it was, of which keys and values are made:
- * in ALL [n_row, N_COL], unless that is NULL, where rows were dropped.
+ * stream and of X [n_row, N_COL] move up. Returns the original X, the input of keys and values: a
+ * copy in ALL [n_row, N_COL] if rows were dropped, unless ALL is NULL.
  */
 const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all);
 
@@ -79,10 +79,10 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
 
 /*
  * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
- * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or what the
- * layer's kind of attention has instead, from all rows there: q [n_row, H, E], z [n_row, H, Ev],
- * for the heads that are needed. k and v of a source are appended once. Cosine similarity
- * normalizes q and k where they are.
+ * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or the equation
+ * of the layer's kind of attention, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for the
+ * heads that are needed. k and v of a source are appended once. Cosine similarity normalizes q and
+ * k in place.
  */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    TASK_BYTES = 256 << 10,   /* of one task: what a core's second cache holds */
+    TASK_BYTES = 256 << 10,   /* bytes of one task: the size of a core's second cache */
     PIECE_BYTES = 8 << 20,    /* of a matrix whose columns lie one after another */
     LARGEST_BYTES = 64 << 20, /* of a matrix that is copied whole */
     SMALLEST_BYTES = 64 << 10 /* less comes in with one page fault */
@@ -104,7 +104,7 @@ static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
     if (offset >= buffer->size || attn_matrix_extent(w, n_col) > buffer->size - offset) {
         struct copying copying = {.buffer = buffer, .from = w->data, .size = size};
 
-        /* Of a few heads less is touched in the map: nothing is read that is not needed. */
+        /* For a few heads, only the needed parts of the map are read. */
         if (size < SMALLEST_BYTES || size > buffer->capacity || size / 4 > used)
             return staged;
         buffer->size = 0;
@@ -132,7 +132,7 @@ static void run_pieces(struct attn_weight_buffer *buffer, const struct attn_line
 
     for (size_t first = begin; first < end; first += step) {
         const size_t left = end - first, n_col = left < step ? left : step;
-        struct attn_linear piece = *args->linear, staged; /* these columns as a map of their own */
+        struct attn_linear piece = *args->linear, staged; /* these columns as a separate map */
         struct attn_linear_args part = *args;
 
         piece.weight.data =

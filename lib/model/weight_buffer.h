@@ -2,9 +2,8 @@
  * weight_buffer.h - a buffer into which weights are copied from the file just before they are used,
  * for a model that is read once.
  *
- * A matrix that is read is a copy that stays in the caches. Of a matrix that is mapped, the system
- * maps each 4 KiB as a page when it is touched, which takes twice as long. Only speed depends on
- * it.
+ * A matrix that is read is a copy that stays in the caches. For a mapped matrix, the system maps
+ * each page of 4 KiB when it is touched, which takes twice as long. Results do not depend on it.
  */
 #ifndef ATTN_MODEL_WEIGHT_BUFFER_H
 #define ATTN_MODEL_WEIGHT_BUFFER_H

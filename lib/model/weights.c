@@ -1,8 +1,8 @@
 /*
  * weights.c - binds tensors of a file to their places, by the rules of a family.
  *
- * For each rule and layer: is it needed, what is it called here, is it there, has it the right type
- * and shape; then it is stored as the rule says.
+ * For each rule and layer: is it needed, what is its name here, is it present, has it the right
+ * type and shape; then it is stored in the form of the rule.
  */
 #include "model/weights.h"
 
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What binding works on. */
+/* The state of binding. */
 struct binder {
     struct attn_weights *weights;
     struct attn_config *config;
@@ -156,7 +156,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     if (config->is_encoder && !has_head &&
         (part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_HEAD_BIAS ||
          part == ATTN_PART_HEAD_NORM_BIAS))
-        return NOT_NEEDED; /* the head is missing, or is that of a classifier */
+        return NOT_NEEDED; /* the head is missing, or belongs to a classifier */
     if (!has_output && part == ATTN_PART_OUTPUT_BIAS)
         return NOT_NEEDED; /* of a matrix that is missing */
     return needs[rows[part].kind][rows[part].is_so];
@@ -334,7 +334,8 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     }
 }
 
-/* The tensor of RULE in any of its spellings. NAME is that one, or the first when there is none. */
+/* The tensor of RULE in any of its spellings. NAME is the spelling that was found, or the first
+ * one. */
 static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
                         char name[ATTN_WEIGHT_NAME_SIZE], struct attn_tensor_entry *entry)
 {
@@ -410,7 +411,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     return ATTN_OK;
 }
 
-/* --- what a model needs ----------------------------------------------------------------------- */
+/* --- Needed tensors --------------------------------------------------------------------------- */
 
 /* Fills SPEC for RULE; false when a model of CONFIG does not need it. */
 static bool describe(const struct attn_config *config, bool with_biases,
@@ -499,7 +500,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* A GGUF file says by its tensors which biases there are. */
+/* The biases of a GGUF file are those among its tensors. */
 static void find_biases(struct binder *binder)
 {
     static const char *const q[] = {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"};
@@ -548,7 +549,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     if (family->prefix && config->output == ATTN_OUTPUT_OWN && !has_output)
         config->output = ATTN_OUTPUT_NONE;
     /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
-     * of a classifier, or when its head is that of a classifier. */
+     * of a classifier, or when its head belongs to a classifier. */
     for (size_t i = 0; i < family->n_rule; i++) {
         const enum attn_weight_part part = family->rules[i].part;
 

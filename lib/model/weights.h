@@ -24,12 +24,12 @@ enum { ATTN_BLOCK_N_NORM = 10, ATTN_BLOCK_N_LINEAR = 7 };
 
 enum { ATTN_MODEL_N_LINEAR = 5 };
 
-/* Linear maps that a config lacks have no data. Both lists are for what is done to each alike. */
+/* Linear maps that a config lacks have no data. Both lists are for code that treats all alike. */
 struct attn_block_weights {
     union {
         struct {
             struct attn_norm_weights ln1, ln2;              /* before attention, before the MLP */
-            struct attn_norm_weights ln1_post, ln2_post;    /* of what they add to the stream */
+            struct attn_norm_weights ln1_post, ln2_post;    /* of their outputs */
             struct attn_norm_weights mid_norm, end_norm;    /* of the stream, after each sum */
             struct attn_norm_weights attn_scale, mlp_scale; /* layer scale: w alone, a factor for
                                                                each component, no norm */
@@ -99,18 +99,18 @@ struct attn_weight_spec {
 };
 
 /*
- * Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: what comes before the
- * layers, layer by layer, what comes after. WITH_BIASES adds the biases that a file may lack.
+ * Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: before the layers,
+ * layer by layer, after the layers. WITH_BIASES adds the biases that a file may lack.
  */
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
                                        struct attn_weight_spec **specs, size_t *n,
                                        struct attn_error *err);
 
 /*
- * Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, which is its own or that of
- * GGUF, checks types and shapes, and fills WEIGHTS, which borrows ST. An own output matrix in the
- * file makes config->output ATTN_OUTPUT_OWN; a file without the MLM head makes it ATTN_OUTPUT_NONE.
- * Release it also after a failure.
+ * Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, its family or GGUF, checks
+ * types and shapes, and fills WEIGHTS, which borrows ST. A separate output matrix in the file makes
+ * config->output ATTN_OUTPUT_OWN; a file without the MLM head makes it ATTN_OUTPUT_NONE. Release it
+ * also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_family *family,
@@ -144,8 +144,8 @@ bool attn_weights_are_shared(const struct attn_config *config, size_t layer);
 bool attn_weights_know(const struct attn_family *naming, const char *name);
 
 /*
- * Of a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be of
- * no use. It means a part of the model that would be left out, for there is no other sign of it.
+ * For a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be
+ * unused. Such a tensor is the only sign of a part of the model that would be left out.
  */
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_config *config,
@@ -155,7 +155,7 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
 /*
  * Looks for a value that is not finite in the tensors that a file names by the number LAYER
  * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the
- * first one, ATTN_OK when there is none.
+ * first one, or ATTN_OK.
  */
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Keys that are allowed beside those of fields; those after the gap are read elsewhere or
+/* Keys that are allowed in addition to those of fields; those after the gap are read elsewhere or
  * ignored. */
 static const char *const other_keys[] = {
     "bias",      "blocks",        "causal",      "projections", "qk_norm",

@@ -1,16 +1,17 @@
 /*
  * bert.c - BERT and the encoders after it, as Hugging Face writes them (configuration_bert.py,
- * modeling_bert.py, and likewise roberta, xlm_roberta, distilbert, electra and albert). All have
- * one block; every token sees every token:
+ * modeling_bert.py, and the files of roberta, xlm_roberta, distilbert, electra and albert). All
+ * have one block; every token sees every token:
  *
  *     x    = ln(word[id] + type[t] + position[p]), mapped to d_model where the embedding is narrow
  *     mid  = ln(pre + o(attention(pre)))
  *     post = ln(mid + out(act(in(mid))))
  *     y    = ln(act(dense(post))), logits = y U^T + b
  *
- * Traps: U is the embedding unless the file has its own. A file that was saved without the head has
- * no logits. Files of 2018 call the weights of norms gamma and beta. position_embedding_type is not
- * read by transformers 5 any more, which runs relative positions as absolute ones: refused.
+ * Traps: U is the embedding unless the file has a separate matrix. A file that was saved without
+ * the head has no logits. Files of 2018 call the weights of norms gamma and beta.
+ * position_embedding_type is not read by transformers 5 any more, which runs relative positions as
+ * absolute ones: refused.
  */
 #include "base/escape.h"
 #include "model/families/rules.h"
@@ -135,7 +136,7 @@ static const struct attn_weight_rule albert_rules[] = {
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* What transformers leaves out or makes a decoder of. */
+/* Settings that transformers ignores, or that make the model a decoder. */
 static enum attn_status refuse_variants(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
@@ -188,9 +189,9 @@ const struct attn_family attn_family_bert = {
 
 /* --- RoBERTa ---------------------------------------------------------------------------------- */
 
-/* Traps: positions count from pad_token_id + 1, and those of the pad token, wherever it stands, do
- * not count: so the table has pad_token_id + 1 rows more than there are positions. The head's
- * activation is gelu whatever that of the blocks is. */
+/* Traps: positions count from pad_token_id + 1, skipping pad tokens anywhere in the text: so the
+ * table has pad_token_id + 1 rows more than positions. The head's activation is gelu whatever the
+ * activation of the blocks is. */
 static enum attn_status read_roberta(const struct attn_json *json,
                                      const struct attn_config_form *form,
                                      struct attn_config *config, struct attn_config_layers *layers,
@@ -273,7 +274,7 @@ const struct attn_family attn_family_electra = {
 
 /* --- ALBERT ----------------------------------------------------------------------------------- */
 
-/* Traps: layers share the blocks of num_hidden_groups, layer l of L that of group int(l / (L /
+/* Traps: layers share the blocks of num_hidden_groups, layer l of L the block of group int(l / (L /
  * groups)), divided as floating-point numbers; the activation is gelu_new; the embedding is always
  * mapped. */
 static enum attn_status read_albert(const struct attn_json *json,

@@ -9,7 +9,7 @@
  *     text_embed = W f[end of text]
  *
  * Traps: it has no logits. eos_token_id 2, which is in all files of 2021, is not the end of their
- * texts: the row is then that of the largest id. projection_dim of text_config is not read where
+ * texts: then the row of the largest id is used. projection_dim of text_config is not read where
  * there are two towers, the model's is.
  */
 #include "model/families/rules.h"

@@ -1,9 +1,9 @@
 /*
  * gguf.c - the tensors of GGUF files, which have one set of names for all families
- * (gguf-py/gguf/tensor_mapping.py). What a file lacks is left out where the config lacks it, too.
+ * (gguf-py/gguf/tensor_mapping.py). Tensors may be missing if the config lacks their part, too.
  *
  * Traps: llama.cpp turns neighbouring components of a head by positions where Hugging Face turns
- * halves, so its converter interleaves the rows of q and k for `llama`, and for no other
+ * halves, so llama.cpp's converter interleaves the rows of q and k for `llama`, and for no other
  * architecture. The 1 of Gemma's norms is in their weights already. q, k and v may be one tensor,
  * all rows of q first.
  */

@@ -1,6 +1,6 @@
 /*
  * gpt.c - GPT-2, GPT-Neo and GPT-NeoX as Hugging Face writes them (configuration_gpt2.py,
- * modeling_gpt2.py, and likewise gpt_neo and gpt_neox). GPT-Neo has GPT-2's block, and in every
+ * modeling_gpt2.py, and the files of gpt_neo and gpt_neox). GPT-Neo has GPT-2's block, and in every
  * second layer a window; GPT-NeoX, which is Pythia's, another.
  *
  * Traps of GPT-2's config, with its defaults and aliases: n_inner null means 4 * n_embd; old files
@@ -133,7 +133,7 @@ struct layer_types {
     struct attn_attention *attention; /* [n_layer] */
     size_t n_layer, n;
     size_t window;     /* of local layers */
-    bool is_comparing; /* with what another list said, and has_differed */
+    bool is_comparing; /* with another list, for has_differed */
     bool has_differed;
 };
 

@@ -1,8 +1,7 @@
 /*
  * llama.c - Llama as Hugging Face writes it (configuration_llama.py, modeling_llama.py), the many
  * models that were trained after it (SmolLM, TinyLlama), and the families that descend from it:
- * each is a row that says what its config is when a key is absent, and which keys and tensors it
- * has.
+ * each is a row with the defaults of its config, its keys and its tensors.
  *
  *     mid  = pre + o(attention(rms(pre)))
  *     post = mid + down(act(gate(n)) * up(n)),  n = rms(mid)
@@ -130,8 +129,8 @@ static const struct attn_weight_rule phi_rules[] = {
     .has_out_proj = true, .has_residual = true, .has_gated_mlp = true, .act_fn = "silu",           \
     .output = ATTN_OUTPUT_OWN
 
-/* Traps: head_dim may be given, and H*E need not be D then; attention_bias is that of q, k, v and
- * o, mlp_bias of all three maps. */
+/* Traps: head_dim may be given, and H*E need not be D then; attention_bias is for q, k, v and o,
+ * mlp_bias for all three maps. */
 const struct attn_family attn_family_llama = {
     FAMILY("llama", "LlamaFor", "model.", llama_rules),
     .gguf = {"llama", .has_interleaved_heads = true, .part = "q and k",
@@ -142,7 +141,7 @@ const struct attn_family attn_family_llama = {
                           .n_layer = 32, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-6F}}};
 
 /* Mistral (configuration_mistral.py): no biases, and in all layers a window. Traps: an absent
- * sliding_window is 4096, null is none; an absent num_key_value_heads is 8. */
+ * sliding_window is 4096, null means no window; an absent num_key_value_heads is 8. */
 const struct attn_family attn_family_mistral = {
     FAMILY("mistral", "MistralFor", "model.", llama_rules),
     .form = {KEYS, .windows = {ATTN_WINDOWS_IN_ALL, .width = 4096},
@@ -151,8 +150,8 @@ const struct attn_family attn_family_mistral = {
                           .norm_eps = 1e-6F}}};
 
 /* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps:
- * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files write a
- * sliding_window, and use_sliding_window false, so there is none. */
+ * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files have a
+ * sliding_window, but use_sliding_window false, so the window is not used. */
 const struct attn_family attn_family_qwen2 = {
     FAMILY("qwen2", "Qwen2For", "model.", llama_rules), .gguf = {"qwen2"},
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
@@ -178,8 +177,8 @@ const struct attn_family attn_family_qwen3 = {
                           .n_kv_head = 32, .d_head = 128, .n_ctx = 32768, .norm_eps = 1e-6F}}};
 
 /*
- * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after what they were before
- * (post-norm), and over all heads of q and k at once:
+ * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after attention and MLP instead of
+ * before (post-norm), and norms over all heads of q and k at once:
  *
  *     q    = rms(pre W_q) over H*E components, k = rms(pre W_k) over G*E; then they are turned
  *     mid  = pre + rms(o(attention(pre)))
@@ -228,12 +227,12 @@ const struct attn_family attn_family_gemma2 = {
 
 /*
  * Gemma 3 of 270M and 1B, which have no images (configuration_gemma3.py, modeling_gemma3.py): Gemma
- * 2's block without a cap of the scores, and before they are turned, q and k of each head are
- * normalized by themselves, times 1 + w.
+ * 2's block without a cap of the scores, and before rotation, q and k of each head are normalized
+ * separately, times 1 + w.
  *
- * Every sixth layer looks at all keys; its positions turn with another theta than those of layers
- * with a window. Traps: attn_logit_softcapping is written and not used; scaling of the positions is
- * that of layers without a window.
+ * Every sixth layer looks at all keys; its positions have another theta than the layers with a
+ * window. Traps: attn_logit_softcapping is written and not used; scaling of the positions applies
+ * to layers without a window.
  */
 const struct attn_family attn_family_gemma3_text = {
     FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma3_rules),
@@ -259,13 +258,13 @@ const struct attn_family attn_family_gemma3_text = {
 
 /*
  * phi-1, 1.5 and 2 (configuration_phi.py, modeling_phi.py). Attention and MLP read the same
- * normalized rows, in parallel, and every map has a bias, that of the output too:
+ * normalized rows, in parallel, and every map has a bias, including the output:
  *
  *     n    = ln(pre)
  *     post = (dense(attention(n)) + fc2(act(fc1(n)))) + pre
  *
  * The first part of each head is turned by positions, half when the config does not say. With
- * qk_layernorm q and k of each head are normalized by themselves before that.
+ * qk_layernorm q and k of each head are normalized separately before that.
  */
 const struct attn_family attn_family_phi = {
     FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {"phi2"},

@@ -19,7 +19,7 @@
         name, shape, part, ATTN_WEIGHT_VECTOR, place                                               \
     }
 
-/* A map of a block and its bias; KIND says which of both dimensions is the input. */
+/* A map of a block and its bias; KIND determines which dimension is the input. */
 #define MAP(kind, name, shape, part, bias_shape, bias_part, map)                                   \
     {name ".weight", shape, part, kind, BLOCK(map) + offsetof(struct attn_linear, weight)},        \
         VECTOR(name ".bias", bias_shape, bias_part,                                                \
@@ -35,13 +35,13 @@
     VECTOR(name ".weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),                          \
         VECTOR(name ".bias", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b))
 
-/* What every family of Hugging Face has: its type, how `architectures` begins without one, the
+/* The fields of every family of Hugging Face: its type, how `architectures` begins without one, the
  * prefix of its tensors, their table. */
 #define FAMILY(type, for_what, before, list)                                                       \
     .model_type = (type), .architecture = (for_what), .prefix = (before), .rules = (list),         \
     .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size"
 
-/* What is not read: a buffer that is no weight, for instance. */
+/* A tensor that is not read, such as a buffer that is not a weight. */
 #define NOT_READ(name, part)                                                                       \
     {                                                                                              \
         name, "", part, ATTN_WEIGHT_TENSOR, 0                                                      \

@@ -1,7 +1,7 @@
 /*
  * vit.c - encoders of pictures as Hugging Face writes them (configuration_vit.py, modeling_vit.py,
- * and likewise dinov2, dinov2_with_registers, and the picture's tower of clip). Every position sees
- * every position:
+ * and the files of dinov2, dinov2_with_registers, and clip's tower of pictures). Every position
+ * sees every position:
  *
  *     x    = [cls; patches W + b] + positions, then the registers after cls, without positions
  *     mid  = pre + scale1 * o(attention(ln(pre)))
@@ -9,10 +9,10 @@
  *     f    = ln(post) after the last block
  *     logits = classifier(f[0]), of DINOv2 classifier([f[0]; mean of f over the patches])
  *
- * scale1 and scale2 [D] are DINOv2's alone. CLIP normalizes x before the first block, and its f is
- * only read in row 0. Traps: names in files are not those of transformers 5; SwiGLU says weights_in
- * and weights_out; patches of CLIP have no bias; a file that was saved without the classifier has
- * no logits. Positions of another grid: image.c.
+ * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and its f is
+ * only read in row 0. Traps: names in files differ from those of transformers 5; SwiGLU has
+ * weights_in and weights_out; patches of CLIP have no bias; a file that was saved without the
+ * classifier has no logits. Positions of another grid: image.c.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -260,7 +260,7 @@ static enum attn_status read_vit(const struct attn_json *json, const struct attn
 {
     ATTN_TRY(read_image(json, &config->image, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
-    config->output = ATTN_OUTPUT_OWN; /* whatever tie_word_embeddings says */
+    config->output = ATTN_OUTPUT_OWN; /* regardless of tie_word_embeddings */
     if (config->image.resample == ATTN_RESAMPLE_NONE)
         config->n_ctx = 1 + attn_image_n_patch(&config->image);
     ATTN_TRY(
@@ -296,8 +296,8 @@ const struct attn_family attn_family_vit = {
 
 static const struct attn_config_names dinov2_names = {SIZES};
 
-/* Traps: the MLP's width is a ratio; of SwiGLU two thirds of it, in whole eights, and its
- * activation is silu, whatever hidden_act says. */
+/* Traps: the MLP's width is a ratio; for SwiGLU two thirds of it, rounded to multiples of eight,
+ * and its activation is silu, whatever hidden_act is. */
 static enum attn_status read_dinov2(const struct attn_json *json,
                                     const struct attn_config_form *form, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
