@@ -114,7 +114,7 @@ static size_t n_batch_head(const struct attn_writer *writer)
     return writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head;
 }
 
-/* Whether every batch keeps the same of its heads, so that arrays can have an axis of batches. */
+/* Whether all batches keep the same heads, so that arrays can have an axis of batches. */
 static bool is_even(const struct attn_writer *writer)
 {
     const struct attn_selection *selection = writer->labels.selection;

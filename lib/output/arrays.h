@@ -1,11 +1,10 @@
 /*
- * arrays.h - a run as numpy sees it: which arrays there are, and where the rows of an event go in
- * them. NPZ, NPY and JSON hold the same arrays under the same names; they differ in what surrounds
- * them.
+ * arrays.h - a run as numpy arrays: their names and shapes, and the places of an event's rows in
+ * them. NPZ, NPY and JSON hold the same arrays under the same names.
  *
  * First the small ones, with their data: ids, tokens, source_tokens, queries and blocks.L.heads
- * when these were narrowed (`heads` of attention on arrays). Then one of each wanted site, whose
- * rows come with events.
+ * when these were narrowed (`heads` of attention on arrays). Then one array for each wanted site,
+ * whose rows come with events.
  */
 #ifndef ATTN_OUTPUT_ARRAYS_H
 #define ATTN_OUTPUT_ARRAYS_H

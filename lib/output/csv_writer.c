@@ -1,12 +1,12 @@
 /*
  * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv;
- * DIR/B00H03.pattern.csv of arrays. A single matrix may have a file of its own, NAME.csv.
+ * DIR/B00H03.pattern.csv of arrays. A single matrix may be one file, NAME.csv.
  *
  * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
- * unique, and no cell begins with a character that a spreadsheet takes for a formula. RFC 4180
+ * unique, and cells never begin with a character that a spreadsheet takes for a formula. RFC 4180
  * quoting, but \n ends a line. A file is open from its first row to its last, so a run fed in one
- * step has few open at a time; one fed in many steps has all of them open, as far as
- * the system allows.
+ * step has few open at a time; one fed in many steps has all of them open, as far as the system
+ * allows.
  */
 #include "encode/quoting.h"
 #include "output/token_text.h"
@@ -35,7 +35,7 @@ struct csv_labels {
 
 struct csv_writer {
     struct attn_writer base;
-    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct attn_token_texts tokens[2]; /* labels of the run, and of its source */
     struct csv_labels labels[2];
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
@@ -69,7 +69,7 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n,
     return attn_buffer_check(&labels->text, err);
 }
 
-/* Appends the label of position I, or of what a layer attends to. */
+/* Appends the label of position I, or of the source that a layer attends to. */
 static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
                          int layer, size_t i)
 {
@@ -96,7 +96,7 @@ static enum attn_status list_files(struct attn_writer *writer, void *user, enum 
     return ATTN_OK;
 }
 
-/* The file of EVENT, which begins with a row of labels: what the rows are, then the tokens for
+/* The file of EVENT, which begins with a row of labels: the name of the rows, then tokens for
  * matrices, numbers for vectors. */
 static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct csv_file **file,

@@ -34,7 +34,7 @@ struct attn_directory {
     char *path;        /* owns */
     const char *title; /* borrowed; of the files, for messages */
     int descriptor;    /* owns; has the lock; -1: the directory cannot be read */
-    struct stat info;  /* says which directory it is */
+    struct stat info;  /* identifies the directory */
     struct manifest manifest;
     struct attn_file_names others; /* files here that other outputs write */
     bool is_new;                   /* it was made here */
@@ -121,7 +121,8 @@ static struct attn_json_writer *begin_facts(struct attn_manifest_run *run, const
 static enum attn_status refuse(const struct attn_json *json, const char *what,
                                struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_FORMAT, "'%s' %s, expected the list of what was written here",
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' %s, expected the list of files that were written here",
                           attn_quote_string(attn_json_name(json)).text, what);
 }
 
@@ -279,7 +280,7 @@ static enum attn_status save(const struct attn_directory *directory, struct attn
 
 /* --- Opening and locking ------------------------------------------------------------------- */
 
-/* Makes the directory when there is none, and sets descriptor and info. */
+/* Makes the directory if it is missing, and sets descriptor and info. */
 static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
 {
     const char *path = directory->path;
@@ -478,7 +479,7 @@ enum attn_status attn_directory_commit_file(struct attn_directory *directory,
     return status;
 }
 
-/* --- What earlier runs left ---------------------------------------------------------------- */
+/* --- Files of earlier runs ----------------------------------------------------------------- */
 
 /* The names of a run's files in order, for looking them up. */
 struct sorted_names {
@@ -491,8 +492,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Removes a file that an earlier run wrote. What is no regular file, or is called what FORMAT calls
- * none of its files, no run wrote. */
+/* Removes a file that an earlier run wrote. Ignores anything that runs do not write: other than
+ * regular files, and names that FORMAT does not use. */
 static enum attn_status remove_file(const struct attn_directory *directory,
                                     const struct attn_format *format, const char *name,
                                     struct attn_error *err)
@@ -537,8 +538,8 @@ static enum attn_status supersede(const struct attn_directory *directory,
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-/* Takes from all earlier runs of the format of RUN what it has written itself. WRITTEN is empty,
- * for the caller to release. */
+/* Removes the files that RUN has written from the lists of all earlier runs of its format. WRITTEN
+ * is empty; the caller releases it. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
                                       struct sorted_names *written, bool others_stay,
@@ -596,7 +597,7 @@ void attn_directory_free(struct attn_directory *directory)
         return;
     if (directory->path && !directory->has_files &&
         (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK)) {
-        /* it is left as it was, or none where there was none */
+        /* the directory is left as it was, or absent if it was absent */
         if (directory->wrote_manifest && !directory->had_manifest &&
             path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
             unlink(path.data);

@@ -1,18 +1,18 @@
 /*
  * directory.h - a directory that formats write many files into: made when absent, and removed again
- * when nothing was written into it.
+ * if it stays empty.
  *
  *     attn_directory_open("matrices", "CSV", &directory, &err);
  *     attn_directory_lock(directory, true, NULL, &err);
  *     attn_directory_begin(directory, &attn_csv_format, &labels, &run, &err);
- *     attn_file_names_append(&run->files, "pattern.csv");      // all that will be written
+ *     attn_file_names_append(&run->files, "pattern.csv");      // every file that will be written
  *     attn_directory_create_file(directory, "pattern.csv", &sink, &err);
  *     attn_directory_commit_file(directory, sink, &err);
  *     attn_directory_finish(directory, run, false, &err);
  *     attn_directory_free(directory);
  *
- * Its manifest, run.json, says which runs wrote into it, and which files. The model is null where
- * there is none:
+ * Its manifest, run.json, lists the runs that wrote into it, and their files. The model is null for
+ * runs without one:
  *
  *     {
  *     "runs": [
@@ -21,13 +21,13 @@
  *     ]
  *     }
  *
- * It comes from outside: one that is not of this form is refused by name, and nothing is removed. A
+ * It comes from outside: a manifest of another form is refused by name, and no file is removed. A
  * run.json of another kind stays as it is. It names the files before the first of them appears, so
- * that whatever ends the process, the next run knows what is left of this one. A run that finishes
+ * that however the process ends, the next run knows the files of this one. A run that finishes
  * removes the files that earlier runs wrote in the same format and that it did not write itself.
  *
  * A locked directory has one run at a time; others wait, or fail. The lock is the system's and ends
- * with the process, however that ends. Where the file system has no locks there is none.
+ * with the process, however that ends. File systems without locks are not locked.
  */
 #ifndef ATTN_OUTPUT_DIRECTORY_H
 #define ATTN_OUTPUT_DIRECTORY_H
@@ -47,7 +47,7 @@ struct attn_file_names {
 
 void attn_file_names_append(struct attn_file_names *names, const char *name);
 
-/* What one run wrote in one format. */
+/* The files of one run in one format. */
 struct attn_manifest_run {
     char *format;                 /* owns; the name of the format */
     struct attn_buffer facts;     /* its object of JSON up to the files */
@@ -58,8 +58,8 @@ struct attn_manifest_run {
 
 struct attn_directory;
 
-/* Makes or opens the directory PATH. TITLE is what the message calls the files when PATH is a file
- * itself: "CSV". */
+/* Makes or opens the directory PATH. TITLE names the files in the message if PATH is a file:
+ * "CSV". */
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 

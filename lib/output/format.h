@@ -1,6 +1,6 @@
 /*
- * format.h - the formats that output is written in. A format is one row: what it is called, what
- * its option says, and its functions.
+ * format.h - the formats that output is written in. A format is one row: its name, its option with
+ * help, and its functions.
  *
  *     for (size_t i = 0; i < attn_n_format(); i++) {
  *         const struct attn_format *format = attn_format_at(i);
@@ -10,8 +10,7 @@
  *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
  *
  * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and
- * add NAME to the list in writer.h. Options, help, completions and what is refused follow from the
- * row.
+ * add NAME to the list in writer.h. Options, help, completions and refusals follow from the row.
  */
 #ifndef ATTN_OUTPUT_FORMAT_H
 #define ATTN_OUTPUT_FORMAT_H
@@ -23,16 +22,16 @@ struct attn_writer_ops;
 /* An option that belongs to one format and has no meaning without it. Its value is a text. */
 struct attn_format_option {
     const char *name;     /* without dashes; NULL: the format has none */
-    const char *argument; /* what its value is called: "TEXT" */
+    const char *argument; /* the placeholder of its value: "TEXT" */
     const char *help;     /* a sentence for --help */
 };
 
 struct attn_format {
-    const char *name;     /* without dashes that of its option, "npz"; unique */
-    const char *argument; /* what the option's value is called, "FILE" or "DIR"; NULL: it has no
-                             option, as text, which is written when nothing else is asked for */
+    const char *name;     /* the name of its option without dashes, "npz"; unique */
+    const char *argument; /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no
+                             option, as for text, the default output */
     const char *help;     /* a sentence for --help; NULL without an option */
-    const char *title;    /* what messages call its files: "CSV" */
+    const char *title;    /* the name of its files in messages: "CSV" */
     bool is_directory;    /* a path is a directory of many files; without needs_directory one that
                              ends in the suffix, and is no directory, is a file of one matrix */
     bool is_picture;      /* it shows numbers as colors, and does not hold them */
@@ -40,11 +39,11 @@ struct attn_format {
     bool draws_differences;
     bool takes_directory; /* a path that is a directory, or ends in '/', is one of many files; any
                              other is one file */
-    const char *suffix;   /* what the names of those files end in: ".csv" */
+    const char *suffix;   /* the ending of the names of those files: ".csv" */
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
-    bool holds_arrays;    /* whole tensors under their names: what a view makes of a pattern
-                             (output/view.h) is refused */
+    bool holds_arrays;    /* whole tensors under their names: views of patterns (output/view.h) are
+                             refused */
     bool is_suggested;    /* hints name it to those who want all numbers */
     bool has_predictions; /* it has a place for attn_writer_predictions */
     struct attn_format_option own;

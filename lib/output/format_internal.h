@@ -1,4 +1,4 @@
-/* format_internal.h - what format.h declares for the library alone. */
+/* format_internal.h - declarations of format.h that only the library uses. */
 #ifndef ATTN_OUTPUT_FORMAT_INTERNAL_H
 #define ATTN_OUTPUT_FORMAT_INTERNAL_H
 
@@ -12,7 +12,7 @@ size_t attn_n_format(void);
 const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
 
 /*
- * Writes the options of the formats for which IS_LISTED is true (NULL: of all that have options) to
+ * Writes the options of the formats for which IS_LISTED is true (NULL: all formats with options) to
  * OUT [size] as a list, LAST before the last one: "`csv`, `tidy` or `json`". The list is always
  * terminated, and cut when OUT is too small. Returns the length of the whole list.
  */

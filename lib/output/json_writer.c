@@ -8,11 +8,11 @@
  * where "top" has also a "position" when positions were chosen
  *
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
- * cells and what is no finite number are null. What the run does not know (the tokens of ids
- * without a vocabulary) is null too; predictions, the positions of tokens that the tokenizer
- * "added", and the "source_tokens" of cross-attention are there when there are some; "kv_heads",
- * the key/value head of each head, where heads share them. Texts are strings by JSON's rules, and
- * bytes of tokens that are not UTF-8 stand as \xNN (base/escape.h).
+ * cells, NaN and infinity are null. Unknown values (the tokens of ids without a vocabulary) are
+ * null, too. Predictions, the positions of tokens that the tokenizer "added", and the
+ * "source_tokens" of cross-attention are present if the run has any; "kv_heads", the key/value head
+ * of each head, if heads share them. Texts are strings by JSON's rules, and bytes of tokens that
+ * are not UTF-8 stand as \xNN (base/escape.h).
  */
 #include "encode/json_writer.h"
 #include "output/arrays.h"
@@ -28,11 +28,11 @@
 struct json_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    struct attn_buffer text;      /* what is being made; written and emptied row by row */
+    struct attn_buffer text;      /* pending text; written and emptied row by row */
     struct attn_json_writer json; /* of `text` */
 };
 
-/* Hands what was made to the sink. */
+/* Writes the pending text to the sink. */
 static enum attn_status flush(struct json_writer *w, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(&w->text, err));
@@ -41,7 +41,7 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* A member on a line of its own: its key. */
+/* Begins a line with the key of a member. */
 static struct attn_json_writer *begin_member(struct json_writer *w, const char *name)
 {
     attn_json_line(&w->json);
@@ -86,8 +86,8 @@ static void push_labels(struct json_writer *w)
 
 /* --- Tensors ------------------------------------------------------------------------------- */
 
-/* What stands before ROW of GROUP: of a head, of a position when the heads of one lie together. A
- * tensor of rank 4 has groups of groups. Returns where the row is appended. */
+/* Writes the text before ROW of GROUP: a head, or a position if its heads are grouped. A tensor of
+ * rank 4 has groups of groups. Returns where the row is appended. */
 static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
                                      size_t group, size_t row)
 {
@@ -113,7 +113,7 @@ static void end_tensor(struct json_writer *w, const struct attn_array *array)
         attn_json_end(&w->json);
 }
 
-/* An attn_row_text_fn; what stands before the first row of an event is there already. */
+/* An attn_row_text_fn; the text before the first row of an event was written already. */
 static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                              const struct attn_place *place, size_t r, struct attn_buffer *text)
 {

@@ -84,7 +84,7 @@ static void begin_prediction(struct attn_json_writer *json,
     }
 }
 
-/* Only where it is asked for. */
+/* Only if requested. */
 static void append_metric(struct attn_json_writer *json, const struct attn_predictions *predictions,
                           int precision, bool has_lines)
 {

@@ -1,8 +1,7 @@
 /*
- * labels_json.h - what a run holds as JSON: rows of numbers, its options, its tokens, its
- * predictions. Each function appends one value. Texts are strings by JSON's rules (base/escape.h).
- * PRECISION is as attn_number_text has it, and what is no finite number is null. Lack of memory
- * stays in the buffer.
+ * labels_json.h - the parts of a run as JSON: rows of numbers, options, tokens, predictions. Each
+ * function appends one value. Texts are strings by JSON's rules (base/escape.h). PRECISION is as
+ * for attn_number_text; NaN and infinity are null. Lack of memory stays in the buffer.
  */
 #ifndef ATTN_OUTPUT_LABELS_JSON_H
 #define ATTN_OUTPUT_LABELS_JSON_H
@@ -27,7 +26,7 @@ void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
 /* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]},
- * a line each where there are lines, and no blanks where there are none. */
+ * one entry per line with HAS_LINES, otherwise without blanks. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

@@ -21,10 +21,10 @@
 
 enum { FEW_BYTES = 128 * 1024 }; /* the CRC of these takes less than to wake a thread */
 
-/* What the archive has around an array. */
+/* The bytes of the archive around an array. */
 struct npz_member {
     struct attn_zip_entry entry;
-    uint32_t crc;    /* of the pieces so far */
+    uint32_t crc;    /* checksum of the pieces so far */
     bool has_header; /* on a pipe: it is written */
 };
 

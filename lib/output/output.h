@@ -1,5 +1,5 @@
 /*
- * output.h - what is written beside tensors: the labels of their rows and columns, and predictions.
+ * output.h - outputs in addition to tensors: the labels of their rows and columns, and predictions.
  */
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H
@@ -14,13 +14,13 @@ struct attn_option {
 };
 
 /*
- * The axes of arrays that attention is computed on, without a model (attn_attend). To the trace
+ * The axes of arrays that attention is computed on, without a model (attn_attend). For the trace
  * they are one layer, 0, with one list of heads: head h of batch b is b * (n_head / n_batch) + h.
- * Written they get their axes back, and plain names: array `pattern` [T, S], [H, T, S] or [B, H, T,
+ * Outputs restore their axes, and use plain names: array `pattern` [T, S], [H, T, S] or [B, H, T,
  * S], `z` [T, Ev], [H, T, Ev] or [B, H, T, Ev]; file pattern.csv, H03.pattern.csv or
- * B00H03.pattern.csv. When heads are selected, `heads` says which the arrays hold: when
- * all batches keep the same heads, those of each batch, and arrays are [B, H', T, S]; else heads of
- * that one list, and arrays are [H', T, S]. Tidy has layer 0, and heads of that list.
+ * B00H03.pattern.csv. If heads are selected, `heads` lists those in the arrays: if all batches keep
+ * the same heads, the heads of each batch, and arrays are [B, H', T, S]; else heads of that one
+ * list, and arrays are [H', T, S]. Tidy has layer 0, and heads of that list.
  */
 struct attn_array_axes {
     int rank;       /* of the inputs: 2 [T, E], 3 [H, T, E], 4 [B, H, T, E] */
@@ -39,22 +39,22 @@ struct attn_backdrop {
     size_t n_row, n_col;
 };
 
-/* What is being run, for labels and shapes. Borrowed by writers for their life. */
+/* The run, for labels and shapes. Borrowed by writers for their life. */
 struct attn_labels {
-    const struct attn_selection *selection; /* what the events will hold; has the sizes */
+    const struct attn_selection *selection; /* the contents of the events; has the sizes */
     const char *model;                      /* its name, or NULL */
     const struct attn_array_axes *axes;     /* NULL: a model is run, and not attention on arrays */
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */
-    const char *const *source_tokens; /* [n_source] of what cross-attention looks at, or NULL */
+    const char *const *source_tokens; /* [n_source] of the source of cross-attention, or NULL */
     const size_t *source_token_sizes; /* [n_source] */
     const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
                                    by 0 or 1; NULL where that is not known */
     const size_t *source_words; /* [n_source] likewise */
-    const char *piece; /* what tokens begin with that go on with a word: "##"; NULL: nothing */
-    const size_t *begin, *end;         /* [n_position] each token's bytes in its text, or NULL */
-    const struct attn_option *options; /* [n_option] what shaped the run; json names them */
+    const char *piece;          /* the prefix of tokens that continue a word: "##"; or NULL */
+    const size_t *begin, *end;  /* [n_position] each token's bytes in its text, or NULL */
+    const struct attn_option *options; /* [n_option] that shaped the run; json names them */
     size_t n_option;
     const size_t *mask;     /* the position of the only mask token of an encoder's text, or NULL */
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
@@ -66,7 +66,7 @@ struct attn_labels {
     size_t n_text, n_pair;
 };
 
-/* What a model expects after the prompt. */
+/* The predictions of a model after the prompt. */
 struct attn_candidate {
     size_t position; /* after which it is expected */
     int32_t id;
@@ -77,12 +77,12 @@ struct attn_candidate {
 };
 
 struct attn_continuation {
-    size_t position;        /* after which it is asked for */
+    size_t position;        /* after which the model predicts */
     const char *text;       /* terminated */
     double log_probability; /* natural, summed over its tokens */
 };
 
-/* A metric of the next token: what answers of experiments measure (run/answer.h). */
+/* A metric of the next token, which answers of experiments measure (run/answer.h). */
 struct attn_predicted_metric {
     size_t position;  /* after which it is measured */
     const char *name; /* "logit_diff"; constant */

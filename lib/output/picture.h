@@ -1,13 +1,13 @@
 /*
- * picture.h - what shapes a picture: one struct for terminal, figures and pages.
+ * picture.h - the options of pictures: one struct for terminal, figures and pages.
  *
  *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
  *     picture.colormap = attn_colormap_find("magma");
  *     request.outputs.picture = &picture;
  *
- * Each writer finds it as writer->options.picture, which is never NULL there, and reads what
- * concerns it. What --merge-words, --hide-first and --renormalize do is done before events come to
- * writers (output/view.h): a writer only draws the first column as hidden.
+ * Each writer finds it as writer->options.picture, which is never NULL there, and reads the fields
+ * it needs. --merge-words, --hide-first and --renormalize take effect before events come to writers
+ * (output/view.h): a writer only draws the first column as hidden.
  */
 #ifndef ATTN_OUTPUT_PICTURE_H
 #define ATTN_OUTPUT_PICTURE_H
@@ -16,7 +16,7 @@
 #include "encode/colormap.h"
 #include "trace/site.h"
 
-/* What a figure shows. */
+/* The contents of a figure. */
 #define ATTN_FIGURE_MAP(X)                                                                         \
     X(MATRIX, 1, "matrix")   /* one matrix with its labels */                                      \
     X(GRID, 2, "grid")       /* all chosen matrices, without labels */                             \
@@ -44,8 +44,8 @@ enum attn_cell_text {
 
 struct attn_live;
 
-/* Copies TEXT to OUT [size] with what its reader calls the fields that it names in backquotes, with
- * a value or without: "`heads 3.2`". */
+/* Copies TEXT to OUT [size], replacing the fields that it names in backquotes, with a value or
+ * without ("`heads 3.2`"), by their names for the reader. */
 typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
 
 struct attn_picture_options {
@@ -58,7 +58,7 @@ struct attn_picture_options {
     size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: as the picture of the
                                            run has them, and over it */
 
-    const struct attn_colormap *colormap; /* NULL: what suits the skin and the numbers */
+    const struct attn_colormap *colormap; /* NULL: the default for the skin and the numbers */
     struct attn_color_scale color_scale;  /* may have open parts: see attn_color_scale_of */
 
     bool hides_first;  /* --hide-first: the first key of each row is left out */
@@ -66,7 +66,7 @@ struct attn_picture_options {
     bool merges_words; /* --merge-words: tokens of a word are one row and one column */
 
     enum attn_cell_text values;
-    size_t cell;       /* a cell's side in pixels or points; 0: what suits */
+    size_t cell;       /* a cell's side in pixels or points; 0: automatic */
     const char *title; /* NULL: the default, "": none; terminated, borrowed */
     enum attn_theme theme;
     bool is_difference; /* the numbers are chosen minus exact (--compare) */
@@ -76,8 +76,8 @@ struct attn_picture_options {
     size_t width;                    /* columns; 0: 80 */
     enum attn_color_depth depth;     /* of its colours */
     bool is_plain;                   /* no half blocks and shades: the locale is not UTF-8 */
-    attn_name_fields_fn name_fields; /* for texts that say what shows more; NULL: as they are, and
-                                        the format "screen" does not say it */
+    attn_name_fields_fn name_fields; /* renames fields in hints for larger pictures; NULL:
+                                        unchanged, and no hint in the format "screen" */
 
     /* The size of figures, with all that is in them. */
     double dpi;          /* of PNG; 0: 144 */
@@ -88,7 +88,7 @@ struct attn_picture_options {
 
     const struct attn_live *live; /* makes a page live (page/live.h); NULL: it is not. Borrowed */
 
-    /* Called for pictures of tables whose size is not the one that was asked for; or NULL. */
+    /* Called for pictures of tables whose size differs from the requested one; or NULL. */
     attn_note_fn on_note;
     void *user; /* for on_note */
 };

@@ -1,11 +1,11 @@
-/* picture_internal.h - what picture.h declares for the library alone. */
+/* picture_internal.h - declarations of picture.h that only the library uses. */
 #ifndef ATTN_OUTPUT_PICTURE_INTERNAL_H
 #define ATTN_OUTPUT_PICTURE_INTERNAL_H
 
 #include "base/buffer.h"
 #include "output/picture.h"
 
-/* Writes in TEXT what the reader of OPTIONS' picture calls the fields that it names. */
+/* Replaces the fields that TEXT names by their names for the reader of OPTIONS' picture. */
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */

@@ -22,7 +22,7 @@ struct safetensors_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
     uint64_t *offsets; /* [arrays.n] owns; where each begins in the data */
-    uint64_t begin;    /* of the data in the sink */
+    uint64_t begin;    /* offset of the data in the sink */
 };
 
 /* --- The header ---------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static bool is_text(const struct attn_array *array)
     return array->dtype[1] == 'U';
 }
 
-/* Lists the arrays that are tensors, and says where each begins. Returns their number. */
+/* Lists the arrays that are tensors, and their offsets. Returns their number. */
 static size_t list_tensors(const struct safetensors_writer *w, struct attn_written_tensor *tensors)
 {
     uint64_t offset = 0;

@@ -30,10 +30,10 @@ struct tidy_piece {
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts;          /* of all pieces, and COPY_SIZE bytes of room after them */
-    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct attn_buffer texts;          /* the pieces, with COPY_SIZE bytes of room after them */
+    struct attn_token_texts tokens[2]; /* texts of the run, and of its source */
     struct tidy_piece *keys;           /* owns; "17", for positions and for rows of the source */
-    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; NULL: there are none */
+    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; or NULL */
     struct tidy_piece no_token;        /* "," */
     size_t longest;                    /* bytes of the longest token */
     struct attn_buffer id;             /* quoted where needed */
@@ -113,7 +113,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     return ATTN_OK;
 }
 
-/* Copies in steps of COPY_SIZE, for which there is room on both sides: most pieces are one step. */
+/* Copies in steps of COPY_SIZE, which may exceed SIZE on both sides: most pieces are one step. */
 static char *put_bytes(char *out, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i += COPY_SIZE)
@@ -132,9 +132,9 @@ static struct tidy_piece token_of(const struct tidy_writer *w, const struct tidy
     return tokens ? tokens[i] : w->no_token;
 }
 
-/* What the lines of a row share. */
+/* The parts that are equal in all lines of a row. */
 struct line_parts {
-    struct attn_buffer start; /* what they begin with; with room like the texts */
+    struct attn_buffer start; /* their beginning; with room like the texts */
     struct tidy_piece query_token;
     const struct tidy_piece *key_tokens; /* or NULL */
 };

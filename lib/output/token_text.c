@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Makes texts of N TOKENS; those without TOKENS are none. */
+/* Makes texts of N TOKENS; no texts without TOKENS. */
 typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err);
 
@@ -120,8 +120,8 @@ static bool has_bytes(struct token_cursor *cursor)
     return cursor->token < cursor->n;
 }
 
-/* Reads a character that begins in the token that is read and may go on in the next ones. Returns
- * its length, or 0 when the bytes are none. */
+/* Reads a character that begins in the current token and may continue in the next ones. Returns its
+ * length, or 0 for malformed bytes. */
 static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;

@@ -16,7 +16,7 @@ struct attn_token_texts {
     size_t n;                 /* positions; 0 when the run has no tokens */
 };
 
-/* Of the run's tokens, [0], and of those that layers with cross-attention look at, [1]. */
+/* Texts of the run's tokens, [0], and of the tokens of the source of cross-attention, [1]. */
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
 
@@ -37,8 +37,8 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
 
 void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
 
-/* Appends the text that was run, and its pair; of ids their tokens, one after the other; none of a
- * picture. */
+/* Appends the text that was run, and its pair; for ids, their tokens, concatenated; no text for
+ * pictures. */
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
 /* How many bytes at the begin of a token that goes on with a word are PIECE (attn_labels), which is

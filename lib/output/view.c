@@ -13,7 +13,7 @@
 
 /* The words of the positions, or of a source. */
 struct view_words {
-    const size_t *of_token; /* [n_token]; NULL: tokens stay what they are */
+    const size_t *of_token; /* [n_token]; NULL: tokens are not merged */
     const char *piece;      /* as labels have it */
     size_t n_token, n;      /* n: words, or tokens */
     struct attn_buffer bytes;
@@ -23,7 +23,7 @@ struct view_words {
 
 /* A row of one head that is being made of the rows of a word. */
 struct word_row {
-    size_t n_row;  /* that came; 0: none is under way */
+    size_t n_row;  /* rows that came; 0: no word is in progress */
     double *sums;  /* [n_key] owns */
     bool *is_seen; /* [n_key] owns; whether a cell counts */
 };
@@ -33,7 +33,7 @@ struct attn_view {
     const struct attn_picture_options *picture;
     attn_trace_fn on_event;
     void *user;
-    struct attn_labels labels;        /* of what is emitted */
+    struct attn_labels labels;        /* of the emitted events */
     struct attn_selection *selection; /* owns; of words, or NULL */
     struct view_words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
@@ -267,7 +267,7 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
     return status;
 }
 
-/* What is left of a row: N cells at VALUES and KEYS, fewer afterwards. */
+/* The remaining cells of a row: N at VALUES and KEYS, fewer afterwards. */
 static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
                      int32_t *keys, size_t n)
 {

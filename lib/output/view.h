@@ -1,7 +1,7 @@
 /*
- * view.h - other views of patterns: words instead of tokens, without the first key, divided by what
- * is left. A view stands between a trace and its writers: it has labels of its own, and emits
- * changed events that fit them.
+ * view.h - other views of patterns: words instead of tokens, without the first key, renormalized. A
+ * view stands between a trace and its writers: it has separate labels, and emits changed events
+ * that fit them.
  *
  *     struct attn_view *view;
  *     attn_view_create(&labels, picture, on_event, user, &view, &err);
@@ -11,8 +11,8 @@
  *
  * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al.
  * 2019, section 4.1). Then the first key is left out as if it were masked, and then each row of a
- * site without negative numbers is divided by its sum; a row with nothing left has no cells.
- * Memory: one row of words for each head that is under way, and the rows of one event.
+ * site without negative numbers is divided by its sum; a row without remaining weight has no cells.
+ * Memory: one row of words for each head in progress, and the rows of one event.
  */
 #ifndef ATTN_OUTPUT_VIEW_H
 #define ATTN_OUTPUT_VIEW_H
@@ -22,23 +22,23 @@
 
 struct attn_view;
 
-/* Whether PICTURE, which may be NULL, asks for a view. */
+/* Whether PICTURE, which may be NULL, requests a view. */
 bool attn_view_is_wanted(const struct attn_picture_options *picture);
 
 /* Whether rows of SITE are divided by their sum. Where numbers have both signs, as scores and
- * gradients have, a sum says nothing of their size. */
+ * gradients have, a sum is no measure of their size. */
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
 /*
- * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, when words are asked for
- * and the labels have none, or hold other sites than patterns.
+ * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested but
+ * the labels lack tokens, or hold other sites than patterns.
  */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,
                                   struct attn_error *err);
 
-/* Of what is emitted. Borrowed. */
+/* The labels of the emitted events. Borrowed. */
 const struct attn_labels *attn_view_labels(const struct attn_view *view);
 
 /* An attn_trace_fn, in the order of a trace; USER is the struct attn_view. */

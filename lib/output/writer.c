@@ -88,7 +88,7 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
     return (struct attn_head_number){.batch = head / n, .head = head % n};
 }
 
-static int count_digits(size_t n) /* of the numbers below N, at least two */
+static int count_digits(size_t n) /* digits of the numbers below N, at least two */
 {
     int digits = 2;
 
@@ -97,7 +97,7 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
     return digits;
 }
 
-/* Appends what the file of HEAD in a directory is called; NAME is for the caller to release. */
+/* Appends the name of the file of HEAD in a directory; the caller releases NAME. */
 static enum attn_status append_file_name(const struct attn_writer *writer, enum attn_site site,
                                          int layer, int head, struct attn_buffer *name,
                                          struct attn_error *err)
@@ -213,11 +213,11 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
 
 /* --- Events in order ----------------------------------------------------------------------- */
 
-/* The events of a run in the order of a document: site after site, of each head after head, of each
- * row after row. A trace emits large matrices in blocks whose sites follow one another. What is due
- * goes through at once; the rest waits as copies, without the masked cells: for a run fed in one
- * step never more than the matrices of one layer. Rows of one head come in order, so what waits is
- * a list for each head of each site. */
+/* Sorts the events of a run into the order of a document: by site, head, and row. A trace emits
+ * large matrices in blocks whose sites follow one another. Rows that are next are passed on at
+ * once; others wait as copies, without the masked cells: for a run fed in one step never more than
+ * the matrices of one layer. Rows of one head come in order, so waiting rows are a list for each
+ * head of each site. */
 
 enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
 
@@ -440,7 +440,7 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
     return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
 }
 
-/* Whether the selection holds the event; then *place says where. */
+/* Whether the selection holds the event; *place is then its place. */
 static bool find_place(const struct attn_writer *writer, const struct attn_trace_event *event,
                        struct attn_place *place)
 {
@@ -666,7 +666,7 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
     return status;
 }
 
-/* The first failure again; ATTN_OK when there was none. */
+/* The first failure again, or ATTN_OK. */
 static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
 {
     if (writer->failure.status != ATTN_OK)

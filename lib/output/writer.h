@@ -37,17 +37,17 @@ struct attn_writer_options {
     const char *own;  /* the value of the format's own option; NULL: its default. Borrowed by the
                         writer for its life */
     bool is_addition; /* to a directory: the files that earlier runs wrote there stay */
-    const volatile sig_atomic_t *cancel; /* looked at with each event: not 0 stops the writer with
-                                            ATTN_CANCELED; NULL: nothing does. Borrowed likewise */
-    struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
-                               caller alone. Borrowed likewise */
-    const struct attn_picture_options *picture; /* what shapes pictures; NULL: the defaults, which a
-                                                   writer sees then. Borrowed likewise */
-    attn_note_fn on_note;               /* called with what is odd in what is written; or NULL */
-    void *user;                         /* for on_note */
-    bool is_synced;                     /* _finish waits until the device has what was written */
-    const struct attn_table *table;     /* what an experiment found, which a page shows before the
-                                           patterns; or NULL. Borrowed until the writer is opened */
+    const volatile sig_atomic_t *cancel; /* checked with each event: not 0 stops the writer with
+                                            ATTN_CANCELED; or NULL. Borrowed */
+    struct attn_pool *pool; /* its threads make text and checksums while events arrive; NULL: only
+                               the caller. Borrowed */
+    const struct attn_picture_options *picture; /* the options of pictures; NULL: the defaults,
+                                                   which a writer sees then. Borrowed */
+    attn_note_fn on_note;                       /* called with notes about the output; or NULL */
+    void *user;                                 /* for on_note */
+    bool is_synced;                             /* _finish waits until the device has the output */
+    const struct attn_table *table; /* the result of an experiment, which a page shows before the
+                                       patterns; or NULL. Borrowed until the writer is opened */
     const struct attn_table_grid *grid; /* how it is drawn; of the table */
 };
 
@@ -58,10 +58,10 @@ struct attn_writer;
 
 /*
  * PATH is a file, or for some formats a directory: made when absent, written into when it exists. A
- * directory gets a manifest, run.json, of what was written into it, and _finish removes the files
- * that earlier runs wrote there in the same format, unless options->is_addition. ATTN_IO when
- * another writer is writing into it: attn_outputs_create waits, and writes several formats into one
- * directory. ATTN_INVALID when the format has no place for what is selected: tidy wants patterns.
+ * directory gets a manifest, run.json, of the written files, and _finish removes the files that
+ * earlier runs wrote there in the same format, unless options->is_addition. ATTN_IO if another
+ * writer is writing into it: attn_outputs_create waits, and writes several formats into one
+ * directory. ATTN_INVALID if the format cannot hold the selected sites: tidy requires patterns.
  */
 enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
                                     const struct attn_labels *labels,
@@ -86,8 +86,8 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer);
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err);
 
-/* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
- * the target is as it was before; of a directory, each file is new and whole or as it was. */
+/* Completes and commits. ATTN_INVALID when selected rows never came. After any failure the target
+ * is as it was before; in a directory, each file is either new and complete or as it was. */
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
 
 void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
@@ -99,17 +99,17 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
 
 /* --- The frame, for the formats ------------------------------------------------------------ */
 
-/* What is kept of a site in one layer. */
+/* The kept part of a site in one layer. */
 struct attn_extent {
     size_t n_row;  /* of a head */
     size_t n_head; /* 1 for sites without heads */
     size_t n_col;  /* its width; an event of a matrix may have fewer columns so far */
 };
 
-/* Where an event goes among what is kept, counted from 0. */
+/* The place of an event in the kept part, counted from 0. */
 struct attn_place {
-    size_t row;   /* of the event's first row; its other rows follow */
-    size_t head;  /* of its head; 0 for sites without heads */
+    size_t row;   /* index of the event's first row; its other rows follow */
+    size_t head;  /* index of its head; 0 for sites without heads */
     bool is_last; /* with this event the site of that layer has all its rows */
     struct attn_extent extent;
 };
@@ -120,8 +120,8 @@ struct attn_figure_grid; /* figures/figure.h */
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
-    /* Whether what the format needs of the system is there, before anything is opened. NAME is what
-     * messages call the output. NULL: it needs nothing. */
+    /* Checks the requirements of the format, such as libraries, before anything is opened. NAME is
+     * the output in messages. NULL: no requirements. */
     enum attn_status (*check)(const char *name, struct attn_error *err);
 
     /* The frame has opened the writer's sink or directory. A format of directories adds to
@@ -137,7 +137,7 @@ struct attn_writer_ops {
     /* All events came. The frame commits the sink, or finishes the directory, afterwards. NULL:
      * the last event was the end. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
-    /* What comes next, after all events; NULL unless the format has_predictions. */
+    /* Writes the predictions, after all events; NULL unless the format has_predictions. */
     enum attn_status (*predictions)(struct attn_writer *writer,
                                     const struct attn_predictions *predictions,
                                     struct attn_error *err);
@@ -148,7 +148,7 @@ struct attn_writer_ops {
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
 
-    /* Writes TABLE, which GRID says how to draw, in the format's own way. NULL: a figure of it. */
+    /* Writes TABLE, drawn according to GRID, in the form of the format. NULL: a figure of it. */
     enum attn_status (*draw_table)(const struct attn_table *table,
                                    const struct attn_table_grid *grid,
                                    const struct attn_picture_options *picture,
@@ -187,13 +187,13 @@ struct attn_event_queue;
 struct attn_writer {
     const struct attn_format *format;
     const struct attn_writer_ops *ops; /* the format's */
-    struct attn_labels labels;         /* a copy; what it points to is borrowed */
+    struct attn_labels labels;         /* a copy; its pointers are borrowed */
     struct attn_writer_options options;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
     struct attn_directory *directory; /* NULL for a sink */
     bool owns_directory;
-    struct attn_manifest_run *run;  /* borrowed from the directory; what is written there */
+    struct attn_manifest_run *run;  /* borrowed from the directory; the files written there */
     bool is_in_order;               /* set by _open: events come in the order of a document */
     struct attn_event_queue *queue; /* owns; NULL unless is_in_order */
     size_t n_position;              /* positions of the run */
@@ -213,7 +213,7 @@ struct attn_writer_target {
     struct attn_directory *directory; /* is locked; borrowed for the writer's life */
 };
 
-/* What attn_writer_create and _create_sink do, for any target. */
+/* The implementation of attn_writer_create and _create_sink, for any target. */
 enum attn_status attn_writer_open(const struct attn_format *format,
                                   const struct attn_writer_target *target,
                                   const struct attn_labels *labels,
@@ -255,9 +255,9 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum 
                                          int layer, int head, struct attn_sink **sink,
                                          struct attn_error *err);
 
-/* Appends what a matrix of a run is called above it, with the view of a pattern: "layer 2, head 5:
- * pattern", "batch 0, head 3: pattern, words" of arrays, "logits" of a site without layers. HEAD
- * counts when the site has heads. */
+/* Appends the title of a matrix, with the view of a pattern: "layer 2, head 5: pattern", "batch 0,
+ * head 3: pattern, words" for arrays, "logits" for a site without layers. HEAD counts when the site
+ * has heads. */
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
                              int head, struct attn_buffer *out);
 
@@ -285,8 +285,8 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err);
 
-/* What heads the labels of a site's rows: "query", or of vectors a position "token". Arrays have no
- * tokens: "query" and "key". */
+/* The heading of the labels of a site's rows: "query", or for vectors of a position "token". Arrays
+ * have no tokens: "query" and "key". */
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
 
 /* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a
