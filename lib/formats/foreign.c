@@ -28,11 +28,6 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
     "python3 -c \"from peft import AutoPeftModelForCausalLM as M; "                                \
     "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
 
-static bool take(const char *name, char found[ATTN_FOREIGN_NAME_SIZE])
-{
-    return snprintf(found, ATTN_FOREIGN_NAME_SIZE, "%s", name) < ATTN_FOREIGN_NAME_SIZE;
-}
-
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
 {
     static const char *const pytorch[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
@@ -41,7 +36,8 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
         return false;
     for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
         if (attn_source_has_part(source, pytorch[i]))
-            return take(pytorch[i], name);
+            return snprintf(name, ATTN_FOREIGN_NAME_SIZE, "%s", pytorch[i]) <
+                   ATTN_FOREIGN_NAME_SIZE;
     return false;
 }
 

@@ -809,19 +809,14 @@ bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value)
 }
 
 /* "an array of f32", "a string" */
-static void describe(const struct attn_gguf_pair *pair, char text[40])
-{
-    snprintf(text, 40, "%s%s", pair->is_array ? "an array of " : "of type ",
-             types[pair->type].word);
-}
-
 /* Refuses PAIR, since WHAT is expected. */
 static enum attn_status refuse(const struct attn_gguf *gguf, const struct attn_gguf_pair *pair,
                                const char *what, struct attn_error *err)
 {
     char found[40];
 
-    describe(pair, found);
+    snprintf(found, sizeof found, "%s%s", pair->is_array ? "an array of " : "of type ",
+             types[pair->type].word);
     return attn_error_set(
         err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s", attn_quote_string(pair->key).text,
         attn_quote_string(attn_tensor_files_path(gguf->files, 0)).text, found, what);

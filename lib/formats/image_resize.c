@@ -58,12 +58,6 @@ static double filter_value(enum attn_image_filter filter, double x)
     return distance < 2 ? (((distance - 5) * distance + 8) * distance - 4) * a : 0;
 }
 
-static void release_taps(struct line_taps *line)
-{
-    attn_free(line->taps);
-    attn_free(line->weights);
-}
-
 /* How the weights of a line are found. */
 struct tap_finding {
     enum attn_image_filter filter;
@@ -190,7 +184,8 @@ static enum attn_status resize_lines(const struct attn_image *image, size_t heig
                          : make_taps(filter, image->height, height, &line, err);
     if (status == ATTN_OK)
         (is_rows ? resize_rows : resize_columns)(image, &line, out);
-    release_taps(&line);
+    attn_free(line.taps);
+    attn_free(line.weights);
     return status;
 }
 
