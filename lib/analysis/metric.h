@@ -85,7 +85,7 @@ struct attn_metric {
     const char *name;
     enum attn_metric_search search; /* the places that it looks at */
     size_t n_value;                 /* 1..ATTN_METRIC_MOST */
-    size_t n_term;                  /* likewise */
+    size_t n_term;                  /* 1..ATTN_METRIC_MOST */
 
     /* Finds the terms of a row; they are 0 before. False: the row does not count. Called on any
      * thread. */

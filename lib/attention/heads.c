@@ -280,7 +280,7 @@ struct wave {
     size_t first, n_row;              /* rows of the feed; first is a multiple of the tile */
     size_t ld;                        /* of a watched row */
     float *sites[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
-    int32_t *keys;                    /* likewise */
+    int32_t *keys;                    /* [n_head, n_row, ld], or NULL */
     bool has_watched;                 /* anything of that */
     bool is_streamed;                 /* too much of it for caches */
 };

@@ -215,8 +215,8 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
 }
 
 /* *target takes FOUND if STATUS is ATTN_OK; otherwise FOUND is released. */
-static enum attn_status hand_over(enum attn_status status, struct attn_target *found,
-                                  struct attn_target *target)
+static enum attn_status finish_find(enum attn_status status, struct attn_target *found,
+                                    struct attn_target *target)
 {
     if (status == ATTN_OK)
         *target = *found;
@@ -230,7 +230,7 @@ enum attn_status attn_target_find(const char *path, struct attn_target *target,
 {
     struct attn_target found = {0};
 
-    return hand_over(follow_all(&found, path, err), &found, target);
+    return finish_find(follow_all(&found, path, err), &found, target);
 }
 
 const char *attn_mode_text(mode_t mode)
@@ -269,7 +269,7 @@ enum attn_status attn_target_find_in(const char *directory, const char *name,
 {
     struct attn_target found = {0};
 
-    return hand_over(look_in(&found, directory, name, err), &found, target);
+    return finish_find(look_in(&found, directory, name, err), &found, target);
 }
 
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b)

@@ -107,7 +107,7 @@ static bool spin_until_changed(atomic_uint *word, unsigned value, int64_t nanose
 
 /* --- workers ------------------------------------------------------------------------------ */
 
-static void take_tasks(struct attn_pool *pool, int worker)
+static void run_tasks(struct attn_pool *pool, int worker)
 {
     size_t task;
 
@@ -153,7 +153,7 @@ static void *work(void *argument)
         if (atomic_load(&pool->is_closing))
             return NULL;
         if (enter(pool)) {
-            take_tasks(pool, worker->index);
+            run_tasks(pool, worker->index);
             leave(pool);
         }
         wait_for_next_run(pool, seen);
@@ -240,7 +240,7 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
     pool->context = context;
     pool->n_task = n_task;
     open_door(pool, n_useful);
-    take_tasks(pool, 0);
+    run_tasks(pool, 0);
     close_door(pool);
     atomic_flag_clear(&pool->is_taken);
 }

@@ -20,7 +20,7 @@ struct span {
 };
 
 /* Takes the first line off TEXT. False at the end. */
-static bool take_line(struct span *text, struct span *line)
+static bool next_line(struct span *text, struct span *line)
 {
     const char *end;
 
@@ -61,7 +61,7 @@ static struct span find(struct span text, const char *key)
 {
     struct span line, value;
 
-    while (take_line(&text, &line))
+    while (next_line(&text, &line))
         if (has_key(line, key, &value))
             return value;
     return (struct span){"", 0};
@@ -111,7 +111,7 @@ void attn_processor_read(const char *text, size_t size, struct attn_processor *p
     struct span rest = all, line, number;
 
     *processor = (struct attn_processor){.n_thread = 0};
-    while (take_line(&rest, &line))
+    while (next_line(&rest, &line))
         processor->n_thread += has_key(line, "processor", &number);
     append(processor->name, NULL, find(all, "model name"));
     append(processor->name, "family", find(all, "cpu family"));

@@ -41,7 +41,7 @@ struct decimal {
     int exponent;
 };
 
-static struct binary take_apart(uint32_t bits)
+static struct binary split_float(uint32_t bits)
 {
     uint32_t fraction = bits & ((UINT32_C(1) << FRACTION_BITS) - 1);
     int exponent = (int)(bits >> FRACTION_BITS & EXPONENT_MAX);
@@ -202,7 +202,7 @@ size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE])
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 31;
     out[0] = '-'; /* overwritten when positive */
-    v = take_apart(bits);
+    v = split_float(bits);
     if (v.c == 0) {
         out[sign] = '0';
         return sign + 1;
@@ -298,7 +298,7 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
     if (!isfinite(value))
         return write_special(value, out);
     memcpy(&bits, &value, sizeof bits);
-    v = take_apart(bits);
+    v = split_float(bits);
     sign = bits >> 31;
     out[0] = '-'; /* overwritten when positive */
     if (precision <= DIGITS_MAX && v.q < 0 && v.q > -64)

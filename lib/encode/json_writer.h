@@ -60,11 +60,11 @@ void attn_json_size(struct attn_json_writer *json, uint64_t value);
 void attn_json_bool(struct attn_json_writer *json, bool value);
 void attn_json_null(struct attn_json_writer *json);
 
-/* The shortest decimal that reads back as the same double; null for what is no finite number. */
+/* The shortest decimal that reads back as the same double; null for NaN and infinity. */
 void attn_json_double(struct attn_json_writer *json, double value);
 
 /* PRECISION digits after the point, or -1: the shortest that reads back as the same float32; null
- * for what is no finite number. */
+ * for NaN and infinity. */
 void attn_json_float(struct attn_json_writer *json, float value, int precision);
 
 /* A value that its maker appends to OUT itself between these two: a row of numbers, say. */

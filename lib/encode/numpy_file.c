@@ -46,8 +46,8 @@ static bool is_large(uint64_t value)
 
 /* Version, flags, method 0 (stored), time, date, CRC, both sizes, the name's length: the part that
  * local and central headers share. */
-static unsigned char *put_shared(unsigned char *out, const struct attn_zip_entry *entry,
-                                 bool is_zip64)
+static unsigned char *put_common_fields(unsigned char *out, const struct attn_zip_entry *entry,
+                                        bool is_zip64)
 {
     out = put(out, is_zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
     out = put(out, entry->is_described ? IS_DESCRIBED : 0, 2);
@@ -71,7 +71,7 @@ size_t attn_zip_local_header(const struct attn_zip_entry *entry,
         local.crc = 0;
         local.size = is_zip64 ? UINT32_MAX : 0;
     }
-    at = put_shared(at, &local, is_zip64);
+    at = put_common_fields(at, &local, is_zip64);
     at = put(at, is_zip64 ? 20 : 0, 2);
     at = put_name(at, entry->name);
     if (is_zip64) {
@@ -103,7 +103,7 @@ size_t attn_zip_central_header(const struct attn_zip_entry *entry,
     unsigned char *at = put(out, 0x02014b50, 4);
 
     at = put(at, MADE_ON_UNIX | (is_zip64 ? VERSION_ZIP64 : VERSION_PLAIN), 2);
-    at = put_shared(at, entry, is_zip64);
+    at = put_common_fields(at, entry, is_zip64);
     at = put(at, is_zip64 ? 4 + extra : 0, 2);
     at = put(at, 0, 2); /* comment */
     at = put(at, 0, 2); /* disk */

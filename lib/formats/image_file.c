@@ -67,9 +67,9 @@ void attn_image_release(struct attn_image *image)
 /* --- Arrays --------------------------------------------------------------------------------- */
 
 /* The array of FILE, which is taken over, as a picture or as values. */
-static enum attn_status take_array(const char *path, struct attn_npy_file **npy,
-                                   struct attn_image *image, struct attn_ndarray *values,
-                                   struct attn_error *err)
+static enum attn_status read_array_file(const char *path, struct attn_npy_file **npy,
+                                        struct attn_image *image, struct attn_ndarray *values,
+                                        struct attn_error *err)
 {
     const enum attn_dtype dtype = attn_npy_dtype(*npy);
     const size_t *shape = attn_npy_shape(*npy);
@@ -98,7 +98,7 @@ static enum attn_status read_array(const char *path, struct attn_file *file,
     enum attn_status status;
 
     ATTN_TRY(attn_npy_take(file, ATTN_NPY_NUMBERS, &npy, err));
-    status = take_array(path, &npy, image, values, err);
+    status = read_array_file(path, &npy, image, values, err);
     attn_npy_free(npy);
     return status;
 }

@@ -479,7 +479,7 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
 
 /* Decodes the checked escape at AT and stores its character, *SIZE bytes, at TO, which may lie in
  * the escape; returns the offset after the escape. */
-static const char *take_escape(const char *at, const char *end, char *to, size_t *size)
+static const char *decode_escape(const char *at, const char *end, char *to, size_t *size)
 {
     const struct attn_json_reader slice = {.text = at, .size = (size_t)(end - at)};
     uint32_t code_point = 0;
@@ -499,7 +499,7 @@ static int next_byte(struct unescaped *bytes)
         return -1;
     if (*bytes->at != '\\')
         return (unsigned char)*bytes->at++;
-    bytes->at = take_escape(bytes->at, bytes->end, bytes->character, &bytes->size);
+    bytes->at = decode_escape(bytes->at, bytes->end, bytes->character, &bytes->size);
     bytes->used = 1;
     return (unsigned char)bytes->character[0];
 }
@@ -518,7 +518,7 @@ size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
         size_t length = 1;
 
         if (*at == '\\')
-            at = take_escape(at, end, to + size, &length);
+            at = decode_escape(at, end, to + size, &length);
         else
             to[size] = *at++;
         size += length;
@@ -550,7 +550,7 @@ static size_t copy_special(const struct attn_json_reader *reader, size_t *at, ch
  * is or escaped, without a branch: whether it is there is not to be guessed. Returns how much of
  * TEXT [8] it takes; TO [2] gets the letter, *SIZE its size.
  */
-static size_t take_space_letter(const char *text, char *to, size_t *size)
+static size_t unescape_space_letter(const char *text, char *to, size_t *size)
 {
     static const char letter[8] = "\xc4\xa0", escape[8] = "\\u0120";
     uint64_t word, letter_word, escape_word;
@@ -576,7 +576,7 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
     size_t n = 0, length;
 
     if (end - at >= sizeof word && room >= 2)
-        at += take_space_letter(text + at, to, &n);
+        at += unescape_space_letter(text + at, to, &n);
     while (end - at >= sizeof word && room - n >= sizeof word + 4) { /* and a character */
         size_t after;
 
@@ -621,7 +621,7 @@ static size_t read_count(const struct attn_json_reader *reader, size_t at, uint3
     return at;
 }
 
-bool attn_json_take_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
+bool attn_json_read_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count)
 {
     size_t at = skip_space(reader, reader->offset);

@@ -73,7 +73,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
  * SIZE of the key are then unspecified. False if the member has another form, is malformed, or ROOM
  * may be too small; then it is not consumed, and attn_json_next reads it.
  */
-bool attn_json_take_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
+bool attn_json_read_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count);
 
 /* Skips the next element of a list at once if it is a string or a list of strings; a tokenizer has

@@ -90,7 +90,7 @@ static bool take(struct reader *reader, const char *word)
 }
 
 /* Whether a string with an end comes next; then it is taken. */
-static bool take_string(struct reader *reader, struct slice *string)
+static bool read_string(struct reader *reader, struct slice *string)
 {
     const char *close;
 
@@ -153,7 +153,7 @@ static enum attn_status read_descr(struct reader *reader, struct layout *layout)
     if (reader->at < reader->end && (*reader->at == '[' || *reader->at == '('))
         return refuse_type(reader, "records",
                            (struct slice){reader->at, (size_t)(reader->end - reader->at)});
-    if (!take_string(reader, &descr))
+    if (!read_string(reader, &descr))
         return fail_expected(reader, "a type like '<f4'");
     for (size_t k = 0; descr.size >= 2 && k < sizeof other_kinds / sizeof *other_kinds; k++)
         if (other_kinds[k].letter == descr.text[1])
@@ -242,7 +242,7 @@ static enum attn_status read_member(struct reader *reader, struct layout *layout
     struct slice key;
     size_t i = 0;
 
-    if (!take_string(reader, &key))
+    if (!read_string(reader, &key))
         return fail_expected(reader, "a key in quotes, or '}'");
     while (i < N_MEMBER && (strlen(members[i].name) != key.size ||
                             memcmp(members[i].name, key.text, key.size) != 0))

@@ -116,7 +116,7 @@ struct entry {
 };
 
 /* Takes the 8 bytes that stand for a field of 4 that is full. */
-static bool take_wide(const unsigned char **at, const unsigned char *end, uint64_t *field)
+static bool read_zip64_size(const unsigned char **at, const unsigned char *end, uint64_t *field)
 {
     if (*field != UINT32_MAX)
         return true;
@@ -139,9 +139,9 @@ static bool read_extra(struct entry *entry)
         if (size > (size_t)(end - field))
             return false;
         if (number(at, 2) == 1)
-            return take_wide(&field, at + 4 + size, &entry->size) &&
-                   take_wide(&field, at + 4 + size, &entry->stored) &&
-                   take_wide(&field, at + 4 + size, &entry->begin);
+            return read_zip64_size(&field, at + 4 + size, &entry->size) &&
+                   read_zip64_size(&field, at + 4 + size, &entry->stored) &&
+                   read_zip64_size(&field, at + 4 + size, &entry->begin);
         at = field + size;
     }
     return entry->size != UINT32_MAX && entry->stored != UINT32_MAX && entry->begin != UINT32_MAX;

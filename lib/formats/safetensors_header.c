@@ -58,7 +58,7 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
     }
 }
 
-/* A file that ends before what its header lists is mostly a download that broke off. */
+/* A file that ends before the tensors of its header is usually an interrupted download. */
 static void hint_truncated(const struct header *header, uint64_t needed)
 {
     attn_error_hint(header->err,

@@ -99,7 +99,7 @@ static enum attn_site last_site(const struct attn_config *config)
     return config->has_gated_mlp ? ATTN_SITE_MLP_PRE_LINEAR : ATTN_SITE_MLP_PRE;
 }
 
-/* Every row of that, and what a line of the forward pass would else take the place of. */
+/* Keeps every row of it, and tensors that a line of the forward pass would otherwise overwrite. */
 static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
                                         struct attn_error *err)
 {
@@ -196,7 +196,7 @@ static size_t first_row(const struct attn_backward *b, enum attn_site site)
     return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : b->first;
 }
 
-void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data)
+void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
     const size_t n_head = attn_site_n_head(site, dims);
@@ -231,7 +231,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     first = first_row(b, site);
     width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
     attn_check_back(b, data + first * width, (b->n - first) * width);
-    attn_hand_on_back(b, site, data);
+    attn_report_back(b, site, data);
 }
 
 /* --- creating --------------------------------------------------------------------------------- */
@@ -414,6 +414,6 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
          layer >= b->last_layer && !attn_backward_is_over(b); layer--)
         attn_block_back(b, layer);
     if (b->last_layer == 0)
-        attn_hand_on_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+        attn_report_back(b, ATTN_SITE_EMBED_GRAD, b->d);
     return b->status;
 }

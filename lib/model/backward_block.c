@@ -59,7 +59,7 @@ static void back_parallel(struct attn_backward *b, const struct attn_block_weigh
     const bool has_single_norm = b->model->config.has_single_norm;
 
     attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
-    attn_hand_on_back(b, ATTN_SITE_ATTN_OUT_GRAD, b->d);
+    attn_report_back(b, ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_mlp(b, w);
     attn_norm_back(b, has_single_norm ? &w->ln1 : &w->ln2, b->resid_pre, b->d_normed, b->d_branch);
     back_heads(b, w);
@@ -98,6 +98,6 @@ void attn_block_back(struct attn_backward *b, int layer)
     else
         back_sequential(b, w);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
-    attn_hand_on_back(b, ATTN_SITE_RESID_PRE_GRAD, b->d);
+    attn_report_back(b, ATTN_SITE_RESID_PRE_GRAD, b->d);
     b->layer = ATTN_NO_LAYER;
 }

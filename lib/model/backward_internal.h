@@ -64,7 +64,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
 /* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
  * checked rows to the trace. The gradient of the stream is checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
-void attn_hand_on_back(struct attn_backward *b, enum attn_site site, const float *data);
+void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data);
 
 /* One event, of numbers that are finite. */
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);

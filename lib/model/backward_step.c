@@ -159,8 +159,8 @@ void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_s
 {
     if (sum == ATTN_SITE_RESID_MID_GRAD) /* resid_post is the resid_pre after it */
         attn_check_back(b, d, b->n * b->model->config.d_model);
-    attn_hand_on_back(b, sum, d);
-    attn_hand_on_back(b, x, d);
+    attn_report_back(b, sum, d);
+    attn_report_back(b, x, d);
 }
 
 /* --- linear maps ------------------------------------------------------------------------------ */

@@ -103,7 +103,7 @@ struct npz_piece {
 };
 
 /* An attn_task_fn: writes the piece, or takes it into the CRC meanwhile. */
-static void take_piece(void *context, size_t task, int worker)
+static void write_piece(void *context, size_t task, int worker)
 {
     const struct npz_piece *piece = context;
     struct npz_writer *w = piece->writer;
@@ -131,7 +131,7 @@ static void put_piece(struct attn_writer *writer, struct attn_array *array, size
 
     if (is_stream(w) && !member_of(w, array)->has_header)
         emit_headers(w, array);
-    attn_pool_run(size < FEW_BYTES ? NULL : writer->options.pool, 2, take_piece, &piece);
+    attn_pool_run(size < FEW_BYTES ? NULL : writer->options.pool, 2, write_piece, &piece);
 }
 
 /* All of an array's numbers have come. */

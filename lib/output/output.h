@@ -51,7 +51,7 @@ struct attn_labels {
     const size_t *source_token_sizes; /* [n_source] */
     const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
                                    by 0 or 1; NULL where that is not known */
-    const size_t *source_words; /* [n_source] likewise */
+    const size_t *source_words; /* [n_source] the same for the source */
     const char *piece;          /* the prefix of tokens that continue a word: "##"; or NULL */
     const size_t *begin, *end;  /* [n_position] each token's bytes in its text, or NULL */
     const struct attn_option *options; /* [n_option] that shaped the run; json names them */

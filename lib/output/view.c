@@ -41,8 +41,8 @@ struct attn_view {
     size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
     struct word_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
     float *values;         /* the rows of one event: owns */
-    int32_t *keys;         /* likewise */
-    size_t *n_kept;        /* likewise, a row each */
+    int32_t *keys;         /* their columns: owns */
+    size_t *n_kept;        /* [rows] cells of each: owns */
     size_t cell_capacity, key_capacity, row_capacity;
 };
 

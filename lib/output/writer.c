@@ -393,9 +393,9 @@ static void drop_first(struct lane *lane)
 
 /* Hands the event, and then those that have become due, to the format of the writer; or keeps
  * it. */
-static enum attn_status take_in_order(struct attn_event_queue *queue,
-                                      const struct attn_trace_event *event,
-                                      const struct attn_place *place, struct attn_error *err)
+static enum attn_status queue_event(struct attn_event_queue *queue,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_place *place, struct attn_error *err)
 {
     size_t slot = attn_writer_slot(event->site, event->layer);
     struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] + place->head];
@@ -505,7 +505,7 @@ static bool has_good_keys(const struct attn_trace_event *event)
 }
 
 /* EXACT is NULL unless EVENT comes as one of a pair. */
-static enum attn_status take_event(struct attn_writer *writer, const struct attn_trace_event *event,
+static enum attn_status emit_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
     struct attn_place place;
@@ -535,7 +535,7 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     if (exact)
         ATTN_TRY(writer->ops->pair(writer, event, exact, &place, err));
     else if (writer->queue)
-        ATTN_TRY(take_in_order(writer->queue, event, &place, err));
+        ATTN_TRY(queue_event(writer->queue, event, &place, err));
     else
         ATTN_TRY(writer->ops->event(writer, event, &place, err));
     return writer->sink ? attn_sink_check(writer->sink, err) : ATTN_OK;
@@ -782,14 +782,14 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
                                    struct attn_error *err)
 {
     ATTN_TRY(repeat_failure(writer, err));
-    return keep_failure(writer, take_event(writer, event, NULL, err), err);
+    return keep_failure(writer, emit_event(writer, event, NULL, err), err);
 }
 
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
     ATTN_TRY(repeat_failure(writer, err));
-    return keep_failure(writer, take_event(writer, chosen, exact, err), err);
+    return keep_failure(writer, emit_event(writer, chosen, exact, err), err);
 }
 
 enum attn_status attn_writer_predictions(struct attn_writer *writer,

@@ -162,9 +162,9 @@ struct found_token {
 };
 
 /* Passes the text before TOKEN, which is FOUND in SLICE, to the next stage, and appends TOKEN. */
-static enum attn_status take_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                   const struct attn_added_token *token, struct found_token *found,
-                                   struct attn_error *err)
+static enum attn_status append_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     const struct attn_added_token *token,
+                                     struct found_token *found, struct attn_error *err)
 {
     const char *text = slice.layer->text;
     size_t begin = found->begin, end = found->end;
@@ -210,7 +210,7 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
         if (is_wanted && token->is_single_word && found.end < slice.end)
             ATTN_TRY(look_beside(scratch, text, found.end, slice.end, &is_wanted, err));
         if (is_wanted)
-            ATTN_TRY(take_token(walk, at, slice, token, &found, err));
+            ATTN_TRY(append_token(walk, at, slice, token, &found, err));
     }
     return attn_walk_next(walk, at, (struct attn_slice){slice.layer, found.done, slice.end}, err);
 }

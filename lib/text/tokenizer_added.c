@@ -1,12 +1,12 @@
 /*
  * tokenizer_added.c - the tokens that the files beside vocab.txt add or name, as transformers 5
- * reads them: those of `added_tokens_decoder` of tokenizer_config.json, or where it has no such key
- * of added_tokens.json; then those with a role, like `mask_token`; then `extra_special_tokens`,
- * which were `additional_special_tokens`. special_tokens_map.json counts only where there is no
+ * reads them: the tokens of `added_tokens_decoder` in tokenizer_config.json, or without that key in
+ * added_tokens.json; then those with a role, like `mask_token`; then `extra_special_tokens`, which
+ * were `additional_special_tokens`. special_tokens_map.json counts only where there is no
  * `added_tokens_decoder`, and goes before tokenizer_config.json then.
  *
- * Of a token without an id in these files, the last one that names it gives it its flags. One that
- * vocab.txt lacks gets the next id; a file that says otherwise is refused.
+ * A token without an id in these files gets its flags from the last file that names it. A token
+ * that vocab.txt lacks gets the next id; a file with another id is refused.
  */
 #include "text/tokenizer_internal.h"
 
@@ -22,11 +22,11 @@
 struct entry {
     const char *content; /* [size, not 0] borrows */
     size_t size;
-    struct attn_added_token token; /* its id is that of the file, if that gives ids */
-    struct attn_token_role *role;  /* borrows; NULL: it has none */
+    struct attn_added_token token; /* its id is the id in the file, if the file has ids */
+    struct attn_token_role *role;  /* borrows; NULL: no role */
     bool is_of_class;              /* no file names it for its role */
     bool says_normalized;          /* the file has that flag */
-    size_t at;                     /* of an added token: which one it is */
+    size_t at;                     /* index among the added tokens */
 };
 
 struct added_files {
@@ -41,7 +41,7 @@ struct added_files {
     size_t n, capacity;
     size_t n_listed; /* the first of them, which have ids */
     size_t n_role;   /* where those with a role end, which come next */
-    size_t n_config; /* where those of the config end */
+    size_t n_config; /* end of the config's tokens */
     size_t n_extra;  /* where those end that can make listed ones special: all but the last of the
                         map, which has `additional_special_tokens` */
     struct entry **by_id; /* owns; which of them a token is, or NULL: no added one */
@@ -57,10 +57,10 @@ static enum attn_status append(struct added_files *files, struct entry entry,
     return ATTN_OK;
 }
 
-/* --- What the files say ----------------------------------------------------------------------- */
+/* --- Reading the files ------------------------------------------------------------------------ */
 
-/* Reads NODE of JSON, called KEY: a string, or an object with "content" and flags. It IS_SPECIAL,
- * unless it is an object that says otherwise. */
+/* Reads NODE of JSON, called KEY: a string, or an object with "content" and flags. It IS_SPECIAL by
+ * default; an object may have its own flag. */
 static enum attn_status read_entry(const struct attn_json *json, const struct attn_node *node,
                                    const char *key, bool is_special, struct entry *entry,
                                    struct attn_error *err)
@@ -147,7 +147,7 @@ static enum attn_status read_map(struct added_files *files, struct attn_error *e
     return status;
 }
 
-/* Reads the token that has ROLE. One that is null in a file is none. */
+/* Reads the token that has ROLE. A null in a file means no token. */
 static enum attn_status read_role(struct added_files *files, struct attn_token_role *role,
                                   struct attn_error *err)
 {
@@ -232,7 +232,7 @@ static int32_t find(const struct added_files *files, const struct entry *entry)
     return attn_vocabulary_find(&files->tokenizer->vocabulary, entry->content, entry->size);
 }
 
-/* Lets the vocabulary find what the file PATH added since it had N tokens. */
+/* Indexes the tokens that the file PATH added since the vocabulary had N tokens. */
 static enum attn_status index_new(struct added_files *files, size_t n, const char *path,
                                   struct attn_error *err)
 {
@@ -244,8 +244,7 @@ static enum attn_status index_new(struct added_files *files, size_t n, const cha
     return attn_vocabulary_index(vocabulary, path, err);
 }
 
-/* Adds the listed tokens that are new to the vocabulary, whose ids are the next. PATH is that of
- * the file. */
+/* Adds the listed tokens that are new to the vocabulary, with the next ids. PATH is the file's. */
 static enum attn_status add_listed(struct added_files *files, const char *path,
                                    struct attn_error *err)
 {
@@ -320,8 +319,8 @@ static void change(struct added_files *files, const struct entry *old, struct en
     *token = entry->token;
 }
 
-/* Takes those of the entries BEGIN to END - 1, named by the file PATH, that are not listed. */
-static enum attn_status take_named(struct added_files *files, size_t begin, size_t end,
+/* Lists the entries BEGIN to END - 1, named by the file PATH, that are not listed yet. */
+static enum attn_status list_named(struct added_files *files, size_t begin, size_t end,
                                    const char *path, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
@@ -357,7 +356,7 @@ static bool has_new(const struct added_files *files)
 
 /* Takes the token of a role, which two may share. Where no file names it, and the vocabulary lacks
  * it, it only counts in the ids of others: models have no row for it. */
-static enum attn_status take_role(struct added_files *files, size_t i, const char *path,
+static enum attn_status list_role(struct added_files *files, size_t i, const char *path,
                                   struct attn_error *err)
 {
     struct entry *entry = &files->entries[i];
@@ -369,7 +368,7 @@ static enum attn_status take_role(struct added_files *files, size_t i, const cha
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
                               attn_quote_string(files->tokenizer->unread->path).text,
                               attn_quote(entry->content, entry->size).text, role->key);
-    ATTN_TRY(take_named(files, i, i + 1, path, err));
+    ATTN_TRY(list_named(files, i, i + 1, path, err));
     role->id = find(files, entry);
     return ATTN_OK;
 }
@@ -394,9 +393,9 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
         if (files->by_id[id])
             ATTN_TRY(take(files, files->by_id[id], err));
     for (size_t i = files->n_listed; i < files->n_role; i++)
-        ATTN_TRY(take_role(files, i, config, err));
-    ATTN_TRY(take_named(files, files->n_role, files->n_config, config, err));
-    ATTN_TRY(take_named(files, files->n_config, files->n, map, err));
+        ATTN_TRY(list_role(files, i, config, err));
+    ATTN_TRY(list_named(files, files->n_role, files->n_config, config, err));
+    ATTN_TRY(list_named(files, files->n_config, files->n, map, err));
     return attn_added_mark_foreign(files->tokenizer, err);
 }
 

@@ -1,7 +1,7 @@
 /*
  * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
- * its id. tokenizer_config.json says how texts are normalized and which tokens are special; BERT's
- * are meant where it does not.
+ * its id. tokenizer_config.json defines how texts are normalized and which tokens are special; the
+ * defaults are BERT's.
  */
 #include "text/tokenizer_internal.h"
 
@@ -20,15 +20,15 @@ static const char config_name[] = "tokenizer_config.json";
 /* The order in which transformers adds them. */
 enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
 
-/* What tokenizer_config.json says. */
+/* The settings in tokenizer_config.json. */
 struct config {
-    struct attn_json *json; /* owns; NULL: there is none */
+    struct attn_json *json; /* owns; or NULL */
     struct attn_bert_normalizer normalizer;
 };
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-/* What is wrong with a token, or NULL. */
+/* The fault of a token, or NULL. */
 static const char *find_problem(const char *line, size_t size)
 {
     if (size == 0)
@@ -76,7 +76,7 @@ static enum attn_status read_flag(const struct config *config, const char *key, 
     return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
 }
 
-/* Refuses what the class for Japanese has: words found by MeCab, or characters. */
+/* Refuses settings of the class for Japanese: words found by MeCab, or characters. */
 static enum attn_status refuse_variants(const struct config *config, struct attn_error *err)
 {
     static const char *const keys[][2] = {{"word_tokenizer_type", "basic"},
@@ -125,7 +125,7 @@ static enum attn_status parse_config(struct config *config, const struct attn_so
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
-/* Sets up the model and what is done after it. */
+/* Sets up the model and the post-processing. */
 static enum attn_status add_model(struct attn_tokenizer *tokenizer,
                                   const struct attn_token_role *roles, struct attn_error *err)
 {
@@ -144,7 +144,7 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer,
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
     ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
-    return attn_post_process_take_ends(&tokenizer->post, roles[CLS].id, roles[SEP].id, false, err);
+    return attn_post_process_set_ends(&tokenizer->post, roles[CLS].id, roles[SEP].id, false, err);
 }
 
 static enum attn_status add_stages(struct attn_tokenizer *tokenizer,

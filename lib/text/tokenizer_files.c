@@ -1,14 +1,14 @@
 /*
- * tokenizer_files.c - tokenizers from vocab.json and what stands beside it: byte-level BPE with
+ * tokenizer_files.c - tokenizers from vocab.json and the files beside it: byte-level BPE with
  * merges.txt, words, characters.
  *
- * Which tokens of a byte-level vocabulary are found in a text before it is split (added_tokens.h):
+ * These tokens of a byte-level vocabulary are found in a text before it is split (added_tokens.h):
  * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
  * special_tokens_map.json names (strings, objects with "content" and flags, lists of both) when the
  * vocabulary has them.
  *
  * RoBERTa's tokenizer has the same two files; its class, `tokenizer_class` of tokenizer_config.json
- * or of config.json, else the type of the model, says that it puts <s> and </s> around a text.
+ * or of config.json, else the type of the model, implies that it puts <s> and </s> around a text.
  */
 #include "text/tokenizer_internal.h"
 
@@ -61,8 +61,8 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
 }
 
 /* Reads "tokenizer" of JSON, the config, if it is there. */
-static enum attn_status take_settings(struct attn_settings *settings, const struct attn_json *json,
-                                      struct attn_error *err)
+static enum attn_status read_settings_of(struct attn_settings *settings,
+                                         const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *object = attn_node_find(attn_json_root(json), "tokenizer");
     const char *type = NULL, *drop = "", *unk = NULL;
@@ -114,7 +114,7 @@ static enum attn_status read_class(const struct attn_json *json, const char *key
     return ATTN_OK;
 }
 
-/* Reads what config.json says about the tokenizer. */
+/* Reads the settings of the tokenizer in config.json. */
 static enum attn_status read_settings(struct attn_settings *settings,
                                       const struct attn_source *source, struct attn_error *err)
 {
@@ -122,7 +122,7 @@ static enum attn_status read_settings(struct attn_settings *settings,
     enum attn_status status;
 
     ATTN_TRY(parse_part(source, "config.json", "tokenizer", &json, err));
-    status = json ? take_settings(settings, json, err) : ATTN_OK;
+    status = json ? read_settings_of(settings, json, err) : ATTN_OK;
     if (json && status == ATTN_OK)
         status = read_class(json, "model_type", &settings->is_roberta, err);
     if (json && status == ATTN_OK)
@@ -131,7 +131,7 @@ static enum attn_status read_settings(struct attn_settings *settings,
     return status;
 }
 
-/* Reads what tokenizer_config.json, if there is one, says of a byte-level BPE: whether it has
+/* Reads the settings of a byte-level BPE in tokenizer_config.json, if it exists:
  * "add_prefix_space": true, and the class. */
 static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
                                         bool *is_roberta, struct attn_error *err)
@@ -160,7 +160,7 @@ struct specials {
     struct attn_vocabulary added;       /* owns; what added_tokens.json has */
     struct attn_file added_file, map_file;
     struct attn_json *map;           /* owns */
-    struct attn_added_token *tokens; /* owns; by id; of those that are special, their flags */
+    struct attn_added_token *tokens; /* owns; by id; the flags of special tokens */
     const char *const *names; /* borrows; [n_name] that are special when the vocabulary has them */
     size_t n_name;
     const char *wide; /* the same, one that takes the white space to its left; or NULL */
@@ -275,8 +275,8 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
     return ATTN_OK;
 }
 
-/* Appends to the tokens that TOKENIZER finds in texts NAMES [n] and those of the files of SOURCE.
- * Adds what added_tokens.json has to its vocabulary, which must not change afterwards. */
+/* Appends NAMES [n] and the tokens in the files of SOURCE to the tokens that TOKENIZER finds in
+ * texts. Adds those of added_tokens.json to its vocabulary, which must not change afterwards. */
 static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, const char *const *names,
                                       size_t n, struct attn_error *err)
@@ -299,14 +299,14 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
 /* --- Tokens that nothing makes ---------------------------------------------------------------- */
 
 /*
- * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor what a
- * merge makes, nor special. They show that a merges.txt was cut. With such a file texts would get
- * other ids.
+ * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor the result
+ * of a merge, nor special. They show that a merges.txt was cut, with which texts would get other
+ * ids.
  *
- * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>.
- * Others have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge
- * cannot make those, since it joins what lies within one piece of a text (split.h) and they are
- * several. So:
+ * GPT-2 has no such token: its 50,257 tokens are 256 bytes, the results of 50,000 merges, and
+ * <|endoftext|>. Others have a few that people added by hand, like RoBERTa's <mask> and
+ * madeupword0000. A merge cannot make those, because it joins parts of one piece of a text
+ * (split.h) and they are several pieces. So:
  *
  *     one piece, three or more    the list is not the vocabulary's own: refused
  *     one piece, one or two       a note
@@ -320,18 +320,18 @@ struct unmade {
     int32_t ids[N_NAMED]; /* the first */
 };
 
-/* What looking for them takes. */
+/* The state of looking for them. */
 struct unmade_search {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_alphabet alphabet;
     struct attn_match *match; /* owns */
-    struct attn_buffer bytes; /* scratch: what a key stands for */
+    struct attn_buffer bytes; /* scratch: the text of a key */
     bool *is_made;            /* owns; by id */
     struct unmade whole;      /* of one piece, or a part of a character */
     struct unmade added;
 };
 
-/* Sorts token ID, which nothing makes, by whether what it stands for is one piece of a text. */
+/* Classifies token ID, which no merge makes, by whether its text is one piece. */
 static enum attn_status sort_out(struct unmade_search *search, int32_t id, struct attn_error *err)
 {
     size_t size, n = 0;
@@ -425,7 +425,7 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
     }
     attn_buffer_release(&names);
     if (status == ATTN_OK)
-        *note = text.data; /* the buffer's memory is handed on */
+        *note = text.data; /* takes over the buffer's memory */
     else
         attn_buffer_release(&text);
     return status;
@@ -494,7 +494,7 @@ static enum attn_status add_ends(struct attn_tokenizer *tokenizer, struct attn_e
     }
     tokenizer->post.trims = true;
     tokenizer->post.has_prefix = tokenizer->unread->has_prefix;
-    return attn_post_process_take_ends(&tokenizer->post, ids[CLS], ids[SEP], true, err);
+    return attn_post_process_set_ends(&tokenizer->post, ids[CLS], ids[SEP], true, err);
 }
 
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,

@@ -40,7 +40,7 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     "\"}, \"behavior\": \"Isolated\", "                                                            \
     "\"invert\": false}"
 
-/* What tiktoken calls cl100k_base, with DIGITS, LETTER and OTHER of its variants. */
+/* The pattern of tiktoken's cl100k_base, with DIGITS, LETTER and OTHER of its variants. */
 #define PATTERN(digits, letter, other)                                                             \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?" letter "+|" digits "| ?" other   \
     "+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
@@ -58,7 +58,7 @@ static const struct split_rule {
     const char *name;
     const char *normalizer; /* or NULL */
     const char *pre_tokenizer;
-    bool takes_whole_pieces, has_bos; /* bos is added unless the file says otherwise */
+    bool takes_whole_pieces, has_bos; /* bos is added by default */
 } split_rules[] = {
     {.name = "gpt-2", .pre_tokenizer = BYTE_LEVEL("true")},
     {.name = "phi-2", .pre_tokenizer = BYTE_LEVEL("true")},
@@ -98,7 +98,7 @@ static const char prefixed_decoder[] =
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* What the functions of one reading share. */
+/* The state of reading one tokenizer. */
 struct reading {
     struct attn_tokenizer *tokenizer;
     const struct attn_gguf *gguf;
@@ -233,7 +233,7 @@ static int compare_scored(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* What making merges of scores takes. */
+/* The state of deriving merges from scores. */
 struct scoring {
     struct attn_bpe_model *model;
     const struct attn_unread *unread;
@@ -369,7 +369,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
     return status;
 }
 
-/* Scores must be finite, and say something. */
+/* Scores must be finite, and not all equal. */
 static enum attn_status check_scores(const struct reading *reading, struct attn_error *err)
 {
     struct attn_gguf_pair scores, types;

@@ -2,8 +2,8 @@
  * tokenizer_json.c - tokenizers from tokenizer.json, the file of the library tokenizers.
  *
  * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, from
- * front to end; of the other parts it is noted where they are, and these are read as trees
- * (tokenizer_parts.c) when the vocabulary is there.
+ * front to end; the places of the other parts are recorded, and these are read as trees
+ * (tokenizer_parts.c) after the vocabulary.
  */
 #include "text/tokenizer_internal.h"
 
@@ -33,7 +33,7 @@ struct model_text {
     size_t size;
 };
 
-/* What the file says of its model, until it is known which it is. */
+/* The members of the model, until its type is known. */
 struct model_values {
     bool has_type;
     enum attn_tokenizer_kind kind;
@@ -54,7 +54,7 @@ struct reading {
     struct model_values model;
 };
 
-/* Types of values beside those of the reader. */
+/* Types of values in addition to those of the reader. */
 enum { ANY_VALUE = ATTN_JSON_END + 1, BOOL_VALUE };
 
 /* How the value of a key is read: READ is called after its first token, TOKEN. */
@@ -147,7 +147,7 @@ static enum attn_status read_type(struct reading *reading, const struct attn_jso
                           attn_quote(token->text, token->size).text, file_name);
 }
 
-/* Dropout: only what does nothing is supported. */
+/* Dropout: only values without effect are supported. */
 static enum attn_status read_dropout(struct reading *reading, const struct attn_json_token *token,
                                      struct attn_error *err)
 {
@@ -312,7 +312,8 @@ static enum attn_status read_version(struct reading *reading, const struct attn_
         attn_quote(token->text, token->size).text, file_name, reading->row->expected);
 }
 
-/* Notes where the value is. What has no place, truncation and padding, would change ids. */
+/* Records the place of the value. Members without a place, truncation and padding, would change
+ * ids. */
 static enum attn_status note_part(struct reading *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
@@ -434,8 +435,8 @@ static enum attn_status set_unigram(struct reading *reading, struct attn_error *
     return ATTN_OK;
 }
 
-/* Sets up the model that the values are of. Old files do not say which; the library then takes the
- * first that has all it needs. */
+/* Sets up the model that has these values. Old files lack its type; the library then takes the
+ * first model that has all members it needs. */
 static enum attn_status set_model(struct reading *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
@@ -527,7 +528,7 @@ static const char *key_of(const struct attn_json_token *token, struct attn_buffe
     return scratch->data;
 }
 
-/* Takes a merge "a b" apart; *is_header says that it is none, but the file's version. */
+/* Splits a merge "a b"; *is_header: the line is the file's version. */
 static enum attn_status split_line(struct merge_reader *reader, const struct attn_json_token *token,
                                    bool *is_header, struct attn_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * tokenizer_mask.c - the mask token, as the files of a tokenizer name it: `mask_token` of
- * tokenizer_config.json, of older files that of special_tokens_map.json. It is a string, or an
+ * tokenizer_mask.c - the mask token in the files of a tokenizer: `mask_token` of
+ * tokenizer_config.json, or in older directories of special_tokens_map.json. It is a string, or an
  * object with "content".
  */
 #include "text/tokenizer_internal.h"

@@ -1,7 +1,6 @@
 /*
- * tokenizer_parts.c - the parts of tokenizer.json beside the model: a table for each role says
- * which types there are, which members they have, and what becomes of them. Every other type is
- * refused by name.
+ * tokenizer_parts.c - the parts of tokenizer.json except the model: a table for each role lists its
+ * types, their members, and the functions that add them. Every other type is refused by name.
  */
 #include "text/tokenizer_internal.h"
 
@@ -51,8 +50,8 @@ struct member {
 
 struct part;
 
-/* A type, and what becomes of it: ADD adds a stage or a step, which some need nothing for but their
- * functions. */
+/* One supported type. ADD appends its stage or step; for types without data, `stage` or `step` is
+ * enough. */
 struct part_row {
     const char *type;
     enum attn_status (*add)(const struct part *part, struct attn_error *err);
@@ -73,7 +72,7 @@ struct part {
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* Says what the member KEY is instead. */
+/* Reports the wrong value of the member KEY. */
 static enum attn_status refuse_member(const struct part *part, const char *key,
                                       const char *expected, struct attn_error *err)
 {
@@ -129,7 +128,7 @@ static bool is_scheme(const struct part *part, const char *scheme)
     return false;
 }
 
-/* Stores the value of MEMBER, which is NODE or missing; false when it is none of its type. */
+/* Stores the value of MEMBER, which is NODE or missing; false if it has a wrong type. */
 static bool store(struct part *part, const struct member *member, const struct attn_node *node)
 {
     void *to = (char *)&part->values + member->offset;
@@ -296,7 +295,7 @@ static enum attn_status add_bert_normalizer(const struct part *part, struct attn
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
     struct attn_settings *settings = &part->tokenizer->settings;
-    bool strips = part->values.lowercase; /* unless it is said */
+    bool strips = part->values.lowercase; /* by default */
 
     if (accents && !attn_node_is_null(accents) && !attn_node_is_bool(accents, &strips))
         return refuse_member(part, "strip_accents", "true, false or null", err);
@@ -417,7 +416,7 @@ static const struct part_row pre_tokenizers[] = {
 
 /* --- Decoders --------------------------------------------------------------------------------- */
 
-/* Adds the step of the row. What is looked for is the pattern, the replacement or the content. */
+/* Adds the step of the row. It searches for the pattern, the replacement or the content. */
 static enum attn_status add_step(const struct part *part, struct attn_error *err)
 {
     const struct values *values = &part->values;
@@ -448,7 +447,8 @@ static enum attn_status add_wordpiece(const struct part *part, struct attn_error
 }
 
 static const struct part_row decoders[] = {
-    /* Its settings are those of the pre-tokenizer and say nothing here, but they must be there. */
+    /* Its settings are those of the pre-tokenizer and have no effect here, but they are
+     * required. */
     {"ByteLevel", add_step,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)},
      .step = attn_decode_byte_level},
@@ -594,8 +594,8 @@ static enum attn_status add_ends(const struct part *part, bool is_roberta, struc
 
     ATTN_TRY(find_end(part, "cls", &ends, err));
     ATTN_TRY(find_end(part, "sep", &ends, err));
-    return attn_post_process_take_ends(&part->tokenizer->post, ends.items[0].id, ends.items[1].id,
-                                       is_roberta, err);
+    return attn_post_process_set_ends(&part->tokenizer->post, ends.items[0].id, ends.items[1].id,
+                                      is_roberta, err);
 }
 
 static enum attn_status add_bert(const struct part *part, struct attn_error *err)

@@ -1,10 +1,10 @@
 /*
- * tokenizer_tokens.c - what each token of a tokenizer stands for by itself, as bytes.
+ * tokenizer_tokens.c - the text of each single token of a tokenizer, as bytes.
  *
- * A run shows few tokens. So the bytes of a token are found when they are first asked for, with
- * those of its neighbours, on the thread that asks. They lie where their key lies among the keys:
- * none are longer. Where a decoder replaces a part of a token they may be, and are found all at
- * once.
+ * A run shows few tokens. So the bytes of a token are computed on first use, with those of its
+ * neighbours, on the calling thread. They are stored at the place of their key among the keys,
+ * because they are never longer. If a decoder replaces parts of tokens they may be longer, and are
+ * all computed at once.
  */
 #include "text/tokenizer_internal.h"
 
@@ -39,7 +39,8 @@ static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
     return true;
 }
 
-/* --- A block when it is asked for ------------------------------------------------------------- */
+/* --- Blocks on demand --------------------------------------------------------------------------
+ */
 
 static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 {
@@ -66,7 +67,7 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 
 /* --- All at once, by the decoder -------------------------------------------------------------- */
 
-/* Appends what KEY stands for by itself: what it says, or what the decoder's steps make of it. */
+/* Appends the text of KEY by itself: the key, or the result of the decoder's steps. */
 static void append_bytes(const struct attn_tokenizer *tokenizer,
                          const struct attn_alphabet *alphabet, const char *key, size_t size,
                          struct attn_strings *one, struct attn_buffer *out)
@@ -124,8 +125,8 @@ static enum attn_status find_all(struct attn_decoded *decoded,
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_buffer all = {0};
-    /* What the steps make of all tokens has one limit. Steps that make nothing longer cannot reach
-     * it: there are fewer of them than 64. */
+    /* The results of the steps for all tokens have one limit. Steps that never lengthen a token
+     * cannot reach it: there are fewer than 64. */
     struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
     enum attn_status status;
 
@@ -134,7 +135,7 @@ static enum attn_status find_all(struct attn_decoded *decoded,
         return ATTN_NO_MEMORY;
     status = append_all(tokenizer, decoded->begin, &one, &all, err);
     attn_strings_release(&one);
-    decoded->bytes = all.data; /* the buffer's memory is handed on */
+    decoded->bytes = all.data; /* takes over the buffer's memory */
     return status;
 }
 

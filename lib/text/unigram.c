@@ -24,7 +24,7 @@ static const double unk_penalty = 10;
 /* The best way to a place of the piece: its last token. */
 struct node {
     double score;
-    size_t begin; /* of the token; NOWHERE: no way comes here */
+    size_t begin; /* of the token; NOWHERE: not reachable */
     size_t next;  /* where the token ends that begins here, on the best way of all */
     int32_t id;
 };
@@ -110,7 +110,7 @@ bool attn_unigram_parse_score(const char *text, size_t size, double *score)
         is_fraction = is_fraction || text[i] == '.';
         if (text[i] == '.')
             continue;
-        is_full = is_full || significand > (UINT64_MAX - digit) / 10; /* what follows is ignored */
+        is_full = is_full || significand > (UINT64_MAX - digit) / 10; /* the rest is ignored */
         if (!is_full)
             significand = significand * 10 + digit;
         exponent += is_full && !is_fraction ? 1 : !is_full && is_fraction ? -1 : 0;
@@ -148,8 +148,8 @@ static size_t character_size(const char *text, size_t size)
 }
 
 /* Takes all tokens that begin at AT of PIECE. */
-static enum attn_status take_tokens(struct unigram_scratch *scratch, const char *piece, size_t size,
-                                    size_t at, struct attn_error *err)
+static enum attn_status add_edges(struct unigram_scratch *scratch, const char *piece, size_t size,
+                                  size_t at, struct attn_error *err)
 {
     const struct attn_unigram_model *model = scratch->model;
     const size_t first = character_size(piece + at, size - at);
@@ -194,7 +194,7 @@ static enum attn_status find_way(struct attn_walk *walk, struct unigram_scratch 
     for (size_t at = 0; at < size; at += character_size(piece + at, size - at)) {
         if (n_passed++ % CANCEL_INTERVAL == 0 && walk->options->cancel && *walk->options->cancel)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
-        ATTN_TRY(take_tokens(scratch, piece, size, at, err));
+        ATTN_TRY(add_edges(scratch, piece, size, at, err));
     }
     for (size_t end = size; end > 0; end = nodes[end].begin)
         nodes[nodes[end].begin].next = end;
@@ -203,8 +203,8 @@ static enum attn_status find_way(struct attn_walk *walk, struct unigram_scratch 
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* Appends what stands for the bytes of SLICE, which are unknown: the token that they are all the
- * same, the tokens of the bytes, or the unknown token. */
+/* Appends tokens for the bytes of SLICE, which are unknown: the token with exactly this text, the
+ * tokens of the bytes, or the unknown token. */
 static enum attn_status push_unknown(struct attn_walk *walk, const struct attn_unigram_model *model,
                                      struct attn_slice slice, struct attn_error *err)
 {

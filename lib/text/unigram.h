@@ -20,7 +20,7 @@ struct attn_unigram_model {
     double *scores;         /* owns; [n] by id */
     size_t n, capacity;
     int32_t unk_id; /* or -1: unknown characters are errors */
-    /* What is unknown becomes the tokens <0xHH> of its bytes, if all of them are there. */
+    /* Unknown text becomes the tokens <0xHH> of its bytes, if all of them exist. */
     bool has_byte_fallback;
     double unk_score;
     size_t n_longest;          /* bytes of the longest key */
@@ -28,12 +28,12 @@ struct attn_unigram_model {
 };
 
 /*
- * Reads a score, a number of JSON, as the library tokenizers does: a last bit of it may be other
- * than that of the nearest double, which decides between equal sums. False when it is infinite.
+ * Reads a score, a number of JSON, as the library tokenizers does: its last bit may differ from the
+ * nearest double, which decides between equal sums. False if it is infinite.
  */
 bool attn_unigram_parse_score(const char *text, size_t size, double *score);
 
-/* Finds what the rest is made of; the vocabulary is there by now. */
+/* Computes the other fields; the vocabulary is complete by now. */
 void attn_unigram_model_finish(struct attn_unigram_model *model);
 void attn_unigram_model_release(struct attn_unigram_model *model);
 

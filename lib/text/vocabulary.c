@@ -79,7 +79,7 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
 
         /* Those that come next and are written plainly, while there is room. */
         while (vocabulary->n < vocabulary->capacity &&
-               attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size,
+               attn_json_read_count(reader, keys->data + keys->size, capacity - keys->size, &size,
                                     &plain_id))
             add_entry(vocabulary, size, (int32_t)plain_id);
         ATTN_TRY(attn_json_next(reader, &token, err));

@@ -17,7 +17,7 @@
 
 struct attn_vocabulary_entry {
     uint32_t begin, size; /* of the key in `keys`, bytes */
-    int32_t id;           /* -1 where there is none */
+    int32_t id;           /* -1 without a key */
 };
 
 /* Initialize with = {0}; end with attn_vocabulary_release. */
@@ -25,8 +25,8 @@ struct attn_vocabulary {
     struct attn_buffer keys;               /* the keys one after another */
     struct attn_vocabulary_entry *entries; /* owns; [n], by id once finished */
     size_t n;                              /* ids, once finished: the highest and one more */
-    size_t n_key;                          /* of these that have a key */
-    size_t n_finished; /* entries that are sorted: what was added since is not found */
+    size_t n_key;                          /* number of ids that have a key */
+    size_t n_finished; /* entries that are sorted: later entries are not found */
     size_t capacity;
     int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
     size_t n_slot;  /* power of two, at least 2 n */
@@ -45,9 +45,8 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err);
 
-/* Sorts what was added, whose ids must be 0..n-1, or when it MAY_HAVE_HOLES not above twice their
- * number and a million; NAME is the file's, for messages. May be called again after more was
- * added. */
+/* Sorts the entries, whose ids must be 0..n-1, or if it MAY_HAVE_HOLES at most twice their number
+ * and a million; NAME is the file, for messages. May be called again after more entries. */
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         bool may_have_holes, struct attn_error *err);
 
@@ -70,7 +69,7 @@ static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *voc
     return id >= 0 && is_foreign && is_foreign[id] ? -1 : id;
 }
 
-/* How many bytes of keys a model may look up for a text of N bytes, before it is said to take too
+/* How many bytes of keys a model may look up for a text of N bytes, before it fails for taking too
  * long: published vocabularies need a few hundred per byte. */
 static inline uint64_t attn_lookup_budget(size_t n)
 {
@@ -82,7 +81,7 @@ static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary,
     return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;
 }
 
-/* The key of ID, 0 <= ID < n; not terminated; of no size where there is none. Borrowed. */
+/* The key of ID, 0 <= ID < n; not terminated; of size 0 if ID has no key. Borrowed. */
 static inline const char *attn_vocabulary_key(const struct attn_vocabulary *vocabulary, int32_t id,
                                               size_t *size)
 {
@@ -95,7 +94,7 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
 /* Both ways; fill with attn_alphabet_init. */
 struct attn_alphabet {
     uint16_t code_point[256]; /* of a byte */
-    int16_t byte[0x144];      /* of a code point, -1 for those that stand for none */
+    int16_t byte[0x144];      /* of a code point, -1 for code points without a byte */
 };
 
 void attn_alphabet_init(struct attn_alphabet *alphabet);
@@ -107,8 +106,8 @@ void attn_alphabet_init(struct attn_alphabet *alphabet);
 bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
                             char *out, size_t *n_byte);
 
-/* Writes what stands for the SIZE bytes at BYTES to OUT, which has room for 2 SIZE; returns how
- * much. */
+/* Writes the alphabet's text for the SIZE bytes at BYTES to OUT, which has room for 2 SIZE; returns
+ * its size. */
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
 

@@ -11,7 +11,7 @@
 
 struct wordpiece_scratch {
     const struct attn_wordpiece_model *model;
-    struct attn_buffer key; /* the prefix and what is left of the word */
+    struct attn_buffer key; /* the prefix and the rest of the word */
     uint64_t budget;        /* bytes that may still be looked up */
 };
 
@@ -40,7 +40,7 @@ static int32_t find_longest(struct wordpiece_scratch *scratch, size_t at, size_t
     const struct attn_wordpiece_model *model = scratch->model;
     char *data = scratch->key.data;
     const size_t n_prefix = at > 0 ? model->n_prefix : 0;
-    /* What lies before AT was taken already: the prefix goes there. */
+    /* The bytes before AT were consumed already: the prefix goes there. */
     char *key = data + model->n_prefix + at - n_prefix;
     const size_t left = scratch->key.size - (size_t)(key - data);
     size_t size = left < model->n_longest ? left : model->n_longest;
@@ -76,9 +76,10 @@ static bool is_too_long(const struct attn_wordpiece_model *model, const char *wo
 }
 
 /* Makes the word one unknown token; those after FIRST are taken back. */
-static enum attn_status take_unknown(struct attn_walk *walk,
-                                     const struct attn_wordpiece_model *model,
-                                     struct attn_slice slice, size_t first, struct attn_error *err)
+static enum attn_status append_unknown(struct attn_walk *walk,
+                                       const struct attn_wordpiece_model *model,
+                                       struct attn_slice slice, size_t first,
+                                       struct attn_error *err)
 {
     walk->encoding->n = first;
     if (model->unk_id < 0)
@@ -100,7 +101,7 @@ static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct 
     const size_t size = attn_slice_size(slice), first = walk->encoding->n;
 
     if (is_too_long(model, word, size))
-        return take_unknown(walk, model, slice, first, err);
+        return append_unknown(walk, model, slice, first, err);
     attn_buffer_reset(&scratch->key);
     attn_buffer_append(&scratch->key, model->prefix, model->n_prefix);
     attn_buffer_append(&scratch->key, word, size);
@@ -112,7 +113,7 @@ static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct 
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "the tokenizer takes too long to find the tokens of the text");
         if (id < 0)
-            return take_unknown(walk, model, slice, first, err);
+            return append_unknown(walk, model, slice, first, err);
         if (walk->options->cancel && *walk->options->cancel)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
         ATTN_TRY(

@@ -18,7 +18,7 @@ struct attn_wordpiece_model {
     size_t n_prefix;
     char *unk; /* owns; [n_unk] the key for unknown words */
     size_t n_unk;
-    size_t max_character; /* of a word; longer ones are unknown */
+    size_t max_character; /* characters of a word; longer words are unknown */
     size_t n_longest;     /* bytes of the longest key */
     int32_t unk_id;       /* of `unk`, -1 when the vocabulary lacks it */
 };

@@ -124,8 +124,8 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
 /*
  * Adds a hint to ERR with up to three words of VOCABULARY. Distance is Damerau and Levenshtein's
  * (neighbours may swap, no part is edited twice) over characters, first without regard to case
- * (A-Z), then with; equal words keep the order of their ids. Where none is near, the hint says what
- * words there are.
+ * (A-Z), then with; equal words keep the order of their ids. Without near words, the hint names the
+ * words of the vocabulary.
  */
 static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                          struct attn_error *err)
@@ -283,9 +283,9 @@ void attn_word_list_release(struct attn_word_list *list)
 
 /* --- Which tokens begin a word ---------------------------------------------------------------- */
 
-/* What a token is to the words around it. */
+/* The role of a token among the words around it. */
 struct token_edge {
-    bool is_alone;             /* a word of its own */
+    bool is_alone;             /* a separate word */
     bool has_front, has_after; /* white space at its beginning, at its end */
 };
 

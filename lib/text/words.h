@@ -41,16 +41,17 @@ void attn_word_list_release(struct attn_word_list *list);
 
 /*
  * Sets begins[i] of IDS [n] to whether a word begins there: with a token that begins with white
- * space, or comes after white space, or is the first. Tokens that are white space alone and special
- * ones stand by themselves, and so do ids without text. What follows without a space (the full stop
- * of "table.", Chinese) belongs to the word before it. Of a word level tokenizer every token is a
- * word, of WordPiece each without "##". (Clark et al. 2019, section 4.1, merge words likewise.)
+ * space, or comes after white space, or is the first. Tokens of white space only, special tokens,
+ * and ids without text are separate words. A token without a space before it (the full stop of
+ * "table.", Chinese) belongs to the word before it. For a word level tokenizer every token is a
+ * word, for WordPiece each token without "##". (Clark et al. 2019, section 4.1, merge words in the
+ * same way.)
  */
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
-/* What tokens begin with that go on with a word, "##" of WordPiece, or NULL; so TOKENIZER may be
- * NULL. Borrowed. */
+/* The prefix of tokens that continue a word, "##" for WordPiece, or NULL. TOKENIZER may be NULL.
+ * Borrowed. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
 
 #endif

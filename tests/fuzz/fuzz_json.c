@@ -107,7 +107,7 @@ static void check_taken(struct attn_json_reader reader)
     uint32_t count;
     uint64_t value;
 
-    if (!attn_json_take_count(&reader, to, sizeof to, &size, &count))
+    if (!attn_json_read_count(&reader, to, sizeof to, &size, &count))
         return;
     FUZZ_CHECK(attn_json_next(&pulled, &token, NULL) == ATTN_OK && token.type == ATTN_JSON_KEY);
     attn_json_unescape(&token, &key);

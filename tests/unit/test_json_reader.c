@@ -255,7 +255,8 @@ START_TEST(remembers_which_levels_are_objects)
 }
 END_TEST
 
-/* What attn_json_take_count must give, pulled; false where the next two tokens are no such member. */
+/* What attn_json_read_count must give, pulled; false where the next two tokens are no such member.
+ */
 static bool pull_count(struct attn_json_reader *reader, struct attn_buffer *key, uint64_t *count)
 {
     struct attn_json_token token;
@@ -281,7 +282,7 @@ static bool take_count(struct attn_json_reader *reader, size_t room)
     bool is_taken;
 
     to[room] = '!';
-    is_taken = attn_json_take_count(reader, to, room, &size, &count);
+    is_taken = attn_json_read_count(reader, to, room, &size, &count);
     ck_assert_int_eq(to[room], '!');
 
     if (is_taken) {

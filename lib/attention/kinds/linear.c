@@ -160,8 +160,8 @@ struct linear_pass {
 };
 
 /* Takes keys up to LAST-1 into the state. */
-static void take_keys(const struct linear_pass *pass, struct attn_kv *kv, size_t last,
-                      float *scratch)
+static void add_keys(const struct linear_pass *pass, struct attn_kv *kv, size_t last,
+                     float *scratch)
 {
     const struct attn_head_shape *shape = pass->heads->feed.shape;
     const size_t ld = attn_kv_ld_value(shape), first = kv->n_summed;
@@ -191,9 +191,9 @@ static void run_kv_head(void *context, size_t g, int worker)
     for (size_t i = 0; i < heads->feed.n_row; i++) {
         if (attn_is_canceled(heads->cancel))
             return;
-        take_keys(pass, &heads->kv[g],
-                  is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,
-                  scratch);
+        add_keys(pass, &heads->kv[g],
+                 is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,
+                 scratch);
         for (size_t h = g * group; h < (g + 1) * group; h++) { /* those that share the state */
             const float *q = heads->q + h * heads->q_step + i * heads->feed.shape->ldq;
             float *z = heads->z ? heads->z + h * heads->z_step + i * heads->feed.ldz : NULL;

@@ -250,8 +250,8 @@ struct matches_scratch {
 
 /* Replaces FOUND in TEXT by the content. The content has the offsets of the last character that was
  * matched; where the match is empty, of the character before it. */
-static void put_content(const struct replace_matches *replace, struct attn_layer *layer,
-                        const char *text, const struct attn_found *found)
+static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
+                          const char *text, const struct attn_found *found)
 {
     size_t last = found->end;
 
@@ -291,7 +291,7 @@ static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
         last = found.end;
         is_changed = true;
         attn_layer_keep(&scratch->layer, kept, found.begin - kept);
-        put_content(replace, &scratch->layer, text, &found);
+        replace_match(replace, &scratch->layer, text, &found);
         kept = found.end;
     }
     if (!is_changed)

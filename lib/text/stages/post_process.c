@@ -59,8 +59,8 @@ enum attn_status attn_post_process_take(struct attn_post_process *post,
     return attn_post_process_wrap(post, single, err);
 }
 
-enum attn_status attn_post_process_take_ends(struct attn_post_process *post, int32_t cls,
-                                             int32_t sep, bool is_roberta, struct attn_error *err)
+enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int32_t cls,
+                                            int32_t sep, bool is_roberta, struct attn_error *err)
 {
     const struct attn_template single = {.items = {{cls, 0}, {ATTN_TEMPLATE_TEXT, 0}, {sep, 0}},
                                          .n = 3};

@@ -46,8 +46,8 @@ enum attn_status attn_post_process_take(struct attn_post_process *post,
                                         const struct attn_template *pair, struct attn_error *err);
 
 /* The same with CLS before and SEP after a text, and between two as BERT or RoBERTa has it. */
-enum attn_status attn_post_process_take_ends(struct attn_post_process *post, int32_t cls,
-                                             int32_t sep, bool is_roberta, struct attn_error *err);
+enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int32_t cls,
+                                            int32_t sep, bool is_roberta, struct attn_error *err);
 
 /* The template of one text, or of two. */
 const struct attn_template *attn_post_process_template(const struct attn_post_process *post,
