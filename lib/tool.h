@@ -7,10 +7,8 @@
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 
-#include "analysis/difference_internal.h"
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
-#include "attention/kind_internal.h"
 #include "base/clock.h"
 #include "base/edit_distance.h"
 #include "base/escape.h"
@@ -53,7 +51,6 @@
 #include "text/token_table.h"
 #include "text/tokenizer_internal.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #endif

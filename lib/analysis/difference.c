@@ -2,7 +2,7 @@
  * difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
  * sparse rows grows with their cells; a key that a row lacks has weight 0 there.
  */
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 
 #include "analysis/metric.h"
 #include "kernels/kernels.h"

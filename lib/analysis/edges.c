@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

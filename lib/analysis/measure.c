@@ -1,5 +1,5 @@
 /* measure.c - see measure.h. */
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 
 #include "base/edit_distance.h"
 #include "base/escape.h"

@@ -9,11 +9,9 @@
 #include "attention/attention_internal.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
-#include "attention/kind_internal.h"
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

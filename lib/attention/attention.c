@@ -2,7 +2,6 @@
 #include "attention/attention_internal.h"
 
 #include "attention/keys.h"
-#include "attention/kind_internal.h"
 #include "base/given.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
-/* attention_internal.h - declarations of attention.h that only the library uses. */
+/* attention_internal.h - declarations of attention and its kinds that only the library uses. */
 #ifndef ATTN_ATTENTION_ATTENTION_INTERNAL_H
 #define ATTN_ATTENTION_ATTENTION_INTERNAL_H
 
 #include "attention/attention.h"
+#include "attention/keys.h"
+#include "attention/kind.h"
 
 /* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
@@ -38,5 +40,72 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
 /* Whether N_KEY keys are enough for it. ATTN_INVALID for low-rank attention with more mixtures. */
 enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,
                                            struct attn_error *err);
+
+/* --- Kinds: one row each, attn_kind_NAME in a file of kinds/ ---------------------------------- */
+
+/* The kinds in the order of ATTN_ATTENTION_KIND_MAP, in which they are shown. */
+extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
+
+enum attn_kind_param_type {
+    ATTN_PARAM_NONE,    /* ends the list */
+    ATTN_PARAM_COUNT,   /* size_t, >= 1 */
+    ATTN_PARAM_SEED,    /* uint64_t */
+    ATTN_PARAM_FEATURE, /* enum attn_feature, by its name */
+    ATTN_PARAM_RAW,     /* bool: the word "raw" */
+};
+
+/* A part of the text between colons. */
+struct attn_kind_param {
+    enum attn_kind_param_type type;
+    const char *name; /* "W" */
+    size_t offset;    /* in struct attn_attention */
+    bool is_optional; /* 0 when it is not written */
+};
+
+enum { ATTN_KIND_MAX_PARAM = 2 };
+
+struct attn_kind {
+    const char *summary; /* the keys that a query sees, for a table */
+    struct attn_kind_param params[ATTN_KIND_MAX_PARAM + 1]; /* in the order of the text */
+    enum attn_gives scores, pattern, pattern_lowrank;       /* scores: of qk and attn_scores */
+
+    /* Why it cannot be had together with a part of the attention; NULL: it can. */
+    const char *no_causal, *no_matrix, *no_dropout, *no_cosine, *no_eps;
+
+    /*
+     * Of kinds that keep pairs, else NULL. The n_key of ROW counts the visible keys, with a causal
+     * mask or without a mask. The query itself may stand after all of them.
+     *
+     *   span      the kept keys of ROW, if they are one span of neighbouring keys, first == last
+     *             for an empty one; with has_steps also every key that is a multiple of the stride
+     *             away. Then keeps and list are NULL, and follow from it.
+     *   keeps     whether key j, 0 <= j < n_key, is kept: the definition of the kind
+     *   list      the same keys, ascending, and their number; its time grows with that number, and
+     *             is short where KEYS is NULL
+     *   largest   upper bound of the keys in a row with at most N_KEY keys, steps aside; NULL:
+     *             attn_kind_width
+     */
+    struct attn_key_span (*span)(const struct attn_attention *attention,
+                                 const struct attn_key_row *row);
+    bool has_steps;
+    bool (*keeps)(const struct attn_attention *attention, const struct attn_key_row *row, size_t j);
+    size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
+                   int32_t *keys);
+    size_t (*largest)(const struct attn_attention *attention, size_t n_key);
+};
+
+#define ATTN_KIND_DECLARE(id, number, name, ...) extern const struct attn_kind attn_kind_##name;
+ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
+#undef ATTN_KIND_DECLARE
+
+/* The row of ATTENTION's kind. */
+const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
+
+/* Its first parameter, the number of keys: W, S, B, K. SIZE_MAX: it has no parameter. */
+size_t attn_kind_width(const struct attn_attention *attention);
+
+const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
+const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
+const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* the keys it keeps */
 
 #endif

@@ -6,7 +6,7 @@
  * change the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
-#include "trace/edit_internal.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <math.h>

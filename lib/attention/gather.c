@@ -2,7 +2,7 @@
 #include "attention/gather.h"
 
 #include "attention/keys.h"
-#include "trace/edit_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

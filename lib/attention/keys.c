@@ -1,7 +1,7 @@
 /* keys.c - the kept keys of a row: the keys that its kind keeps, without the masked ones. */
 #include "attention/keys.h"
 
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 #include "base/status_internal.h"
 
 /* --- spans and steps -------------------------------------------------------------------------- */

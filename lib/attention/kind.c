@@ -1,5 +1,5 @@
 /* kind.c - the list of kinds, and kinds read from and written as text. */
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"

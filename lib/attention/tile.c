@@ -1,8 +1,8 @@
 /* tile.c - see tile.h. */
 #include "attention/tile.h"
 
-#include "attention/kind_internal.h"
-#include "trace/edit_internal.h"
+#include "attention/attention_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "model/backward.h"
 #include "model/model_internal.h"
 #include "model/session.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
  */
 #include "compare/compare.h"
 
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 #include "analysis/metric.h"
 #include "attention/attend.h"
 #include "attention/attention_internal.h"
@@ -26,10 +26,7 @@
 #include "run/class_label.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
-
 
 /* The state of a comparison. */
 struct comparing {

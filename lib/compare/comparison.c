@@ -1,11 +1,11 @@
 /* comparison.c - what a comparison finds: its memory, and its tables. */
 #include "compare/comparison_internal.h"
 
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "experiment/rows.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 /* Names the rows of C, for which there is room. */
 static void list_rows(const struct attn_selection *selection, struct attn_comparison *c)

@@ -7,7 +7,7 @@
  */
 #include "compare/comparison_internal.h"
 
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
 #include "base/number.h"
 #include "base/sink_internal.h"

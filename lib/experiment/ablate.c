@@ -15,7 +15,7 @@
 #include "experiment/frame.h"
 #include "experiment/trial.h"
 #include "records/items_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

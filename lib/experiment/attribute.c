@@ -17,7 +17,7 @@
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

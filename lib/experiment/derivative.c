@@ -7,7 +7,6 @@
 #include "model/model_internal.h"
 #include "model/session_internal.h"
 #include "run/host_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

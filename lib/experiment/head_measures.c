@@ -1,11 +1,11 @@
 /* head_measures.c - see head_measures.h. */
 #include "experiment/head_measures.h"
 
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "experiment/frame.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 

@@ -14,8 +14,7 @@
 #include "model/session_internal.h"
 #include "run/class_label.h"
 #include "run/mask_token.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 #include "run/host_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "base/status_internal.h"
 #include "experiment/patch_internal.h"
 #include "run/position.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

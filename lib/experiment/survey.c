@@ -4,7 +4,7 @@
  */
 #include "experiment/survey.h"
 
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"

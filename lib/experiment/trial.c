@@ -10,7 +10,7 @@
 #include "base/status_internal.h"
 #include "model/session_internal.h"
 #include "run/class_label.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -10,8 +10,6 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/rotary.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <float.h>

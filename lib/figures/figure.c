@@ -12,7 +12,7 @@
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
 #include "output/view.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "encode/text_table.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

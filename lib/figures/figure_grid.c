@@ -5,7 +5,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

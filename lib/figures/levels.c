@@ -4,8 +4,7 @@
 
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

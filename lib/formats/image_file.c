@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/image_orientation.h"
 #include "formats/ndarray_internal.h"
 #include "formats/npy.h"
 

@@ -1,4 +1,4 @@
-/* image_file_internal.h - one function for each format of pictures that another library reads. */
+/* image_file_internal.h - the steps of reading pictures: formats, orientation; and resizing. */
 #ifndef ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
 #define ATTN_FORMATS_IMAGE_FILE_INTERNAL_H
 
@@ -23,5 +23,33 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
  * too large. */
 enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
                                      struct attn_image *image, struct attn_error *err);
+
+/* --- Orientation ------------------------------------------------------------------------------ */
+
+/* A camera writes the rows of a JPEG in the order of the sensor, and the orientation, 1 to 8, in
+ * the Exif data (APP1, a small TIFF): a picture with 6 has to be rotated clockwise by 90 degrees.
+ */
+
+/* The orientation of the JPEG in DATA [size], 1 to 8; 1, not rotated, if it is missing or
+ * invalid. */
+int attn_image_orientation(const unsigned char *data, size_t size);
+
+/* Rotates and mirrors IMAGE according to ORIENTATION. Untouched on failure. */
+enum attn_status attn_image_turn(struct attn_image *image, int orientation, struct attn_error *err);
+
+/* --- Resizing in integers, with the bits of Pillow 12 ----------------------------------------- */
+
+/* The numbers are Pillow's. */
+enum attn_image_filter {
+    ATTN_IMAGE_LANCZOS = 1,
+    ATTN_IMAGE_BILINEAR = 2,
+    ATTN_IMAGE_BICUBIC = 3,
+};
+
+/* Resizes IMAGE, which has pixels, to HEIGHT x WIDTH, neither 0; the caller owns *resized.
+ * ATTN_UNSUPPORTED if the result or the intermediate image has more than ATTN_IMAGE_MAX_PIXELS. */
+enum attn_status attn_image_resize(const struct attn_image *image, size_t height, size_t width,
+                                   enum attn_image_filter filter, struct attn_image *resized,
+                                   struct attn_error *err);
 
 #endif

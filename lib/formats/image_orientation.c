@@ -1,8 +1,8 @@
 /*
- * image_orientation.c - see image_orientation.h. Files may be hostile: every read is checked
+ * image_orientation.c - see image_file_internal.h. Files may be hostile: every read is checked
  * against the bytes that are left, and both loops only go forward.
  */
-#include "formats/image_orientation.h"
+#include "formats/image_file_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

@@ -1,12 +1,12 @@
 /*
- * image_resize.c - see image_resize.h.
+ * image_resize.c - see image_file_internal.h.
  *
  * Each pixel of the result is a weighted sum of its neighbors in the picture, first along rows,
  * then along columns, and is rounded to a byte both times. A filter is as wide as the picture
  * shrinks, so that every pixel counts. Weights are integers of 22 bits after the point, made of
  * doubles whose sum is 1. After Pillow 12.3, src/libImaging/Resample.c.
  */
-#include "formats/image_resize.h"
+#include "formats/image_file_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

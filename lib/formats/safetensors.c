@@ -5,7 +5,7 @@
  * and fills in the tensors that are mapped to it. Its other tensors are ignored, unless the map
  * places them in another shard: the same tensor twice is refused.
  */
-#include "formats/safetensors_internal.h"
+#include "formats/tensor_files_internal.h"
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"

@@ -8,7 +8,7 @@
  * from the beginning of the file; those of tensors from the beginning of the data, as in the header
  * itself.
  */
-#include "formats/safetensors_internal.h"
+#include "formats/tensor_files_internal.h"
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"

@@ -1,10 +1,10 @@
-/*
- * tensor_files_internal.h - how the readers of formats fill a directory. For this layer and tests.
+/* tensor_files_internal.h - how the readers of formats fill a directory. For this layer and tests.
  */
 #ifndef ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 #define ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 
 #include "base/file.h"
+#include "formats/safetensors.h"
 #include "formats/tensor_files.h"
 
 /*
@@ -42,5 +42,20 @@ struct attn_tensor_record *attn_tensor_files_record(const struct attn_tensor_fil
 
 /* Order by name: bytes as memcmp. For qsort over records. */
 int attn_tensor_compare_names(const void *a, const void *b);
+
+/* --- One .safetensors file that is already open ----------------------------------------------- */
+
+/*
+ * Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
+ * [*count], sorted by name, point into it: checked values stay valid when the file is overwritten.
+ * Both belong to the caller (attn_free).
+ */
+enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
+                                              struct attn_tensor_record **records, size_t *count,
+                                              struct attn_error *err);
+
+/* A directory of FILE alone, which it takes over (closes it on failure too). */
+enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
+                                       struct attn_error *err);
 
 #endif

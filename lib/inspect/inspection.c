@@ -4,7 +4,7 @@
  */
 #include "inspect/inspection.h"
 
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -17,7 +17,7 @@
 #include "model/model.h"
 #include "text/tokenizer_internal.h"
 #include "trace/selection.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

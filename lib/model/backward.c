@@ -7,13 +7,11 @@
  */
 #include "model/backward.h"
 
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/backward_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 enum {

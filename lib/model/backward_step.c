@@ -8,7 +8,7 @@
 
 #include "base/pool_internal.h"
 #include "model/step_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

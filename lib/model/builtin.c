@@ -1,5 +1,5 @@
 /* builtin.c - finds models among the files in builtin_files.S. */
-#include "model/builtin_internal.h"
+#include "model/model_internal.h"
 
 #include <assert.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

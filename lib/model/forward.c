@@ -5,9 +5,6 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
-#include "trace/edit_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

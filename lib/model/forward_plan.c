@@ -6,7 +6,7 @@
  */
 #include "model/forward_internal.h"
 
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 enum {
     LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 struct attn_kept_layers {

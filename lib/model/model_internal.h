@@ -1,9 +1,10 @@
-/* model_internal.h - the fields of an open model. */
+/* model_internal.h - the fields of an open model, and the table of the built-in ones. */
 #ifndef ATTN_MODEL_MODEL_INTERNAL_H
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
 #include "formats/gguf.h"
 #include "kernels/gemm_internal.h"
+#include "model/builtin.h"
 #include "model/model.h"
 #include "model/weights.h"
 
@@ -76,5 +77,14 @@ double attn_model_logit_scale(const struct attn_model *model);
 
 /* The numeric type in which sessions multiply the weights, from attn_model_options. */
 enum attn_compute attn_model_compute(const struct attn_model *model);
+
+struct attn_builtin_model {
+    const char *name;
+    const struct attn_blob *blobs; /* [n_blob] */
+    size_t n_blob;
+};
+
+/* Ends with a row without a name. Of builtin_files.S, or builtin_files_wasm.c. */
+extern const struct attn_builtin_model attn_builtin_models[] __attribute__((visibility("hidden")));
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
-#include "attention/kind_internal.h"
 #include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/file.h"
@@ -20,9 +19,6 @@
 #include "model/image_patches.h"
 #include "model/session_internal.h"
 #include "model/step_internal.h"
-#include "trace/edit_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

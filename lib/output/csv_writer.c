@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

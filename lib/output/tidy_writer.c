@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "output/format_internal.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "output/token_text.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -12,8 +12,7 @@
 #include "output/format_internal.h"
 #include "output/picture_internal.h"
 #include "output/view.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

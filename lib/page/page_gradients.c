@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

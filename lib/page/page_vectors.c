@@ -2,7 +2,7 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -23,7 +23,7 @@
 #include "encode/quoting.h"
 #include "figures/figure_internal.h"
 #include "output/picture_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

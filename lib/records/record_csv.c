@@ -3,13 +3,13 @@
  * one per continuation, or one per word; `edges` a line per edge, the largest keys of each query,
  * the largest first, of equal ones the smaller key.
  */
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "base/memory.h"
 #include "encode/float_text.h"
 #include "encode/quoting.h"
 #include "records/records_internal.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

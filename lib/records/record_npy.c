@@ -6,7 +6,7 @@
 #include "encode/numpy_file.h"
 #include "records/records_internal.h"
 
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/path.h"

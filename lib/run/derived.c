@@ -3,13 +3,10 @@
 #include "run/derived_internal.h"
 
 #include "attention/attention_internal.h"
-#include "attention/kind_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -15,7 +15,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

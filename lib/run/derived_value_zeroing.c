@@ -16,7 +16,6 @@
 
 #include "base/memory.h"
 #include "capture/capture.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -17,7 +17,6 @@
 #include "base/memory.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

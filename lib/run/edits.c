@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "model/session_internal.h"
 #include "run/request_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,8 +12,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/choice.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "base/status_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "run/position.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -8,8 +8,6 @@
 #include "base/status_internal.h"
 #include "model/backward.h"
 #include "run/relevance.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 struct attn_gradient {

@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "formats/npz.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

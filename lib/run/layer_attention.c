@@ -2,14 +2,13 @@
 #include "run/layer_attention.h"
 
 #include "attention/attention_internal.h"
-#include "attention/kind_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "run/request_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "run/mask_token.h"
 #include "run/masked_copies.h"
 #include "run/position.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

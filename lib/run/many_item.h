@@ -12,7 +12,7 @@
 #ifndef ATTN_RUN_MANY_ITEM_H
 #define ATTN_RUN_MANY_ITEM_H
 
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "run/many.h"
 #include "run/run_internal.h"
 

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "run/answer_internal.h"
 #include "run/class_label.h"
 #include "text/tokenizer.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/pool_internal.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

@@ -23,8 +23,6 @@
 #include "run/request_internal.h"
 #include "run/zero_shot.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "model/model_internal.h"
 #include "text/tokenizer.h"
 #include "text/words.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 

@@ -22,7 +22,7 @@
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H
 
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "encode/color_line.h"
 #include "figures/figure_internal.h"
 

@@ -5,7 +5,7 @@
 #include "terminal/heatmap_internal.h"
 
 #include "encode/float_text.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "output/picture_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

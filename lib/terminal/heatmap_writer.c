@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "output/picture_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "encode/text_table.h"
 #include "output/picture_internal.h"
 #include "output/writer.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

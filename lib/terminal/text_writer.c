@@ -17,7 +17,7 @@
 
 #include "base/memory.h"
 #include "output/format_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 

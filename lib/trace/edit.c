@@ -1,8 +1,7 @@
 /* edit.c - edits checked once and applied to rectangles, on whatever thread computes them. */
-#include "trace/edit_internal.h"
+#include "trace/trace_internal.h"
 
 #include "base/given.h"
-#include "trace/site_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  * Heads are a table [n_layer, n_head], since a head may be given with its layer. Everything is
  * checked before anything is changed.
  */
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "trace/site_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* site.c - the table of sites, and lists of them read from text. */
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include "base/edit_distance.h"
 #include "base/escape.h"

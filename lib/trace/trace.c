@@ -5,8 +5,6 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>

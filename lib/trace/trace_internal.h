@@ -1,9 +1,91 @@
-/* trace_internal.h - declarations of trace.h that only the library uses. */
+/* trace_internal.h - declarations for the library alone: sites, selections, traces and edits. */
 #ifndef ATTN_TRACE_TRACE_INTERNAL_H
 #define ATTN_TRACE_TRACE_INTERNAL_H
 
 #include "base/pool.h"
+#include "trace/edit.h"
+#include "trace/selection.h"
+#include "trace/site.h"
 #include "trace/trace.h"
+
+#include <stdatomic.h>
+
+/* --- Sites ------------------------------------------------------------------------------------ */
+
+/* The sites in the order of ATTN_SITE_MAP, in which they are shown and computed in a layer. */
+extern const enum attn_site attn_site_order[ATTN_N_SITE];
+
+/* The place of SITE in it, and whether A comes before B. */
+int attn_site_place(enum attn_site site);
+bool attn_site_is_before(enum attn_site a, enum attn_site b);
+
+const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
+bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
+bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
+
+/* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
+enum attn_value_range attn_site_range(enum attn_site site);
+
+/* All derived sites, gradients among them, as bits. */
+attn_site_set attn_sites_derived(void);
+
+/* The gradients of those sites of OF that have one. */
+attn_site_set attn_sites_gradients_of(attn_site_set of);
+
+/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
+ * where a layer attends to the source: see attn_site_n_key). */
+size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
+
+/* The number of its heads, key/value heads for layout KEY; 1 without heads. */
+size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
+
+/* The first position that it has a row of: of embed the first patch of a picture, else 0. */
+size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
+
+/* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
+ * of an image classifier, text_embed, image_embed. */
+bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
+
+/* The factors of the scores: the site of queries (layout QUERY) or of keys: rot_q and rot_k where
+ * positions are rotary, else q and k. */
+enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
+
+/* The output of a block, which the next one reads: resid_post, or that normalized. */
+enum attn_site attn_site_of_output(const struct attn_dims *dims);
+
+/* Keys that LAYER attends to, S: n_position, or n_source. */
+size_t attn_site_n_key(const struct attn_dims *dims, int layer);
+
+/* --- Selections ------------------------------------------------------------------------------- */
+
+/* Reads. LAYER must be in range. */
+attn_site_set attn_selection_sites(const struct attn_selection *selection);
+bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
+bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_query(const struct attn_selection *selection);
+
+/* For sites whose rows are queries: the wanted rows, and the wanted queries without a row, which
+ * come first. */
+size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
+size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
+
+/* Whether anything of layers or heads was left out; whether queries were. */
+bool attn_selection_is_all_heads(const struct attn_selection *selection);
+bool attn_selection_is_all_queries(const struct attn_selection *selection);
+
+/* Whether a key/value head serves a wanted query head of LAYER (heads h with h / (H/G) == kv_head).
+ */
+bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
+
+/* The selection of a feed from which the sites MADE of SELECTION can be computed: its other sites,
+ * and all rows of the stream into and out of layers. LAYERS replaces its layers unless NULL. The
+ * caller frees *seen. */
+enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
+                                           attn_site_set made, const char *layers,
+                                           struct attn_selection **seen, struct attn_error *err);
+
+/* --- Traces, and the cells of their events ---------------------------------------------------- */
 
 /* Whether TRACE, which is not NULL, has a selection and a callback. If not, ERR names the one that
  * is NULL. */
@@ -72,5 +154,21 @@ float attn_site_masked_value(enum attn_site site);
 /* Copies row R of EVENT to OUT [width], with attn_site_masked_value in the cells that are
  * masked. Cells beyond WIDTH are left out: OUT is of fewer keys than were fed. */
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
+
+/* --- Edits ------------------------------------------------------------------------------------ */
+
+/* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
+ * for the site. */
+enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
+                                  const struct attn_dims *dims, struct attn_error *err);
+
+/* Whether any edit concerns the site in that layer (any head). */
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
+
+/* Applies the edits of TARGET in order. Returns the number of rows in which an edit changed a
+ * value, each counted once. Sets HAS_EFFECT [n_edit], which may be NULL, for edits that changed a
+ * value. Safe on any thread. */
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
+                        const struct attn_edit_target *target);
 
 #endif

@@ -5,7 +5,7 @@
  * A valid list gives the sites that a matcher of our own finds.
  */
 #include "tests/adversary/case.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /*
- * test_browser_picture.c - heads over a picture in a browser: what is seen of a weight, the patch under
- * the pointer and under the keys, [CLS] and registers beside the picture, a telephone, dark, paper. The
- * run is made up: two layers of two heads look at two positions before 3 x 4 patches.
+ * test_browser_picture.c - heads over a picture in a browser: what is seen of a weight, the patch
+ * under the pointer and under the keys, [CLS] and registers beside the picture, a telephone, dark,
+ * paper. The run is made up: two layers of two heads look at two positions before 3 x 4 patches.
  */
 #include "encode/colormap_internal.h"
 #include "output/writer.h"
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ enum { SIDE = 8, GREY = 128 };
 
 static struct attn_browser *browser;
 
-/* Weights of a row add up to 1; each head has one patch that it looks at from everywhere, and another
- * for each query. */
+/* Weights of a row add up to 1; each head has one patch that it looks at from everywhere, and
+ * another for each query. */
 static float weight_of(int layer, int head, size_t query, size_t key)
 {
     const size_t own = N_FRONT + (query + (size_t)head) % (N - N_FRONT);
@@ -153,7 +153,8 @@ static void find_patch(int row, int column, double at[2])
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-/* What is seen of WEIGHT where the ground has grey levels 120 to 255, and the largest weight is MOST. */
+/* What is seen of WEIGHT where the ground has grey levels 120 to 255, and the largest weight is
+ * MOST. */
 static uint32_t seen_of(double weight, double most)
 {
     const struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_FIXED};

@@ -6,8 +6,6 @@
  */
 #include "base/memory.h"
 #include "formats/image_file_internal.h"
-#include "formats/image_orientation.h"
-#include "formats/image_resize.h"
 #include "formats/ndarray_internal.h"
 #include "tests/fuzz/fuzz.h"
 

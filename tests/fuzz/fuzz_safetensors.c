@@ -6,7 +6,7 @@
  */
 #include "base/dtype_internal.h"
 #include "base/memory.h"
-#include "formats/safetensors_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tool.h"
 

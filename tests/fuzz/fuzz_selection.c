@@ -6,8 +6,7 @@
  * list that is refused changes nothing.
  */
 #include "tests/fuzz/fuzz.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tests/support/image.h"
 
 #include "base/memory.h"
-#include "formats/safetensors_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "tests/support/assert.h"
 #include "tool.h"
 

@@ -1,8 +1,7 @@
 /* made_up_run.c - see made_up_run.h. */
 #include "tests/support/made_up_run.h"
 #include "tests/support/assert.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

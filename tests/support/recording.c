@@ -2,7 +2,7 @@
 #include "tests/support/recording.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #   check_namesakes.sh            prints each function that is defined elsewhere; 1 when there is one
 #   check_namesakes.sh --count    how many, of how many declared; and the files of 60 lines or fewer
 #
-# x.h belongs to x.c; x_internal.h, which the sources of one module share, to x.c and x_*.c. Exempt
-# is what has no namesake by design: listed below, with the reason.
+# x.h belongs to x.c; x_internal.h, which the sources of a room share, to any source of its folder.
+# Headers without a namesake by design are exempt: listed below, with the reason.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -66,7 +66,8 @@ found=$(list_functions "${files[@]}" | awk -v exempt="$exempt" -v of_system="$of
             module = substr(header[name], 1, length(header[name]) - 2)
             is_internal = sub(/_internal$/, "", module)
             if (source[name] == module ".c") continue
-            if (is_internal && index(source[name], module "_") == 1) continue
+            sub(/[^\/]*$/, "", module)
+            if (is_internal && index(source[name], module) == 1) continue
             print header[name] ": '"'"'" name "'"'"' is defined in " source[name]
         }
         print "declared", declared + 0

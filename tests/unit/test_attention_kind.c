@@ -2,7 +2,6 @@
  * test_attention_kind.c - kinds of attention as text, which parts go together, and what each gives.
  */
 #include "attention/attention_internal.h"
-#include "attention/kind_internal.h"
 #include "attn.h"
 #include "tests/support/suite.h"
 

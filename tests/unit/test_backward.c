@@ -9,8 +9,7 @@
 #include "model/session_internal.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,7 +141,8 @@ static enum attn_status watch(void *user, const struct attn_trace_event *event,
     return trace->on_event(trace->user, event, err);
 }
 
-/* The stream into each layer and after the last, there NaN before row FIRST. The caller frees it. */
+/* The stream into each layer and after the last, there NaN before row FIRST. The caller frees it.
+ */
 static float *copy_stream(const struct pass *pass, size_t first)
 {
     const struct attn_config *config = attn_model_config(pass->model);

@@ -1,9 +1,9 @@
 /*
  * test_callers_mistakes.c - what a program can do wrong with the public interface: each mistake is
- * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns no
- * status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
+ * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns
+ * no status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
  */
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
@@ -15,7 +15,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "text/tokenizer_internal.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

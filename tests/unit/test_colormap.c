@@ -5,7 +5,7 @@
 #include "encode/colormap_internal.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

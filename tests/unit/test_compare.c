@@ -2,7 +2,7 @@
  * test_compare.c - comparisons against the same numbers found another way: from recordings of two
  * whole runs, and from lists of kept keys.
  */
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
@@ -13,7 +13,7 @@
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * test_difference.c - the measure between an attention and the exact one: cases with known answers,
  * and random rows against the definitions written out; and the sums of a measurement.
  */
-#include "analysis/difference_internal.h"
+#include "analysis/analysis_internal.h"
 #include "analysis/metric.h"
 #include "attn.h"
 #include "tests/support/alloc_fail.h"

@@ -2,7 +2,7 @@
  * test_many.c - the same request for many inputs: results in order and with the bits of single
  * runs, records that fail in their places, bounds of what is inside, and what ends it all.
  */
-#include "analysis/measure_internal.h"
+#include "analysis/analysis_internal.h"
 #include "attn.h"
 #include "make/model_init.h"
 #include "tests/support/alloc_fail.h"

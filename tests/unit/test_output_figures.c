@@ -1,6 +1,6 @@
 /*
- * test_output_figures.c - the writers of figures, and the pictures of tables: memory that runs out at
- * any place leaves an error and no leak, and how the rows come makes no difference.
+ * test_output_figures.c - the writers of figures, and the pictures of tables: memory that runs out
+ * at any place leaves an error and no leak, and how the rows come makes no difference.
  */
 #include "base/table_internal.h"
 #include "figures/figure_internal.h"
@@ -10,7 +10,7 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/svg.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -119,7 +119,8 @@ static enum attn_status draw_table(const char *format, size_t n_row, struct attn
     return attn_table_picture_write(table, &grid, &picture, &output, err);
 }
 
-/* Heads and other parts of two layers, with a text each, as attribute has them; or pairs of heads. */
+/* Heads and other parts of two layers, with a text each, as attribute has them; or pairs of heads.
+ */
 static void make_parts(bool is_pairs)
 {
     static const struct attn_column columns[] = {

@@ -7,7 +7,7 @@
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

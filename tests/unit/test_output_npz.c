@@ -7,7 +7,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -5,8 +5,6 @@
 #include "attn.h"
 #include "base/memory.h"
 #include "formats/image_file_internal.h"
-#include "formats/image_orientation.h"
-#include "formats/image_resize.h"
 #include "run/host_internal.h"
 #include "run/pixels.h"
 #include "tests/support/alloc_fail.h"

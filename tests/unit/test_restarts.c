@@ -9,7 +9,7 @@
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/encoders.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * directories without weights.
  */
 #include "base/memory.h"
-#include "formats/safetensors_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/image.h"
 #include "tests/support/malformed.h"

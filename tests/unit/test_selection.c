@@ -4,8 +4,7 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "output/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "trace/selection_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

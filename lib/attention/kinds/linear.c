@@ -8,8 +8,8 @@
  */
 #include "attention/kinds/linear.h"
 
+#include "attention/attention_internal.h"
 #include "attention/heads.h"
-#include "attention/kind_internal.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
 

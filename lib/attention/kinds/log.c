@@ -1,5 +1,5 @@
 /* log.c - |i-j| is 0 or a power of two: about log2(n) keys a row. */
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 
 /* How many of 1, 2, 4, ... are <= N. */
 static size_t count_powers(size_t n)

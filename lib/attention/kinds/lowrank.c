@@ -4,7 +4,7 @@
  */
 #include "attention/kinds/lowrank.h"
 
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 #include "base/random.h"
 #include "kernels/linear.h"
 

@@ -6,7 +6,7 @@
  * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
  * given key went, is found by itself: no table, and work that grows with K and not with n.
  */
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 
 #include <stddef.h>
 #include <string.h>

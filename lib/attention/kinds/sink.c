@@ -1,7 +1,7 @@
 /* sink.c - the first keys, which attract attention when no other key matches, and a window (Xiao et
  * al. 2309.17453). Keys keep their positions in the text; StreamingLLM numbers the keys in its
  * cache. */
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 
 #include <stddef.h>
 

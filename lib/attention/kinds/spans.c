@@ -5,7 +5,7 @@
  * `strided` is `hybrid` with W = S: with S near sqrt(n), each key is reached in two steps and a row
  * holds about 2 sqrt(n) of them (Child et al. 1904.10509, section 4.3).
  */
-#include "attention/kind_internal.h"
+#include "attention/attention_internal.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,8 @@
-/* measure_internal.h - declarations of measure.h that only the library uses. */
-#ifndef ATTN_ANALYSIS_MEASURE_INTERNAL_H
-#define ATTN_ANALYSIS_MEASURE_INTERNAL_H
+/* analysis_internal.h - declarations of measures and differences that only the library uses. */
+#ifndef ATTN_ANALYSIS_ANALYSIS_INTERNAL_H
+#define ATTN_ANALYSIS_ANALYSIS_INTERNAL_H
 
+#include "analysis/difference.h"
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
@@ -34,5 +35,13 @@ bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole nu
 const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
 
 int attn_measures_count(attn_measure_set set); /* how many bits are set */
+
+/* The columns of a table that hold a difference, and its cells there; NaN is a missing value. */
+void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);
+void attn_difference_cells(const struct attn_difference *difference,
+                           struct attn_cell cells[ATTN_N_DIFFERENCE]);
+
+/* KL(p || q) in nats of the two distributions whose logits these are [n], not yet normalized. */
+double attn_logits_kl(const float *exact, const float *other, size_t n);
 
 #endif
