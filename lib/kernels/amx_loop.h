@@ -2,15 +2,15 @@
  * amx_loop.h - a product of bfloat16 cut into tiles. Compiled for the processor's tiles (amx.c),
  * and by tests, with ATTN_TILE_INSTRUCTIONS, for tiles in plain C.
  *
- * A panel in bfloat16, [k/2, lda, 2], is already what a tile of weights holds: a row is two rows of
- * the weight, interleaved. So tiles are loaded from where x and panel lie. Tiles 0..3 are sums, 4
- * and 5 hold x, 6 and 7 weights (5 too where there is one tile of rows). 2 x 2 tiles of sums take 4
- * loads for 4 products, the least that 8 tiles allow. Few rows take 1 x 4, which reads each row of
- * the panel once and in order: they wait for memory.
+ * A panel in bfloat16, [k/2, lda, 2], already has the layout of a tile of weights: a row is two
+ * rows of the weight, interleaved. So tiles are loaded from where x and panel lie. Tiles 0..3 are
+ * sums, 4 and 5 hold x, 6 and 7 weights (5 too where there is one tile of rows). 2 x 2 tiles of
+ * sums take 4 loads for 4 products, the least that 8 tiles allow. Few rows take 1 x 4, which reads
+ * each row of the panel once and in order: they wait for memory.
  *
- * Rests of rows and columns are tiles with fewer of them, so nothing is read or written beyond.
- * What remains of the depth after the last block of 32 is a product of its own that is continued,
- * since another layout empties the sums.
+ * The remaining rows and columns are tiles with fewer of them, so no memory is read or written
+ * beyond. The rest of the depth after the last block of 32 is a separate product that continues the
+ * first, because another layout clears the sums.
  */
 #ifndef ATTN_KERNELS_AMX_LOOP_H
 #define ATTN_KERNELS_AMX_LOOP_H
@@ -24,7 +24,7 @@
 #endif
 #include ATTN_TILE_INSTRUCTIONS
 
-/* Sums that begin at +0, or where those of an earlier piece ended. */
+/* Sums that begin at +0, or with the sums of an earlier piece. */
 #define ATTN_TILE_BEGIN(tile, from, stride)                                                        \
     do {                                                                                           \
         if (s->is_continued)                                                                       \
@@ -39,8 +39,8 @@ enum {
     ATTN_TILE_LINE = 64,   /* bytes of a line of the caches */
 };
 
-/* What one block of sums prefetches in each step of k: of the next panel the rows FIRST .. LAST-1
- * of the 16 that lie as deep as those it multiplies by. */
+/* The prefetches of one block of sums in each step of k: rows FIRST .. LAST-1 of the next panel, of
+ * the 16 rows at the depth of the current ones. */
 struct attn_tile_ahead {
     const char *next;      /* NULL: nothing */
     size_t first, last;    /* rows, which are pairs of k */
@@ -146,8 +146,8 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
         ATTN_TILE_STORE(3, c_below + ATTN_TILE_SIDE, ldc);
 }
 
-/* Tile 3 holds the sums of the last columns, 1 to 16 of them, 0, 1 and 2 those of the 16 x N_WHOLE
- * before. */
+/* Tile 3 holds the sums of the last 1 to 16 columns, tiles 0, 1 and 2 the sums of the 16 x N_WHOLE
+ * columns before. */
 static inline ATTN_TILE_CODE void attn_tile_use_row(const struct attn_gemm_shape *s, size_t n_whole)
 {
     const size_t whole = (size_t)4 * ATTN_TILE_SIDE, last = 4 * s->m - n_whole * whole;
@@ -237,7 +237,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_depth(const struct attn_gem
     attn_tile_multiply_row(&part, a, b + n_square * s->ldb, c + n_square * s->ldc, &ahead);
 }
 
-/* As struct attn_tiles says. */
+/* The implementation of struct attn_tiles. */
 static inline ATTN_TILE_CODE void attn_tile_multiply(const struct attn_gemm_shape *shape,
                                                      const uint16_t *a, const uint16_t *b, float *c,
                                                      const char *next)

@@ -16,13 +16,13 @@
 
 /* As ldtilecfg takes it. */
 struct attn_tile_layout {
-    uint8_t palette, start_row, reserved[14]; /* 1: tiles as above; 0: none are in use */
-    uint16_t n_byte[16];                      /* of a row of each tile; 0: there is no such tile */
+    uint8_t palette, start_row, reserved[14]; /* 1: tiles as above; 0: tiles are not in use */
+    uint16_t n_byte[16];                      /* of a row of each tile; 0: the tile is not used */
     uint8_t n_row[16];
 };
 
-/* gcc's functions declare 8 bytes of the layout only, and nothing of what tiles are
- * loaded from: hence the empty asm. */
+/* gcc's functions declare only 8 bytes of the layout, and not the memory that tiles are loaded
+ * from: hence the empty asm. */
 static inline ATTN_TILE_CODE void attn_tile_configure(const struct attn_tile_layout *layout)
 {
     __asm__ volatile("" : : "r"(layout) : "memory");

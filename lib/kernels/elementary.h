@@ -1,7 +1,7 @@
 /*
  * elementary.h - exp, tanh and erf on registers of floats, exp and ln on registers of doubles, for
- * what is added up in double precision: polynomials with explicit fma, the same bits from every
- * instruction set, as in lanes.h.
+ * sums in double precision: polynomials with explicit fma, the same bits from every instruction
+ * set, as in lanes.h.
  *
  * Coefficients of floats by tests/tools/fit_polynomials.py (Remez, relative error).
  * tests/unit/test_kernels_elementary.c holds the largest errors: exp 1.0 ulp, tanh 1.4, erf 1.2

@@ -6,11 +6,11 @@
  * letters and nothing is transposed. Traps: a NULL beta means 1; steps of the batch form are in
  * bytes.
  *
- * Three more where memory is limited. When libxsmm cannot allocate its registry it does not say so,
- * and crashes at the first look-up: we ask for the registry. When it cannot map executable memory
- * it puts code into memory of malloc, which cannot be executed: we give it another malloc. It needs
- * 130 KiB of stack to make a kernel, and a stack that may not grow ends the process: we let it
- * grow before we start it, when there is room.
+ * Three more where memory is limited. When libxsmm cannot allocate its registry it reports no
+ * error, and crashes at the first look-up: we check the registry. When it cannot map executable
+ * memory it puts code into memory of malloc, which cannot be executed: we give it another malloc.
+ * It needs 130 KiB of stack to make a kernel, and a stack that may not grow ends the process: we
+ * let it grow before we start it, when there is room.
  */
 #include "kernels/gemm_xsmm_internal.h"
 
@@ -26,7 +26,7 @@
 /* Room for the kernels of most models, each 8 to 24 KiB, and for the stack. */
 enum { ROOM_FOR_CODE = 4 << 20, STACK_FOR_CODE = 160 << 10 };
 
-/* Memory that may be written and executed, or NULL; errno says why. */
+/* Memory that may be written and executed, or NULL; errno has the reason. */
 static void *map_code(size_t size)
 {
     void *code =
@@ -75,8 +75,8 @@ static bool has_registry(void)
     return info.capacity > 0;
 }
 
-/* What serves instead of malloc and free when libxsmm cannot map executable memory, which it
- * does not try again after one failure: the same with the size in a page before it. */
+/* Replacements of malloc and free for when libxsmm cannot map executable memory, which it does not
+ * retry after one failure: they keep the size in a page before the block. */
 static void *allocate_code(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

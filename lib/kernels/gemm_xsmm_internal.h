@@ -14,7 +14,7 @@
  * Does not start it. */
 bool attn_xsmm_can_start(void);
 
-/* What libxsmm is here, for a processor with no more than some limit. */
+/* The state of libxsmm, for a processor up to some limit. */
 struct attn_xsmm {
     bool is_started;
     bool lacks_memory; /* it did not start, for want of memory alone */
@@ -25,10 +25,10 @@ struct attn_xsmm {
 /* Starts libxsmm, or joins the one that the process has started. */
 struct attn_xsmm attn_xsmm_start(enum attn_isa limit);
 
-/* "libxsmm 1.17, cpx": what was started. */
+/* "libxsmm 1.17, cpx": the name of the started engine. */
 void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]);
 
-/* Machine code for SHAPE; NULL: there is none. Batches are those with a step. */
+/* Machine code for SHAPE, or NULL. Batches are those with a step. */
 void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void);
 
 /* How this code is called: for one block; for COUNT blocks; for one of a shape that is_ahead. */

@@ -7,7 +7,7 @@
 
 #include "base/api.h"
 
-/* In ascending order; those of other processors are left out. X(name, text) */
+/* In ascending order, without those of other processors. X(name, text) */
 #define ATTN_ISA_MAP(X)                                                                            \
     X(BASELINE, 0, "baseline") /* any; fma in software where the processor has none */             \
     X(AVX2, 1, "avx2")         /* AVX2 and FMA */                                                  \

@@ -126,12 +126,13 @@ struct attn_finish {
     size_t ld;  /* floats from one row of y to the next */
 };
 
-/* A row that a norm has read: from the gradient of its result to that of the row. */
+/* The backward pass of a norm over one row: from the gradient of its result to the gradient of the
+ * row. */
 struct attn_norm_back {
-    const float *x, *w; /* [n] what was normalized, and the weight */
+    const float *x, *w; /* [n] the norm's input, and the weight */
     size_t n;
     float eps;
-    bool is_constant; /* what multiplies x is taken for a constant: relevance */
+    bool is_constant; /* the factor of x is treated as a constant: relevance */
 };
 
 /* An activation, with U gated: y = act(x) u. */
@@ -211,8 +212,9 @@ struct attn_kernels {
                 float *y); /* y = a + b; y may be a or b */
     void (*scale)(const float *a, float factor, size_t n,
                   float *y); /* y = a * factor; y may be a */
-    /* y = x [n], then FILL up to n_total, with stores that go past the caches: for what is not read
-     * soon, or is larger than they are. Others may read it after _drain by the same thread. */
+    /* y = x [n], then FILL up to n_total, with stores that go past the caches: for results that are
+     * not read soon, or are larger than the caches. Others may read it after _drain by the same
+     * thread. */
     void (*stream)(const float *x, size_t n, float fill, size_t n_total, float *y);
     void (*drain)(void);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
@@ -222,8 +224,8 @@ struct attn_kernels {
     /* x = cap * tanh(x / cap), in place, cap > 0; -inf, which masks, stays. */
     void (*soft_cap)(float *x, size_t n, float cap);
 
-    /* What follows a product, in place, on a tile that is still in cache. Returns whether what it
-     * was before the activation, and the sum, is finite everywhere. */
+    /* The steps after a product, in place, on a tile that is still in cache. Returns whether the
+     * values before the activation, and the sum, are finite everywhere. */
     bool (*finish)(const struct attn_finish *finish, float *y, size_t n_row, size_t n_col);
 
     /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */

@@ -4,9 +4,9 @@
  * Outer loop over panels, each taken by one worker, so that a weight comes from memory once. The
  * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
  * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
- * the last tile passes, the next piece is prefetched. What follows the product is done as soon
- * as a tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied.
- * An element is one chain, however the depth is cut.
+ * the last tile passes, the next piece is prefetched. The steps after the product run as soon as a
+ * tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied. An
+ * element is one chain, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -21,7 +21,7 @@
 enum {
     ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
-    AHEAD_FROM = 4,         /* rows from which there is time to prefetch what comes next */
+    AHEAD_FROM = 4,         /* rows from which there is time to prefetch the next piece */
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
@@ -133,7 +133,7 @@ struct strip {
     float *padded;     /* [tile, width] for a panel with columns that do not exist */
     size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
-    bool is_ahead; /* it pays to prefetch what comes next */
+    bool is_ahead; /* it pays to prefetch the next piece */
 };
 
 /* A panel of the transposed weight, which lies in it where its columns are far apart and the
@@ -248,7 +248,7 @@ static void multiply(const struct split_map *map, const struct strip *strip,
         attn_gemm_kernel_run(&kernel, pass->a, x, y, 1);
 }
 
-/* What a chain goes on from, where a panel has columns that do not exist. */
+/* The start of chains in columns of a panel that do not exist. */
 static void begin_padded(const struct split_map *map, const struct strip *strip,
                          const struct tile *tile)
 {
@@ -263,7 +263,7 @@ static void begin_padded(const struct split_map *map, const struct strip *strip,
     }
 }
 
-/* What follows the product. */
+/* The steps after the product. */
 static void finish_tile(const struct split_map *map, const struct strip *strip, size_t row,
                         size_t n_row)
 {
@@ -373,8 +373,7 @@ static size_t panel_of_task(const struct split_maps *maps, const struct split_ma
     return index % n_thread * (n / n_thread) + index / n_thread;
 }
 
-/* What the worker that does TASK of all tasks is likely to multiply by next: a panel that lies as
- * the strip's does. */
+/* The panel that the worker of TASK is likely to use next, in the layout of the strip's panel. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
     size_t next = task + maps->n_thread, lda;

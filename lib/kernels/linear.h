@@ -38,7 +38,7 @@ size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute c
 
 struct attn_linear_args {
     const struct attn_linear *linear;
-    const struct attn_linear *next; /* speed only: what is likely to be run after this; or NULL */
+    const struct attn_linear *next; /* speed only: likely to run after this; or NULL */
     const struct attn_gemm_engine *engine;
     float *const *scratch; /* [n_thread], each attn_linear_scratch floats, 64-byte aligned */
     const float *x;        /* [n_row, weight.n_row], stride ldx */
@@ -50,11 +50,11 @@ struct attn_linear_args {
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
 
     /* is_transposed: y [n_row, weight.n_row] = x [n_row, weight.n_col] W^T, in float32, without
-     * bias; last_col is at most weight.n_row, and what is packed for W is not used. is_continued: W
-     * has the later columns of a larger one, and the chain goes on from what y holds. */
+     * bias; last_col is at most weight.n_row, and the packed form of W is not used. is_continued: W
+     * has the later columns of a larger matrix, and the chain continues from y. */
     bool is_transposed, is_continued;
 
-    /* What follows while a tile of y is in cache; nothing if zeroed. */
+    /* The steps while a tile of y is in cache; none if zeroed. */
     bool has_activation;
     enum attn_activation activation;
     float *sum;               /* like y: sum += y, after the activation; NULL: none */
@@ -65,9 +65,9 @@ struct attn_linear_args {
 enum { ATTN_LINEAR_MOST = 8 };
 
 /*
- * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share what they read and
- * nothing that they write; in bfloat16 all have the same x and n_row. Weights that are not packed
- * are used in place for few rows where their layout allows, else packed panel by panel; same bits.
+ * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share inputs, but not outputs;
+ * in bfloat16 all have the same x and n_row. Weights that are not packed are used in place for few
+ * rows where their layout allows, else packed panel by panel; same bits.
  */
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);
 

@@ -1,8 +1,8 @@
 /*
  * vector_backward.c - the backward pass of functions of a row or of an element: dx, the gradient of
- * what they read, from dy, that of their result. Each belongs to a function of vector_rows.c,
- * vector_elements.c or vector_rotary.c. is_constant: the factor of x is taken for a constant, as
- * relevance is passed on.
+ * their input, from dy, the gradient of their result. Each belongs to a function of vector_rows.c,
+ * vector_elements.c or vector_rotary.c. is_constant: the factor of x is treated as a constant, for
+ * relevance.
  *
  * Sums are those of struct sums (lanes.h): the same bits for every register width.
  */

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The bits of x rounded to nearest even, in the upper half; what lies below is left over. */
+/* The bits of x rounded to nearest even, in the upper half; the lower half is unspecified. */
 static inline vi round_bits(vf x)
 {
     typedef uint32_t unsigned_lanes __attribute__((vector_size(4 * LANES)));

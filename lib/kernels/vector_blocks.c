@@ -130,7 +130,7 @@ static void split_q8_0(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* What the codes of IQ4 stand for (ggml-common.h `kvalues_iq4nl`). */
+/* The values of IQ4's codes (ggml-common.h `kvalues_iq4nl`). */
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -379,7 +379,7 @@ static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x,
     return (pairs | pairs << 5) & 7 * EACH;
 }
 
-/* What the levels stand for. */
+/* The values of the levels. */
 static inline uint64_t iq2_values(uint64_t levels) /* 8, 25, 43 */
 {
     return 8 * EACH + 17 * levels + (levels >> 1 & EACH);

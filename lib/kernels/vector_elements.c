@@ -1,4 +1,4 @@
-/* vector_elements.c - what is done to each element alone: add, scale, activations, feature maps. */
+/* vector_elements.c - elementwise functions: add, scale, activations, feature maps. */
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 

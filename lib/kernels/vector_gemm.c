@@ -1,5 +1,5 @@
 /*
- * vector_gemm.c - the portable product, and the definition of what the JIT kernels must give.
+ * vector_gemm.c - the portable product, which defines the results of the JIT kernels.
  *
  * Every element is its own chain of fma over k, so how elements are grouped into registers is free.
  * Where the columns are no multiple of a register, the last register is moved to the left, and what
@@ -234,7 +234,7 @@ void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const
     multiply(&product);
 }
 
-/* --- What products are measured against ------------------------------------------------------ */
+/* --- The limit that products are measured against -------------------------------------------- */
 
 #if defined __AVX512F__ || defined __ARM_NEON
 enum { N_CHAIN = 24 }; /* of 32 registers; each fma takes 4 cycles, and 2 begin in each */

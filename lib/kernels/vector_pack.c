@@ -128,8 +128,8 @@ static void find_columns(const struct attn_matrix *matrix, size_t first, size_t 
 }
 
 /*
- * What is read next lies in many places, which no processor sees coming: without a word ahead, each
- * is waited for. Distances were measured on a Zen 5 core: elements of a column, rows.
+ * The next reads are in many places, which no processor predicts: without prefetches, each one
+ * stalls. Distances were measured on a Zen 5 core: elements of a column, rows.
  */
 enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, LINE = 64 };
 
@@ -247,8 +247,8 @@ static inline void turn_codes(struct block_tile *tile, size_t k)
     shuffle_bytes(y, tile->turned);
 }
 
-/* What was turned, from value K on, into rows of a panel. Inlined where the last three are
- * constants: the columns that exist, at most 16, and the floats of a row of the panel. */
+/* Stores the transposed values, from value K on, into rows of a panel. Inlined where the last three
+ * are constants: the columns that exist, at most 16, and the floats of a row of the panel. */
 static inline void join_codes(const struct block_tile *tile, size_t k, float *panel,
                               bool has_offset, size_t n_c, size_t width)
 {

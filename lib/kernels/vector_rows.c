@@ -103,8 +103,8 @@ static float exponentiate(float *x, size_t n, float factor, float m)
     return sums_total(&sums);
 }
 
-/* What the exponents are taken of: the largest x * *factor, where x is left as it is or, for a
- * factor that would not do that, already multiplied. */
+/* The maximum that is subtracted in exponents: the largest x * *factor, where x is unchanged or, if
+ * the factor requires it, already multiplied. */
 static float begin_softmax(float *x, size_t n, float *factor)
 {
     float m;
@@ -116,8 +116,7 @@ static float begin_softmax(float *x, size_t n, float *factor)
     return m;
 }
 
-/* Weights of a row in which nothing is allowed, or which holds nothing but NaN; returns their
- * sum. */
+/* Weights of a row in which all keys are masked, or all values are NaN; returns their sum. */
 static float fill_without_score(float *x, size_t n)
 {
     bool has_nan = false;
