@@ -161,7 +161,7 @@ static void *work(void *argument)
 }
 
 /* Leaves the core of the calling thread to it, if there are enough others where it may run: a
- * thread with few cores of its own must not crowd all workers there. */
+ * thread that is confined to few cores must not crowd all workers there. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
     if (pool->caller_core < 0)

@@ -227,7 +227,7 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err)
 {
     struct attn_text_column *columns = columns_of(table);
-    const struct attn_text_cell *cells = (const void *)table->cells.data; /* likewise */
+    const struct attn_text_cell *cells = (const void *)table->cells.data; /* as in columns_of */
 
     ATTN_TRY(attn_buffer_check(&table->text, err));
     ATTN_TRY(attn_buffer_check(&table->cells, err));

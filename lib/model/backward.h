@@ -11,8 +11,8 @@
  * gradients are computed, from its end to its beginning. So layers come last to first. No gradient
  * of a weight is computed.
  *
- * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, what is
- * watched, or what was kept.
+ * Bits depend on the model, the tokens and the rule: not on threads, instruction sets, watched
+ * sites, or kept tensors.
  */
 #ifndef ATTN_MODEL_BACKWARD_H
 #define ATTN_MODEL_BACKWARD_H
@@ -34,9 +34,9 @@ struct attn_backward_options {
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
     const struct attn_kept_layers *kept;    /* of the same feed as STREAM; borrowed, or NULL */
     const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
-    bool skips_zeros; /* of the last layer, rows before the goal's have gradients of 0: the trace
-                         does not get these, nor need what was kept of that layer have them */
-    bool reads_once;  /* as of sessions; and gemm and isa likewise */
+    bool skips_zeros; /* in the last layer, rows before the goal's have gradients of 0: the trace
+                         does not get these, and kept tensors of that layer need not have them */
+    bool reads_once;  /* as of sessions, like gemm and isa */
     enum attn_gemm gemm;
     enum attn_isa isa;
 };

@@ -29,7 +29,7 @@ enum attn_norm {
 /* Where a block normalizes. */
 enum attn_norm_place {
     ATTN_NORM_PRE = 0,    /* what attention and the MLP read */
-    ATTN_NORM_POST = 1,   /* what they add to the stream */
+    ATTN_NORM_POST = 1,   /* their outputs */
     ATTN_NORM_AROUND = 2, /* both */
     ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
 };

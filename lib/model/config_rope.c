@@ -273,7 +273,7 @@ enum attn_status attn_config_read_rope(const struct attn_json *json,
         ATTN_TRY(find_object(json, parameters, types[0], &full.objects[1], err));
         ATTN_TRY(find_object(json, parameters, types[1], &sliding.objects[0], err));
     }
-    /* Without an object of its own a layer begins with rope_type "default", which is before type */
+    /* Without a separate object a layer begins with rope_type "default", which is before type */
     full.has_old_type = !is_nested || full.objects[1];
     sliding.has_old_type = true;
     ATTN_TRY(read_rope(&full, config, &ropes[0], err));

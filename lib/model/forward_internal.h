@@ -125,7 +125,7 @@ struct attn_forward {
     const struct attn_edit *edits; /* those of the session, for sequences without edits of their
                                       own */
     atomic_bool *has_effect;       /* [n_sequence, n_edit] set for those that changed a value of a
-                                      sequence; NULL where there are none */
+                                      sequence; NULL without edits */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
@@ -134,13 +134,13 @@ struct attn_forward {
     struct attn_random *dropouts; /* [n_sequence], where there is dropout: their streams, on the way
                                      through the layers of a feed */
     size_t n_sequence;            /* at most, of a feed */
-    size_t n_feed_row;            /* likewise */
+    size_t n_feed_row;            /* rows of one feed */
     float *source;                /* [dims.n_source, d_source] */
     float *resid;                 /* [n_feed_row, D]; before the layers the embedding, [, De] */
     float *normed;                /* [n_feed_row, D or De] */
     float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
     float *mlp;           /* [n_feed_row, F], where q, k, v and z were */
-    float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
+    float *mlp_linear;    /* [n_feed_row, F] mlp_pre_linear of a gated MLP */
     float *patches; /* [n_feed_row, pixels of a patch] there, too, before the layers; rows that are
                        no patches are 0 */
     float *out;     /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */

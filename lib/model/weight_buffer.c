@@ -99,7 +99,7 @@ static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = attn_dtype_n_byte(w->dtype, w->n_row * n_used);
-    const size_t offset = (uintptr_t)w->data - (uintptr_t)buffer->first; /* in what it holds */
+    const size_t offset = (uintptr_t)w->data - (uintptr_t)buffer->first; /* in the buffer */
 
     if (offset >= buffer->size || attn_matrix_extent(w, n_col) > buffer->size - offset) {
         struct copying copying = {.buffer = buffer, .from = w->data, .size = size};

@@ -2,9 +2,9 @@
  * added_tokens.h - tokens that are found in a text before it is split, like <|endoftext|> or runs
  * of spaces.
  *
- * Of those that begin at a place the longest is found, the leftmost first. Special or not plays no
- * part in finding them; when special tokens are to be taken as text (ATTN_SPECIAL_TEXT), those that
- * are special are left to the stages after it.
+ * The leftmost token is found first, and of tokens at the same place the longest. Special or not
+ * plays no part in finding them; when special tokens are to be taken as text (ATTN_SPECIAL_TEXT),
+ * those that are special are left to the stages after it.
  */
 #ifndef ATTN_TEXT_ADDED_TOKENS_H
 #define ATTN_TEXT_ADDED_TOKENS_H

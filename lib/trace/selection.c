@@ -25,7 +25,7 @@ struct attn_selection {
     unsigned char *heads;    /* [n_layer, n_head] */
     unsigned char *queries;  /* [n_position] */
     bool has_chosen_heads;   /* heads were named, so that the next one is added to them */
-    bool has_chosen_queries; /* likewise */
+    bool has_chosen_queries; /* the same for queries */
 };
 
 /* Indices from `first` to below `end`, each `step` after the one before. */
