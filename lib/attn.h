@@ -43,6 +43,7 @@
 #include "run/many.h"
 #include "capture/capture.h"
 #include "output/output.h"
+#include "base/column.h"
 #include "base/table.h"
 
 /* What is watched, changed and computed. */

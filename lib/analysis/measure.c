@@ -15,7 +15,7 @@ static const struct {
     int which;
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
-#define ROW(id, number, name, metric, which, unit, is_count, help)                                 \
+#define ROW(id, number, name, metric, which, unit, words, is_count, help)                          \
     [ATTN_MEASURE_##id] = {name, unit, help, &attn_metric_##metric, which, is_count},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW

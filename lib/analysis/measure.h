@@ -16,59 +16,62 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(ID, name, metric, index of its value, unit or NULL, whether it counts rows, help: its
- * definition, and its limits). A is the pattern of a head, i a query, j a key; values are means
- * over the rows unless the help defines them otherwise. */
+/* X(ID, name, metric, index of its value, unit or NULL, words for titles or NULL, whether it counts
+ * rows, help: its definition, and its limits). A is the pattern of a head, i a query, j a key;
+ * values are means over the rows unless the help defines them otherwise. */
 #define ATTN_MEASURE_MAP(X)                                                                        \
-    X(ENTROPY, 0, "entropy", entropy, 0, "nats", false,                                            \
+    X(ENTROPY, 0, "entropy", entropy, 0, "nats", "entropy", false,                                 \
       "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
       "keys, so for texts of two lengths it does not say in which the head looks more widely")     \
-    X(ENTROPY_NORM, 1, "entropy_norm", entropy, 1, NULL, false,                                    \
+    X(ENTROPY_NORM, 1, "entropy_norm", entropy, 1, NULL, "entropy as a share of its maximum",      \
+      false,                                                                                       \
       "entropy divided by ln of the number of keys that i sees, 0 to 1. It does not say which "    \
       "keys these are")                                                                            \
-    X(MAX, 2, "max", max, 0, NULL, false,                                                          \
+    X(MAX, 2, "max", max, 0, NULL, "largest weight of a row", false,                               \
       "the largest weight of a row. It does not say on which key: often it is the first")          \
-    X(DISTANCE, 3, "distance", distance, 0, NULL, false,                                           \
+    X(DISTANCE, 3, "distance", distance, 0, "tokens", "distance", false,                           \
       "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does "     \
       "not say that any row looks so far back: some rows may look near, others far")               \
-    X(SELF, 4, "self", self, 0, NULL, false,                                                       \
+    X(SELF, 4, "self", self, 0, NULL, "weight on the token itself", false,                         \
       "A_ii, the weight on the token itself. It does not say that the head reads this word: "      \
       "after the first layer a vector also holds what earlier layers put there")                   \
-    X(PREVIOUS, 5, "previous", previous, 0, NULL, false,                                           \
+    X(PREVIOUS, 5, "previous", previous, 0, NULL, "weight on the token before", false,             \
       "A_i,i-1, the weight on the token before. It does not say what the head reads there")        \
-    X(FIRST, 6, "first", first, 0, NULL, false,                                                    \
+    X(FIRST, 6, "first", first, 0, NULL, "weight on the first token", false,                       \
       "A_i0, the weight on the first token, of all rows but the first. Many heads look there "     \
       "when nothing else fits: it does not say that the first token matters")                      \
-    X(DUPLICATE, 7, "duplicate", duplicate, 0, NULL, false,                                        \
+    X(DUPLICATE, 7, "duplicate", duplicate, 0, NULL, "weight on earlier places of the token",      \
+      false,                                                                                       \
       "the weight on earlier places of the same token, over rows that have such places. It "       \
       "does not say that the head finds them by the token: it may find them by their distance")    \
-    X(INDUCTION, 8, "induction", induction, 0, NULL, false,                                        \
+    X(INDUCTION, 8, "induction", induction, 0, NULL,                                               \
+      "weight on what followed earlier places of the token", false,                                \
       "the weight on the tokens that followed these places. It does not say that the head "        \
       "writes what it reads there: `attn-cli attribute` measures that")                            \
-    X(FAR, 9, "far", far, 0, NULL, false,                                                          \
+    X(FAR, 9, "far", far, 0, NULL, "largest weight elsewhere", false,                              \
       "the largest weight on a key that is neither the first, the previous nor the token itself. " \
       "It does not say on which one")                                                              \
-    X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, true,                                    \
+    X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, NULL, true,                              \
       "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, true,                                    \
+    X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, NULL, true,                              \
       "the number of rows in induction. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
-    X(PUNCTUATION, 12, "punctuation", punctuation, 0, NULL, false,                                 \
+    X(PUNCTUATION, 12, "punctuation", punctuation, 0, NULL, "weight on punctuation", false,        \
       "the weight on tokens whose text, without white space around it, has only characters of "    \
       "Unicode's categories P, over rows that see such tokens; only when it is named. It does "    \
       "not say that the head finds them by their text: it may find them by their distance")        \
-    X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, true,                              \
+    X(N_PUNCTUATION, 13, "n_punctuation", punctuation, 1, NULL, NULL, true,                        \
       "the number of rows in punctuation; only when it is named. It does not say more about "      \
       "them")                                                                                      \
-    X(NEXT, 14, "next", next, 0, NULL, false,                                                      \
+    X(NEXT, 14, "next", next, 0, NULL, NULL, false,                                                \
       "A_i,i+1, the weight on the token after, over rows that see it: of encoders; only when it "  \
       "is named. It does not say what the head reads there")                                       \
-    X(SEPARATOR, 15, "separator", separator, 0, NULL, false,                                       \
+    X(SEPARATOR, 15, "separator", separator, 0, NULL, NULL, false,                                 \
       "the weight on [SEP] and </s>, with which an encoder's texts end, over rows that see such "  \
       "tokens; only when it is named. Heads look there when nothing else fits: it does not say "   \
       "that these tokens matter")                                                                  \
-    X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, true,                                    \
+    X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, NULL, true,                              \
       "the number of rows in separator; only when it is named. It does not say more about them")
 
 enum attn_measure {

@@ -26,7 +26,7 @@ struct stored {
 };
 
 struct attn_table {
-    char *words;                 /* owns; the table's name, then names and units of columns */
+    char *words;                 /* owns; the table's name, then the texts of the columns */
     struct attn_column *columns; /* [n_column] owns; their words are in `words` */
     size_t n_column, n_row;
     struct stored *cells; /* [n_row * n_column] owns */
@@ -69,7 +69,12 @@ static enum attn_status check_column(const char *table, const struct attn_column
                               "column '%s' of the table '%s' has %d digits, expected 0 to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
                               column->digits, MAX_DIGITS);
-    return attn_is_known(column->later, "column", err) ? ATTN_OK : ATTN_INVALID;
+    if (column->role < ATTN_ROLE_VALUE || column->role > ATTN_ROLE_TOTAL)
+        return attn_error_set(err, ATTN_INVALID,
+                              "column '%s' of the table '%s' has role %d, expected %d to %d",
+                              attn_quote_string(column->name).text, attn_quote_string(table).text,
+                              (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_TOTAL);
+    return attn_rest_is_known(column->later, 1, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 
 /* Appends TEXT with its end to WORDS [*size], or only counts it when WORDS is NULL. */
@@ -81,8 +86,8 @@ static const char *append_word(char *words, size_t *size, const char *text)
     return words ? memcpy(words + begin, text, n) : NULL;
 }
 
-/* Lays the table's name, and the names and units of COLUMNS, into table->words; with no words there
- * they are counted. Returns their size. */
+/* Lays the table's name, and the texts of COLUMNS, into table->words; with no words there they are
+ * counted. Returns their size. */
 static size_t copy_words(struct attn_table *table, const char *name,
                          const struct attn_column *columns)
 {
@@ -96,6 +101,10 @@ static size_t copy_words(struct attn_table *table, const char *name,
         copy->name = append_word(table->words, &size, columns[i].name);
         if (columns[i].unit)
             copy->unit = append_word(table->words, &size, columns[i].unit);
+        if (columns[i].quantity)
+            copy->quantity = append_word(table->words, &size, columns[i].quantity);
+        if (columns[i].totals)
+            copy->totals = append_word(table->words, &size, columns[i].totals);
     }
     return size;
 }
@@ -242,6 +251,47 @@ size_t attn_table_n_row(const struct attn_table *table)
 const struct attn_column *attn_table_column(const struct attn_table *table, size_t column)
 {
     return table && column < table->n_column ? &table->columns[column] : NULL;
+}
+
+size_t attn_table_find(const struct attn_table *table, const char *name)
+{
+    for (size_t c = 0; name && c < attn_table_n_column(table); c++)
+        if (strcmp(table->columns[c].name, name) == 0)
+            return c;
+    return SIZE_MAX;
+}
+
+size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role)
+{
+    for (size_t c = 0; c < attn_table_n_column(table); c++)
+        if (table->columns[c].role == role)
+            return c;
+    return SIZE_MAX;
+}
+
+size_t attn_table_total(const struct attn_table *table, size_t row)
+{
+    const size_t part = attn_table_find_role(table, ATTN_ROLE_PART);
+    const struct attn_cell cell = attn_table_cell(table, row, part);
+
+    return part == SIZE_MAX ? SIZE_MAX : attn_cell_word(&cell, table->columns[part].totals);
+}
+
+size_t attn_cell_word(const struct attn_cell *cell, const char *words)
+{
+    const char *word = words;
+
+    if (cell->type != ATTN_VALUE_TEXT || !words)
+        return SIZE_MAX;
+    for (size_t i = 0; *word != '\0'; i++) {
+        const size_t n = strcspn(word, " ");
+
+        if (n == cell->size && memcmp(word, cell->text, n) == 0)
+            return i;
+        word += n;
+        word += *word == ' ';
+    }
+    return SIZE_MAX;
 }
 
 struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)

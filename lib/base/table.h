@@ -21,49 +21,12 @@
 #ifndef ATTN_BASE_TABLE_H
 #define ATTN_BASE_TABLE_H
 
+#include "base/column.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum attn_value_type {
-    ATTN_VALUE_MISSING = 0, /* of a cell: there is no value; no column has this type */
-    ATTN_VALUE_INTEGER = 1,
-    ATTN_VALUE_REAL = 2,
-    ATTN_VALUE_TEXT = 3,    /* any bytes; they are escaped where they are written (base/escape.h) */
-    ATTN_VALUE_BOOLEAN = 4, /* the integer 0 or 1 */
-    ATTN_VALUE_LIST = 5     /* integers: a shape, the ids of a text */
-};
-
-/* How the reals of a column are written. */
-enum attn_notation {
-    ATTN_NOTATION_SHORTEST = 0, /* the shortest decimal that reads back as the same float32 */
-    ATTN_NOTATION_DOUBLE = 1,   /* the shortest that reads back as the same double */
-    ATTN_NOTATION_FIXED = 2,   /* `digits` after the point in text for reading, else the shortest */
-    ATTN_NOTATION_FIGURES = 3, /* `digits` significant ones, as "%.*g" */
-    ATTN_NOTATION_LABEL = 4    /* as DOUBLE; booleans are true and false, and texts of CSV are keys
-                                  that others look for: nothing protects them from spreadsheets */
-};
-
-/* Which numbers a column has, for those who draw them. */
-enum attn_value_range {
-    ATTN_RANGE_SIGNED = 0, /* on both sides of 0, which is the middle */
-    ATTN_RANGE_POSITIVE = 1,
-    ATTN_RANGE_SHARE = 2 /* 0 to 1 */
-};
-
-struct attn_column {
-    const char *name; /* terminated, not empty, unlike those of other columns */
-    enum attn_value_type type;
-    const char *unit;            /* of the numbers: "nats", "bytes", "s"; NULL: none */
-    enum attn_notation notation; /* of reals */
-    int digits;                  /* for the notation, 0..17 */
-    /* The smallest width in aligned text, so that tables one below the other line up. */
-    size_t width;
-    enum attn_value_range range;
-    const void *later[4]; /* NULL: room for fields of later versions */
-};
 
 /* One value; made by the functions below. */
 struct attn_cell {

@@ -18,6 +18,17 @@ enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, stru
 /* Removes all rows and keeps the memory, for tables that are written part by part. */
 void attn_table_reset(struct attn_table *table);
 
+/* The column NAME, which may be NULL, and the first column of a ROLE; SIZE_MAX if it is missing. */
+size_t attn_table_find(const struct attn_table *table, const char *name);
+size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
+
+/* Which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX: it is about a part. */
+size_t attn_table_total(const struct attn_table *table, size_t row);
+
+/* The number of the text CELL among WORDS, which have blanks between them and may be NULL; SIZE_MAX
+ * if it is missing. */
+size_t attn_cell_word(const struct attn_cell *cell, const char *words);
+
 /* What holds for all rows of TABLE: a row of one's own, CELLS [n] of COLUMNS [n], which is copied.
  * JSON has it beside the rows. Reading it: a table of one row, borrowed, or NULL. */
 enum attn_status attn_table_set_about(struct attn_table *table, const struct attn_column *columns,

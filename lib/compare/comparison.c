@@ -110,7 +110,7 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
 }
 
 static const struct attn_column cost_columns[] = {
-    ATTN_COLUMN("layer", INTEGER),
+    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     ATTN_COLUMN("exact_pairs", INTEGER),
     ATTN_COLUMN("chosen_pairs", INTEGER),
     {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
@@ -120,9 +120,12 @@ static const struct attn_column cost_columns[] = {
 };
 
 static const struct attn_column logits_columns[] = {
-    ATTN_COLUMN("query", INTEGER),       ATTN_COLUMN_REAL("kl", 4, "nats", SIGNED),
-    ATTN_COLUMN("exact_first", INTEGER), ATTN_COLUMN("chosen_first", INTEGER),
-    ATTN_COLUMN("query_token", TEXT),    ATTN_COLUMN("exact_token", TEXT),
+    ATTN_COLUMN_OF(QUERY, "query", INTEGER),
+    ATTN_COLUMN_QUANTITY("kl", 4, "nats", SIGNED, "KL divergence from the unchanged prediction"),
+    ATTN_COLUMN("exact_first", INTEGER),
+    ATTN_COLUMN("chosen_first", INTEGER),
+    ATTN_COLUMN("query_token", TEXT),
+    ATTN_COLUMN("exact_token", TEXT),
     ATTN_COLUMN("chosen_token", TEXT),
 };
 

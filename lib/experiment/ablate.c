@@ -26,16 +26,21 @@ enum { MOST_SITES = 2 };
 enum { PART, SET, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_TOP, CONTROL, CONTROL_SD, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN("part", TEXT),
-    [SET] = ATTN_COLUMN("set", TEXT),
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [NEURON] = ATTN_COLUMN("neuron", INTEGER),
-    [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
-    [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
-    [KL] = ATTN_COLUMN_REAL("kl", 6, "nats", POSITIVE),
-    [SAME_TOP] = {.name = "same_top", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
-    [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
+    [PART] = ATTN_COLUMN_PART("base"),
+    [SET] = ATTN_COLUMN_OF(SET, "set", TEXT),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
+    [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
+                                "KL divergence from the unchanged prediction"),
+    [SAME_TOP] = {.name = "same_top",
+                  .type = ATTN_VALUE_BOOLEAN,
+                  .range = ATTN_RANGE_SHARE,
+                  .quantity = "most probable token stays the same"},
+    [CONTROL] =
+        ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
 

@@ -28,9 +28,12 @@ enum { DEFAULT_MOST = 20 };
 enum { PART, LAYER, HEAD, KEY, TOKEN, LOGIT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN("part", TEXT),    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER), [KEY] = ATTN_COLUMN("key", INTEGER),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),  [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
+    [PART] = ATTN_COLUMN_PART("sum model"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
 };
 
 /* The share of the logit that a head reads from one key. */

@@ -19,14 +19,15 @@ enum { DEFAULT_MOST = 20 };
 enum { LAYER, HEAD, QUERY, KEY, TOKEN, WEIGHT, ATTN_X_GRAD, KNOCKOUT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [QUERY] = ATTN_COLUMN("query", INTEGER),
-    [KEY] = ATTN_COLUMN("key", INTEGER),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),
-    [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
+    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
     [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED),
-    [KNOCKOUT] = ATTN_COLUMN_REAL("knockout", 4, NULL, SIGNED),
+    [KNOCKOUT] = ATTN_COLUMN_QUANTITY("knockout", 4, NULL, SIGNED,
+                                      "estimated change of @ without the weight"),
 };
 
 struct found_cell {

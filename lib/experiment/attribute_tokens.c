@@ -21,10 +21,10 @@ enum { DEFAULT_POINTS = 50 };
 enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN("part", TEXT),
-    [POSITION] = ATTN_COLUMN("position", INTEGER),
-    [ID] = ATTN_COLUMN("id", INTEGER),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [PART] = ATTN_COLUMN_PART("sum model"),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
     [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* for methods without a sign */
 };

@@ -20,13 +20,13 @@
 enum { LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [ROWS] = {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-    [TV_MEAN] = ATTN_COLUMN_REAL("tv_mean", 6, NULL, SHARE),
-    [TV_MAX] = ATTN_COLUMN_REAL("tv_max", 6, NULL, SHARE),
+    [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv_mean", 6, NULL, SHARE, "mean total variation distance"),
+    [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
     [AT] = {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-    [JS] = ATTN_COLUMN_REAL("js", 6, NULL, POSITIVE),
+    [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
 };
 
 /* The sums of a head so far. */

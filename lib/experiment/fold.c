@@ -985,6 +985,7 @@ static void add_columns(const struct folded_column *column, bool is_paired, stru
         added.digits = 4;
     }
     add_column(layout, &added, "");
+    added.quantity = NULL; /* it is that of the mean */
     if (column->role == ROLE_MEAN) {
         added.range = ATTN_RANGE_POSITIVE;
         add_column(layout, &added, "_sd");
@@ -1020,7 +1021,7 @@ static size_t n_cells(const struct folded_column *column)
 static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
                     size_t n_column, struct layout *layout)
 {
-    struct attn_column n = {.name = "n", .type = ATTN_VALUE_INTEGER};
+    struct attn_column n = ATTN_COLUMN_OF(COUNT, "n", INTEGER);
 
     for (size_t i = 0; i < fold->n_label; i++) {
         struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_LABEL};

@@ -1,5 +1,7 @@
 /* grids.c - see grids.h. */
 #include "experiment/grids.h"
+
+#include "base/table_internal.h"
 #include "experiment/study.h"
 
 #include <stdio.h>
@@ -95,13 +97,13 @@ static void fill_patched(const struct attn_table *table, const char *before, con
                          char *words, struct attn_table_grid *grid)
 {
     for (size_t i = 0; table && i < attn_table_n_column(table); i++) {
-        const char *name = attn_table_column(table, i)->name;
+        const struct attn_column *column = attn_table_column(table, i);
 
-        if (strcmp(name, "position") != 0 && strcmp(name, "head") != 0 &&
-            strcmp(name, "kv_head") != 0 && strcmp(name, "neuron") != 0)
+        if (column->role != ATTN_ROLE_POSITION && column->role != ATTN_ROLE_HEAD &&
+            column->role != ATTN_ROLE_KV_HEAD && column->role != ATTN_ROLE_NEURON)
             continue;
         grid->detail = grid->columns; /* the table has heads and positions */
-        grid->columns = name;
+        grid->columns = column->name;
     }
     grid->positions = "position";
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s %s of each %s%s", before, site ? site : "resid_pre",
@@ -176,7 +178,8 @@ static void draw_split(const struct attn_attribute_args *args, char words[ATTN_G
     *grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = "logit", .quantity = "part of @"};
     if (!args->by_token) {
-        grid->parts = "part";
+        grid->parts = "attn_bias mlp embed pos norm_bias output_bias";
+        grid->inputs = "embed pos";
         grid->asked = "written by each part of the model";
         return;
     }
@@ -251,14 +254,6 @@ void attn_attribute_grid(const struct attn_attribute_args *args, const struct at
                                          .asked = "in the largest cells"};
 }
 
-static bool has_column(const struct attn_table *table, const char *name)
-{
-    for (size_t i = 0; table && i < attn_table_n_column(table); i++)
-        if (strcmp(attn_table_column(table, i)->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Many texts have no tokens in common. Items have a bar for each group: how often the model is
  * right, or without targets the surprisal. */
 void attn_score_grid(const struct attn_score_args *args, const struct attn_table *table,
@@ -270,7 +265,7 @@ void attn_score_grid(const struct attn_score_args *args, const struct attn_table
         grid->rows = grid->columns = table && args->study->sum && args->study->sum->n_label > 0
                                          ? attn_table_column(table, 0)->name
                                          : "n";
-        grid->values = table && !has_column(table, "right") ? "bits" : "right";
+        grid->values = table && attn_table_find(table, "right") == SIZE_MAX ? "bits" : "right";
         grid->figure = ATTN_FIGURE_BARS;
     } else if (args->n_text == 0) {
         *grid = (struct attn_table_grid){.rows = "position",

@@ -21,18 +21,20 @@ enum {
         N_COLUMN
 };
 
-#define MEASURE_COLUMN(id, number, label, metric, which, of, is_count, help)                       \
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
     [OF_##id] = {.name = (label),                                                                  \
                  .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .quantity = (words),                                                              \
                  .unit = (of),                                                                     \
                  .notation = ATTN_NOTATION_FIXED,                                                  \
                  .digits = 4},
 
-static const struct attn_column columns[N_COLUMN] = {[LAYER] = ATTN_COLUMN("layer", INTEGER),
-                                                     [BATCH] = ATTN_COLUMN("batch", INTEGER),
-                                                     [HEAD] = ATTN_COLUMN("head", INTEGER),
-                                                     [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
-                                                     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [BATCH] = ATTN_COLUMN("batch", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
+    ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 struct run_survey {
     struct attn_run *run;

@@ -39,18 +39,22 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [SITE] = ATTN_COLUMN("site", TEXT),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [POSITION] = ATTN_COLUMN("position", INTEGER),
-    [PLACE] = ATTN_COLUMN("place", INTEGER),
-    [RANK] = {.name = "rank", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
-    [MEAN_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
-    [ID] = ATTN_COLUMN("id", INTEGER),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),
-    [PROB] = ATTN_COLUMN_REAL("prob", 6, NULL, SHARE),
-    [LOGIT] = ATTN_COLUMN_REAL("logit", 4, NULL, SIGNED),
-    [LOGIT_DIFF] = ATTN_COLUMN_REAL("logit_diff", 4, NULL, SIGNED),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER),
+    [RANK] = {.name = "rank",
+              .type = ATTN_VALUE_INTEGER,
+              .range = ATTN_RANGE_POSITIVE,
+              .quantity = "rank of the token"},
+    [MEAN_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability"),
+    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
+    [LOGIT_DIFF] =
+        ATTN_COLUMN_QUANTITY("logit_diff", 4, NULL, SIGNED, "logit(target) - logit(foil)"),
 };
 
 struct lens {

@@ -40,20 +40,22 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN("part", TEXT),
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [NEURON] = ATTN_COLUMN("neuron", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
-    [POSITION] = ATTN_COLUMN("position", INTEGER),
-    [PLACE] = ATTN_COLUMN("position", TEXT),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),
+    [PART] = ATTN_COLUMN_PART("base source"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [PLACE] = ATTN_COLUMN_OF(POSITION, "position", TEXT),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [ESTIMATE] = ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED),
-    [VALUE] = ATTN_COLUMN_REAL("value", 6, NULL, SIGNED),
-    [CHANGE] = ATTN_COLUMN_REAL("change", 6, NULL, SIGNED),
-    [EFFECT] = ATTN_COLUMN_REAL("effect", 6, NULL, SIGNED),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
+    [EFFECT] =
+        ATTN_COLUMN_QUANTITY("effect", 6, NULL, SIGNED, "share of the difference of both answers"),
     [CHECK] = ATTN_COLUMN("check", TEXT),
-    [CONTROL] = ATTN_COLUMN_REAL("control", 6, NULL, SIGNED),
+    [CONTROL] =
+        ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
 };
 

@@ -38,7 +38,7 @@ double attn_moments_sd(const struct attn_moments *moments)
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err)
 {
-    static const struct attn_column texts = ATTN_COLUMN("texts", INTEGER);
+    static const struct attn_column texts = ATTN_COLUMN_OF(COUNT, "texts", INTEGER);
     struct attn_column columns[ATTN_MOST_COLUMNS];
     char names[ATTN_MOST_COLUMNS][64]; /* "value_sd" */
     size_t n = 0, n_shown;
@@ -53,6 +53,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
             snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
             columns[n] = columns[i];
             columns[n].name = names[n];
+            columns[n].quantity = NULL; /* it is that of the mean */
             columns[n++].range = ATTN_RANGE_POSITIVE;
         }
     for (size_t i = 0; rows->is_of_many && i < n_shown; i++)

@@ -17,12 +17,31 @@ enum { ATTN_MOST_COLUMNS = 80 };
         .name = (label), .type = ATTN_VALUE_##kind                                                 \
     }
 
+/* The same with what its cells ARE: LAYER, HEAD (enum attn_column_role). */
+#define ATTN_COLUMN_OF(are, label, kind)                                                           \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_##kind, .role = ATTN_ROLE_##are                        \
+    }
+
+/* The column `part`, in which NAMES are the rows that others are compared with. */
+#define ATTN_COLUMN_PART(names)                                                                    \
+    {                                                                                              \
+        .name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = (names)         \
+    }
+
 /* A column of reals with so many PLACES after the point, of a UNIT or NULL; NUMBERS: SIGNED,
  * POSITIVE or SHARE. */
 #define ATTN_COLUMN_REAL(label, places, of, numbers)                                               \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
         .digits = (places), .range = ATTN_RANGE_##numbers                                          \
+    }
+
+/* The same with the words of the quantity. */
+#define ATTN_COLUMN_QUANTITY(label, places, of, numbers, words)                                    \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
+        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words)                     \
     }
 
 #define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))

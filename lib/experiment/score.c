@@ -43,16 +43,16 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [TEXTS] = ATTN_COLUMN("texts", INTEGER),
+    [TEXTS] = ATTN_COLUMN_OF(COUNT, "texts", INTEGER),
     [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
-    [POSITION] = ATTN_COLUMN("position", INTEGER),
-    [ID] = ATTN_COLUMN("id", INTEGER),
-    [TOKEN] = ATTN_COLUMN("token", TEXT),
-    [BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", POSITIVE),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
     [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", POSITIVE),
-    [NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", POSITIVE),
+    [NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
     [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", POSITIVE),
-    [RANK] = ATTN_COLUMN("rank", INTEGER),
+    [RANK] = {.name = "rank", .type = ATTN_VALUE_INTEGER, .quantity = "rank of the token"},
     [TOP] = ATTN_COLUMN("top", TEXT),
     [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
 };
@@ -510,15 +510,17 @@ enum {
 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
-    [ITEM_METRIC] = ATTN_COLUMN_REAL("metric", 6, NULL, SIGNED),
-    [ITEM_GOOD] = ATTN_COLUMN_REAL("good", 4, "nats", SIGNED),
-    [ITEM_BAD] = ATTN_COLUMN_REAL("bad", 4, "nats", SIGNED),
-    [ITEM_DIFFERENCE] = ATTN_COLUMN_REAL("difference", 4, "nats", SIGNED),
-    [ITEM_RIGHT] = ATTN_COLUMN_REAL("right", 4, NULL, SHARE),
-    [ITEM_RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE),
-    [ITEM_PROB] = ATTN_COLUMN_REAL("prob", 4, NULL, SHARE),
-    [ITEM_NATS] = ATTN_COLUMN_REAL("nats", 4, "nats", POSITIVE),
-    [ITEM_BITS] = ATTN_COLUMN_REAL("bits", 4, "bits", POSITIVE),
+    [ITEM_METRIC] = ATTN_COLUMN_QUANTITY("metric", 6, NULL, SIGNED, "@"),
+    [ITEM_GOOD] = ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)"),
+    [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
+    [ITEM_DIFFERENCE] =
+        ATTN_COLUMN_QUANTITY("difference", 4, "nats", SIGNED, "log p(good) - log p(bad)"),
+    [ITEM_RIGHT] =
+        ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right"),
+    [ITEM_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
+    [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability"),
+    [ITEM_NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
+    [ITEM_BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
     [ITEM_TOKENS] = ATTN_COLUMN("tokens", INTEGER),
 };
 

@@ -126,13 +126,13 @@ static int by_likeness(const void *x, const void *y)
 enum { N_COLUMN = 7 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    ATTN_COLUMN("layer", INTEGER),
-    ATTN_COLUMN("head", INTEGER),
-    ATTN_COLUMN("number", INTEGER),
-    ATTN_COLUMN("other_layer", INTEGER),
-    ATTN_COLUMN("other_head", INTEGER),
-    ATTN_COLUMN("other_number", INTEGER),
-    ATTN_COLUMN_REAL("js", 4, "nats", POSITIVE),
+    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    ATTN_COLUMN_OF(NUMBER, "number", INTEGER),
+    ATTN_COLUMN_OF(OTHER_LAYER, "other_layer", INTEGER),
+    ATTN_COLUMN_OF(OTHER_HEAD, "other_head", INTEGER),
+    ATTN_COLUMN_OF(OTHER_NUMBER, "other_number", INTEGER),
+    ATTN_COLUMN_QUANTITY("js", 4, "nats", POSITIVE, "Jensen-Shannon divergence"),
 };
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -46,24 +46,25 @@ enum {
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE                                            \
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)
-#define MEASURE_COLUMN(id, number, label, metric, which, of, is_count, help)                       \
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
     [OF_##id] = {.name = (label),                                                                  \
                  .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .quantity = (words),                                                              \
                  .unit = (of),                                                                     \
                  .notation = ATTN_NOTATION_FIXED,                                                  \
                  .digits = 4,                                                                      \
                  .range = MEASURE_RANGE(id, is_count)},
 
 static const struct attn_column columns[N_COLUMN] = {
-    [LAYER] = ATTN_COLUMN("layer", INTEGER),
-    [HEAD] = ATTN_COLUMN("head", INTEGER),
-    [KV_HEAD] = ATTN_COLUMN("kv_head", INTEGER),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
     [TYPE] = ATTN_COLUMN("type", TEXT),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
-    [WEIGHT] = ATTN_COLUMN_REAL("weight", 4, NULL, SHARE),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
-    [CHANGE] = ATTN_COLUMN_REAL("change", 4, NULL, SIGNED),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");

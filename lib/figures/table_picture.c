@@ -7,13 +7,14 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "encode/text_table.h"
 #include "figures/clusters.h"
 #include "figures/figure_internal.h"
-#include "figures/table_words.h"
 #include "output/format_internal.h"
 #include "output/outputs_internal.h"
 #include "output/picture_internal.h"
+#include "trace/site.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,14 +49,6 @@ struct table_cells {
 
 /* --- Columns of the table ------------------------------------------------------------------ */
 
-static bool find_column(const struct attn_table *table, const char *name, size_t *column)
-{
-    for (*column = 0; *column < attn_table_n_column(table); ++*column)
-        if (strcmp(attn_table_column(table, *column)->name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool is_drawn(const struct attn_column *column)
 {
     return column->type == ATTN_VALUE_INTEGER || column->type == ATTN_VALUE_REAL ||
@@ -69,7 +62,8 @@ static enum attn_status find_values(const struct attn_table *table,
 {
     struct attn_buffer names = {0};
 
-    if (find_column(table, grid->values, column) && is_drawn(attn_table_column(table, *column)) &&
+    *column = attn_table_find(table, grid->values);
+    if (*column != SIZE_MAX && is_drawn(attn_table_column(table, *column)) &&
         strcmp(grid->values, grid->rows) != 0 && strcmp(grid->values, grid->columns) != 0)
         return ATTN_OK;
     for (size_t i = 0; i < attn_table_n_column(table); i++) {
@@ -86,6 +80,12 @@ static enum attn_status find_values(const struct attn_table *table,
     return ATTN_INVALID;
 }
 
+/* Whether COLUMN, which may be SIZE_MAX, is of ROLE. */
+static bool has_role(const struct attn_table *table, size_t column, enum attn_column_role role)
+{
+    return column != SIZE_MAX && attn_table_column(table, column)->role == role;
+}
+
 static bool is_missing(const struct attn_table *table, size_t row, size_t column)
 {
     return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
@@ -98,6 +98,7 @@ struct axis_columns {
     size_t key;
     size_t detail, query, texts, part;     /* SIZE_MAX: none; query: of a cell of a head */
     int64_t first_layer, last_layer;       /* of rows of parts without a layer; < 0: none */
+    const char *parts, *inputs;            /* of struct attn_table_grid */
     const struct attn_token_texts *tokens; /* [N_TOKENS] of the run, and from OTHER on of the other
                                               one, which may be empty; NULL unless the detail, or
                                               else the key, is a position */
@@ -139,32 +140,6 @@ static int by_cell(const void *a, const void *b)
     return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-static bool is_text(const struct attn_cell *cell, const char *text)
-{
-    return cell->type == ATTN_VALUE_TEXT && strlen(text) == cell->size &&
-           memcmp(cell->text, text, cell->size) == 0;
-}
-
-/* Rows of all parts together. */
-static bool is_total(const struct attn_cell *part)
-{
-    return is_text(part, "base") || is_text(part, "source") || is_text(part, "sum") ||
-           is_text(part, "model");
-}
-
-/* Where a part stands among others, from 1: in the order of the model, without a layer last. */
-static size_t rank_of_part(const struct attn_cell *part)
-{
-    static const char *const parts[] = {"attn_bias", "mlp",       "embed",
-                                        "pos",       "norm_bias", "output_bias"};
-    const size_t n = sizeof parts / sizeof *parts;
-
-    for (size_t i = 0; i < n; i++)
-        if (is_text(part, parts[i]))
-            return i + 1;
-    return n + 1;
-}
-
 /* The key of row I. A part beside others has its name as column; what comes before the layers
  * stands in the row of the first, what comes after them in that of the last. */
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
@@ -180,13 +155,15 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
     if (key.cell.type != ATTN_VALUE_MISSING || columns->part == SIZE_MAX)
         return key;
     part = attn_table_cell(table, i, columns->part);
-    if (part.type != ATTN_VALUE_TEXT || is_total(&part))
+    if (part.type != ATTN_VALUE_TEXT || attn_table_total(table, i) != SIZE_MAX)
         return key;
     if (columns->first_layer < 0) {
-        key.rank = rank_of_part(&part);
+        const size_t rank = attn_cell_word(&part, columns->parts);
+
+        key.rank = rank < SIZE_MAX ? rank + 1 : SIZE_MAX;
         key.cell = part;
     } else {
-        const bool is_before = is_text(&part, "embed") || is_text(&part, "pos");
+        const bool is_before = attn_cell_word(&part, columns->inputs) != SIZE_MAX;
 
         key.cell = attn_cell_integer(is_before ? columns->first_layer : columns->last_layer);
     }
@@ -233,12 +210,6 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
-/* Whether DETAIL, a column or SIZE_MAX, makes heads of layers. */
-static bool is_of_heads(const struct attn_table *table, size_t detail)
-{
-    return detail != SIZE_MAX && strcmp(attn_table_column(table, detail)->name, "head") == 0;
-}
-
 /* What the new row or column KEY is called: its detail, a text beside it, the token at the position
  * that it is, or the text it is. A detail that is a number: "2.5" of a head, "2.5 query 4" of one
  * of its rows, "position 3", or "3 cat" where that is a token. */
@@ -262,7 +233,8 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
         attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
     } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
-    } else if (is_of_heads(table, columns->detail) && text.type == ATTN_VALUE_INTEGER) {
+    } else if (has_role(table, columns->detail, ATTN_ROLE_HEAD) &&
+               text.type == ATTN_VALUE_INTEGER) {
         attn_buffer_append_format(bytes, "%" PRId64 ".%" PRId64, key->cell.integer, text.integer);
         if (key->query.type == ATTN_VALUE_INTEGER)
             attn_buffer_append_format(bytes, " query %" PRId64, key->query.integer);
@@ -334,27 +306,19 @@ static enum attn_status read_axis(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
-    axis->axis.title = is_of_heads(table, columns->detail) ? "head" : column->name;
+    axis->axis.title = has_role(table, columns->detail, ATTN_ROLE_HEAD) ? "head" : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
-                          is_of_heads(table, columns->detail);
+                          has_role(table, columns->detail, ATTN_ROLE_HEAD);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* The column NAME, which may be NULL; SIZE_MAX when there is none. */
-static size_t column_or_none(const struct attn_table *table, const char *name)
-{
-    size_t column;
-
-    return name && find_column(table, name, &column) ? column : SIZE_MAX;
-}
-
-/* The same of tokens; SIZE_MAX also when no row has one. */
+/* The column NAME, which may be NULL; SIZE_MAX if it is missing, or no row has a value. */
 static size_t texts_or_none(const struct attn_table *table, const char *name)
 {
-    const size_t column = column_or_none(table, name);
+    const size_t column = attn_table_find(table, name);
 
     for (size_t i = 0; column != SIZE_MAX && i < attn_table_n_row(table); i++)
         if (!is_missing(table, i, column))
@@ -383,23 +347,29 @@ static enum attn_status read_axes(const struct attn_table *table,
                                   const struct attn_table_grid *grid, struct table_cells *cells,
                                   struct attn_token_texts *tokens, struct attn_error *err)
 {
-    const size_t positions = column_or_none(table, grid->positions);
-    const size_t part = column_or_none(table, grid->parts);
-    struct axis_columns rows = {
-        .detail = column_or_none(table, grid->detail), .texts = SIZE_MAX, .part = part};
-    struct axis_columns columns = {.detail = SIZE_MAX,
+    const size_t positions = attn_table_find(table, grid->positions);
+    const size_t part = grid->parts ? attn_table_find_role(table, ATTN_ROLE_PART) : SIZE_MAX;
+    struct axis_columns rows = {.key = attn_table_find(table, grid->rows),
+                                .detail = attn_table_find(table, grid->detail),
+                                .texts = SIZE_MAX,
+                                .part = part,
+                                .inputs = grid->inputs};
+    struct axis_columns columns = {.key = attn_table_find(table, grid->columns),
+                                   .detail = SIZE_MAX,
                                    .query = SIZE_MAX,
                                    .texts = texts_or_none(table, grid->texts),
                                    .part = part,
+                                   .parts = grid->parts,
                                    .first_layer = -1};
 
-    if (!find_column(table, grid->rows, &rows.key) ||
-        !find_column(table, grid->columns, &columns.key))
+    if (rows.key == SIZE_MAX || columns.key == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
     find_layers(table, &rows);
-    rows.query = is_of_heads(table, rows.detail) ? column_or_none(table, "query") : SIZE_MAX;
+    rows.query = has_role(table, rows.detail, ATTN_ROLE_HEAD)
+                     ? attn_table_find_role(table, ATTN_ROLE_QUERY)
+                     : SIZE_MAX;
     if (grid->run && positions != SIZE_MAX) {
         rows.tokens = positions == rows.detail ? tokens : NULL;
         columns.tokens = positions == columns.key ? tokens : NULL;
@@ -424,6 +394,48 @@ static enum attn_status read_axes(const struct attn_table *table,
 
 /* --- The numbers --------------------------------------------------------------------------- */
 
+/* Appends QUANTITY with ANSWER where it has an '@'. */
+static void append_quantity(struct attn_buffer *out, const char *quantity, const char *answer)
+{
+    const char *at = strchr(quantity, *ATTN_ANSWER);
+
+    answer = answer ? answer : "the answer";
+    if (!at) {
+        attn_buffer_append_string(out, quantity);
+        return;
+    }
+    attn_buffer_append(out, quantity, (size_t)(at - quantity));
+    attn_escape_append(out, answer, strlen(answer));
+    attn_buffer_append_string(out, at + 1);
+}
+
+void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
+                           const struct attn_table_grid *grid)
+{
+    const char *quantity = grid->quantity ? grid->quantity : column->quantity;
+    size_t n;
+
+    if (!quantity)
+        return;
+    append_quantity(&words->bytes, quantity, grid->answer);
+    attn_buffer_append_char(&words->bytes, '\0');
+    n = words->bytes.size;
+    append_quantity(&words->bytes, quantity, grid->answer);
+    if (grid->asked) {
+        attn_buffer_append_char(&words->bytes, ' ');
+        attn_escape_append(&words->bytes, grid->asked, strlen(grid->asked));
+    }
+    if (!attn_buffer_string(&words->bytes))
+        return;
+    words->quantity = words->bytes.data;
+    words->title = words->bytes.data + n;
+}
+
+void attn_table_words_release(struct attn_table_words *words)
+{
+    attn_buffer_release(&words->bytes);
+}
+
 /* What the picture says of its numbers. */
 static enum attn_status find_words(const struct attn_column *column,
                                    const struct attn_table_grid *grid, struct table_cells *cells,
@@ -434,8 +446,8 @@ static enum attn_status find_words(const struct attn_column *column,
     attn_table_words_find(words, column, grid);
     ATTN_TRY(attn_buffer_check(&words->bytes, err));
     attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
-    if (words->unit || cells->figure.is_share)
-        attn_buffer_append_format(&cells->quantity, ", %s", words->unit ? words->unit : "%");
+    if (column->unit || cells->figure.is_share)
+        attn_buffer_append_format(&cells->quantity, ", %s", column->unit ? column->unit : "%");
     if (!attn_buffer_string(&cells->quantity))
         return attn_buffer_check(&cells->quantity, err);
     cells->figure.title = words->title;
@@ -493,17 +505,15 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
 static void place_rows(const struct attn_table *table, const struct attn_table_grid *grid,
                        size_t values, struct table_cells *cells, size_t *placed)
 {
-    const size_t part = column_or_none(table, grid->parts), n = cells->columns.axis.n;
+    const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
     for (size_t i = 0; i < cells->rows.axis.n * n; i++)
         placed[i] = SIZE_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
-        const struct attn_cell name =
-            part == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, i, part);
 
-        if (is_text(&name, "sum"))
+        if (grid->parts && attn_table_total(table, i) == 0)
             sum = (double)number_at(table, i, values);
         if (row == SIZE_MAX || at == SIZE_MAX || is_missing(table, i, values) ||
             placed[row * n + at] != SIZE_MAX)
@@ -523,7 +533,7 @@ static enum attn_status read_cells(const struct attn_table *table,
                                    const struct attn_table_grid *grid, size_t values,
                                    struct table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = column_or_none(table, grid->cells);
+    const size_t texts = attn_table_find(table, grid->cells);
     struct attn_token_texts tokens[N_TOKENS] = {0};
     enum attn_status status = read_axes(table, grid, cells, tokens, err);
     size_t *placed;
@@ -690,14 +700,18 @@ static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table
                                     size_t values, struct table_cells *cells,
                                     struct attn_error *err)
 {
-    static const char *const names[2][2] = {{"layer", "head"}, {"other_layer", "other_head"}};
+    static const enum attn_column_role roles[2][2] = {
+        {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD}, {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD}};
 
-    for (int side = 0; side < 2; side++)
-        if (!find_column(pairs->table, side == 0 ? grid->rows : grid->columns,
-                         &pairs->columns[side][0]) ||
-            !find_column(pairs->table, names[side][0], &pairs->columns[side][1]) ||
-            !find_column(pairs->table, names[side][1], &pairs->columns[side][2]))
+    for (int side = 0; side < 2; side++) {
+        size_t *columns = pairs->columns[side];
+
+        columns[0] = attn_table_find(pairs->table, side == 0 ? grid->rows : grid->columns);
+        columns[1] = attn_table_find_role(pairs->table, roles[side][0]);
+        columns[2] = attn_table_find_role(pairs->table, roles[side][1]);
+        if (columns[0] == SIZE_MAX || columns[1] == SIZE_MAX || columns[2] == SIZE_MAX)
             return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
+    }
     ATTN_TRY(read_pairs(pairs, values, err));
     if (pairs->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw");
@@ -733,7 +747,8 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
 /* What names a row of the table. SIZE_MAX: the table has no such column. */
 struct row_columns {
     size_t rows, columns, detail, query, texts, part;
-    size_t n_label; /* leading columns by which rows are grouped */
+    size_t n_label;  /* leading columns by which rows are grouped */
+    bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
     const struct attn_table_grid *grid;
     const struct attn_token_texts *tokens; /* [N_TOKENS] as of struct axis_columns; NULL: positions
                                               have none */
@@ -757,12 +772,12 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
 static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
                         size_t row)
 {
-    const struct attn_cell cell =
-        detail == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, detail);
+    const struct attn_cell cell = attn_table_cell(table, row, detail);
 
-    if (cell.type == ATTN_VALUE_MISSING || is_text(&cell, "resid_pre"))
+    if (cell.type == ATTN_VALUE_MISSING ||
+        attn_cell_word(&cell, attn_site_name(ATTN_SITE_RESID_PRE)) == 0)
         return;
-    attn_buffer_append_char(out, is_of_heads(table, detail) ? '.' : ' ');
+    attn_buffer_append_char(out, has_role(table, detail, ATTN_ROLE_HEAD) ? '.' : ' ');
     append_cell(out, table, row, detail);
 }
 
@@ -814,9 +829,9 @@ static void append_row(struct attn_buffer *out, const struct attn_table *table,
                        const struct row_columns *columns, size_t row)
 {
     const bool has_layer = !is_missing(table, row, columns->rows);
-    const bool is_head = strcmp(columns->grid->columns, "head") == 0 ||
-                         strcmp(columns->grid->columns, "kv_head") == 0 ||
-                         strcmp(columns->grid->columns, "neuron") == 0;
+    const bool is_head = has_role(table, columns->columns, ATTN_ROLE_HEAD) ||
+                         has_role(table, columns->columns, ATTN_ROLE_KV_HEAD) ||
+                         has_role(table, columns->columns, ATTN_ROLE_NEURON);
 
     if (columns->rows == columns->columns || !has_layer) {
         append_column_side(out, table, columns, row);
@@ -825,7 +840,7 @@ static void append_row(struct attn_buffer *out, const struct attn_table *table,
         attn_buffer_append_char(out, '.');
         append_cell(out, table, row, columns->columns);
         append_site(out, table, columns->detail, row);
-    } else if (is_of_heads(table, columns->detail)) {
+    } else if (has_role(table, columns->detail, ATTN_ROLE_HEAD)) {
         append_row_side(out, table, columns, row, false);
         attn_buffer_append_char(out, ' ');
         if (columns->query != SIZE_MAX) {
@@ -873,9 +888,8 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
 {
     const struct attn_table_grid *grid = columns->grid;
     const bool is_by_position =
-        columns->detail == SIZE_MAX &&
-        (strcmp(grid->columns, "position") == 0 || strcmp(grid->columns, "key") == 0);
-
+        columns->detail == SIZE_MAX && (has_role(table, columns->columns, ATTN_ROLE_POSITION) ||
+                                        has_role(table, columns->columns, ATTN_ROLE_KEY));
     const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
 
     for (size_t i = 0; i < columns->n_label; i++) {
@@ -888,7 +902,7 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         append_row(place, table, columns, row);
         return;
     }
-    if (strcmp(grid->columns, "site") == 0) { /* of one reading */
+    if (has_role(table, columns->columns, ATTN_ROLE_SITE)) { /* of one reading */
         append_row_side(place, table, columns, row, false);
         append_site(place, table, columns->columns, row);
         return;
@@ -920,12 +934,8 @@ static enum attn_status place_series(const struct attn_table *table,
     bool has_failed;
 
     for (size_t i = 0; i < n_row; i++) {
-        const struct attn_cell part = columns->part == SIZE_MAX
-                                          ? attn_cell_missing()
-                                          : attn_table_cell(table, i, columns->part);
-
         cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
-        if (is_total(&part) && strcmp(columns->grid->values, "value") != 0)
+        if (!columns->has_totals && attn_table_total(table, i) != SIZE_MAX)
             continue;
         if (is_curve && !columns->grid->is_sequence &&
             (is_missing(table, i, columns->rows) || is_missing(table, i, columns->columns)))
@@ -976,7 +986,7 @@ static size_t column_with(const struct attn_table *table, const char *name, cons
     char whole[128];
 
     return (size_t)snprintf(whole, sizeof whole, "%s%s", name, ending) < sizeof whole
-               ? column_or_none(table, whole)
+               ? attn_table_find(table, whole)
                : SIZE_MAX;
 }
 
@@ -1047,7 +1057,8 @@ static enum attn_status fill_series(const struct attn_table *table,
     cells->rows.axis = series_axis(&cells->rows, "");
     cells->columns.axis = series_axis(
         &cells->columns, columns->grid->is_sequence ? columns->grid->columns : columns->grid->rows);
-    if (is_curve && strcmp(columns->grid->columns, "position") == 0 && columns->detail == SIZE_MAX)
+    if (is_curve && has_role(table, columns->columns, ATTN_ROLE_POSITION) &&
+        columns->detail == SIZE_MAX)
         cells->columns.axis.title = columns->grid->columns;
     return ATTN_OK;
 }
@@ -1057,17 +1068,20 @@ static enum attn_status read_series(const struct attn_table *table,
                                     bool is_curve, struct table_cells *cells,
                                     struct attn_error *err)
 {
+    const char *quantity = attn_table_column(table, values)->quantity;
     struct attn_token_texts tokens[N_TOKENS] = {0};
-    struct row_columns columns = {.detail = column_or_none(table, grid->detail),
-                                  .query = column_or_none(table, "query"),
-                                  .texts = column_or_none(table, grid->texts),
-                                  .part = column_or_none(table, "part"),
+    struct row_columns columns = {.detail = attn_table_find(table, grid->detail),
+                                  .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
+                                  .texts = attn_table_find(table, grid->texts),
+                                  .part = attn_table_find_role(table, ATTN_ROLE_PART),
+                                  .rows = attn_table_find(table, grid->rows),
+                                  .columns = attn_table_find(table, grid->columns),
                                   .n_label = grid->n_label,
+                                  .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
                                   .grid = grid};
     enum attn_status status = ATTN_OK;
 
-    if (!find_column(table, grid->rows, &columns.rows) ||
-        !find_column(table, grid->columns, &columns.columns))
+    if (columns.rows == SIZE_MAX || columns.columns == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
@@ -1090,7 +1104,7 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
 {
     const struct attn_cell position =
         positions == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, positions);
-    const size_t ids = column_or_none(table, "id");
+    const size_t ids = attn_table_find_role(table, ATTN_ROLE_ID);
     size_t n;
     const char *token;
 
@@ -1121,9 +1135,9 @@ static enum attn_status read_tokens(const struct attn_table *table,
                                     const struct attn_table_grid *grid, size_t values,
                                     struct table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = column_or_none(table, grid->texts), n_row = attn_table_n_row(table);
-    const size_t positions = column_or_none(table, grid->positions);
-    const size_t rows = column_or_none(table, grid->rows);
+    const size_t texts = attn_table_find(table, grid->texts), n_row = attn_table_n_row(table);
+    const size_t positions = attn_table_find(table, grid->positions);
+    const size_t rows = attn_table_find(table, grid->rows);
     struct table_axis *axis = &cells->columns;
     size_t n = 0;
 
@@ -1154,7 +1168,7 @@ static enum attn_status read_tokens(const struct attn_table *table,
                                   number_at(table, i, values));
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
     }
-    if (column_or_none(table, "n") != SIZE_MAX)
+    if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
         cells->figure.note = ATTN_ELLIPSIS " where items differ";
     cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
     axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);
@@ -1436,8 +1450,8 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     enum attn_status status;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
-        !attn_is_given(output, "output", err) || !attn_rest_is_known(grid->later, 1, "grid", err) ||
-        !attn_is_given(grid->rows, "rows", err) || !attn_is_given(grid->columns, "columns", err) ||
+        !attn_is_given(output, "output", err) || !attn_is_given(grid->rows, "rows", err) ||
+        !attn_is_given(grid->columns, "columns", err) ||
         !attn_is_given(grid->values, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(picture, &made.options, err);

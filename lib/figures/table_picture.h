@@ -32,12 +32,11 @@ struct attn_table_grid {
     const char *texts;   /* what the columns are called: "token"; or NULL */
     const char *values;  /* numbers: what is drawn */
     const char *cells;   /* texts that stand on the colors of the numbers: "token"; or NULL */
-    const char *parts; /* of texts: "part". Rows of the table without a value of `columns`, but for
-                            the totals base, source, sum and model, have a column of the picture for
-                            each part, beside the others; NULL: they are left out */
-    bool is_pairs;     /* both sides are the same: each row of the table is two cells, those on the
-                            diagonal are 0, and the columns layer, head, other_layer and other_head
-                            name both sides */
+    const char *parts;   /* "mlp embed": rows of the table without a value of `columns`, but for the
+                              totals, have a column of the picture for each part, beside the others;
+                              these parts come first, in this order. NULL: such rows are left out */
+    bool is_pairs; /* both sides are the same: each row of the table is two cells, those on the
+                        diagonal are 0, and the layers and heads of both sides are columns */
     enum attn_figure figure; /* what is drawn unless the options say otherwise; DEFAULT: a grid */
     size_t n_label;          /* leading columns by which rows are grouped */
     bool is_sequence;        /* each row of the table goes on with the one before: a curve is drawn
@@ -62,7 +61,8 @@ struct attn_table_grid {
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
     const char *metric;    /* what a page knows of the answer, too: "logit_diff", */
     const char *target, *foil; /* and the texts of its tokens */
-    const void *later[1];      /* NULL: room for fields of later versions */
+    const char *inputs; /* of the parts without a value of `rows`, those in its first row, the
+                           others are in its last: "embed pos"; or NULL */
 };
 
 /* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose

@@ -6,6 +6,20 @@
 #include "figures/figure_internal.h"
 #include "figures/table_picture.h"
 
+/* The words for what is drawn of a table. Printable. Initialize with = {0}. */
+struct attn_table_words {
+    struct attn_buffer bytes; /* owns */
+    const char *title;        /* NULL: nothing is known of the column; else also what was done: "...
+                                 without        each head" */
+    const char *quantity;     /* terminated: "change of logit(are) - logit(is)" */
+};
+
+/* Fills WORDS, which is = {0}; bytes.has_failed says whether there was memory. */
+void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
+                           const struct attn_table_grid *grid);
+
+void attn_table_words_release(struct attn_table_words *words);
+
 /* A table as it is drawn. Borrowed, for the length of a call. */
 struct attn_table_drawing {
     const struct attn_table *table;

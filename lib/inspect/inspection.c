@@ -228,9 +228,13 @@ static enum attn_status find_differences(const struct attn_inspection *inspectio
     return attn_differences_append(attn_model_config(inspection->model), *table, err);
 }
 
-static const struct attn_column parameters_columns[] = {
-    {COUNT("embedding")}, {COUNT("positions")}, {COUNT("attention")}, {COUNT("mlp")},
-    {COUNT("norms")},     {COUNT("output")},    {COUNT("total")}};
+static const struct attn_column parameters_columns[] = {{COUNT("embedding")},
+                                                        {COUNT("positions")},
+                                                        {COUNT("attention")},
+                                                        {COUNT("mlp")},
+                                                        {COUNT("norms")},
+                                                        {COUNT("output")},
+                                                        {COUNT("total"), .role = ATTN_ROLE_TOTAL}};
 
 static enum attn_status find_parameters(const struct attn_inspection *inspection,
                                         struct attn_table **table, struct attn_error *err)
@@ -528,11 +532,12 @@ static enum attn_status find_run(const struct attn_inspection *inspection,
     return append_amounts(*table, amounts, N(amounts), false, err);
 }
 
-static const struct attn_column multiply_adds_columns[] = {{OPERATIONS("projections")},
-                                                           {OPERATIONS("matrices")},
-                                                           {OPERATIONS("mlp")},
-                                                           {OPERATIONS("output")},
-                                                           {OPERATIONS("total")}};
+static const struct attn_column multiply_adds_columns[] = {
+    {OPERATIONS("projections")},
+    {OPERATIONS("matrices")},
+    {OPERATIONS("mlp")},
+    {OPERATIONS("output")},
+    {OPERATIONS("total"), .role = ATTN_ROLE_TOTAL}};
 
 static enum attn_status find_multiply_adds(const struct attn_inspection *inspection,
                                            struct attn_table **table, struct attn_error *err)

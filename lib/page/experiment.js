@@ -10,8 +10,9 @@
 // attnExperiment.mark(container, layer, head) marks a head that was chosen elsewhere.
 'use strict';
 const attnExperiment = (() => {
-const PLACES = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
-  'other_layer', 'other_head', 'place', 'id', 'neuron', 'n', 'texts'];
+// Roles of columns that a cell's name contains.
+const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
+  'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10;
 
 function el(tag, attributes, ...children) {
@@ -90,11 +91,12 @@ class View {
     this.isAlone = container.classList.contains('alone');
     this.columns = data.columns;
     this.at = new Map(data.columns.map((column, i) => [column.name, i]));
+    this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse()); // the first of each role
     this.ramps = {};
     for (const [name, text] of Object.entries(data.colormaps))
       this.ramps[name] = Uint8Array.from(atob(text), c => c.charCodeAt(0));
     this.readGroups();
-    this.drawn = this.columns.filter((column, i) => i >= data.n_label && !PLACES.includes(column.name) &&
+    this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
       .map(column => column.name);
     this.state = { value: data.value, sort: '', way: 'size', find: '', row: -1, group: 0, isLong: false,
@@ -106,10 +108,9 @@ class View {
     this.readCells();
   }
 
-  value(row, name) {
-    const column = this.at.get(name);
-    return column === undefined ? null : this.data.rows[row][column];
-  }
+  value(row, name) { return this.data.rows[row][this.at.get(name)] ?? null; }
+
+  valueOf(row, role) { return this.data.rows[row][this.of.get(role)] ?? null; }
 
   listen(node, type, action, options) {
     node.addEventListener(type, action, { signal: this.controller.signal, ...options });
@@ -191,7 +192,7 @@ class View {
   }
 
   tokenName(c) {
-    const position = this.value(this.rowAt(0, c), 'position');
+    const position = this.valueOf(this.rowAt(0, c), 'position');
     return [position === null ? '' : 'position ' + position, this.data.map.columns.texts[c].trim() || "' '"]
       .filter(Boolean).join(' ');
   }
@@ -199,8 +200,8 @@ class View {
   rowName(row) {
     const at = this.cellOf(row);
     if (at) return this.cellName(...at);
-    const part = ['part', 'set', 'token', ...this.columns.slice(0, this.data.n_label).map(c => c.name)]
-      .map(name => this.value(row, name)).find(text => text !== null);
+    const part = [...['part', 'set', 'token'].map(role => this.valueOf(row, role)),
+      ...this.data.rows[row].slice(0, this.data.n_label)].find(text => text !== null);
     return part === undefined ? 'row ' + row : String(part);
   }
 
@@ -388,9 +389,9 @@ class View {
     const text = this.state.find.trim();
     if (!text) return true;
     const head = /^\D*(\d+)\D+(\d+)$/.exec(text);
-    if (head && this.at.has('head')) {
-      const is = (layer, of) => this.value(row, layer) === Number(head[1]) &&
-        this.value(row, of) === Number(head[2]);
+    if (head && this.of.has('head')) {
+      const is = (layer, of) => this.valueOf(row, layer) === Number(head[1]) &&
+        this.valueOf(row, of) === Number(head[2]);
       return is('layer', 'head') || is('other_layer', 'other_head');
     }
     return this.words(row).includes(this.state.find.toLowerCase());
@@ -408,7 +409,7 @@ class View {
     if (row < 0) return;
     this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
     this.reveal(row);
-    const place = name => typeof this.value(row, name) === 'number' ? this.value(row, name) : undefined;
+    const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
     this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' +
       textOf(this.column(this.state.value), this.value(row, this.state.value));
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: {
@@ -418,8 +419,8 @@ class View {
 
   // A head that was chosen elsewhere.
   mark(layer, head) {
-    const is = row => this.value(row, 'layer') === layer && this.value(row, 'head') === head;
-    if (!this.at.has('head') || this.data.map.is_pairs || (this.state.row >= 0 && is(this.state.row))) return;
+    const is = row => this.valueOf(row, 'layer') === layer && this.valueOf(row, 'head') === head;
+    if (!this.of.has('head') || this.data.map.is_pairs || (this.state.row >= 0 && is(this.state.row))) return;
     const row = this.data.rows.findIndex((_, i) => is(i) && this.groupOf[i] === this.state.group);
     if (row < 0 || this.state.row === row) return;
     this.state.row = row;
@@ -431,7 +432,7 @@ class View {
   tipTable(rows) {
     const isOne = rows.length === 1;
     const shownColumns = this.columns.map((column, i) => ({ column, i })).filter(({ column, i }) =>
-      rows.some(row => this.data.rows[row][i] !== null) && (isOne ? !PLACES.slice(0, 10).includes(column.name)
+      rows.some(row => this.data.rows[row][i] !== null) && (isOne ? !NAMED.includes(column.role)
         : rows.some(row => this.data.rows[row][i] !== this.data.rows[rows[0]][i])));
     const cell = (row, { column, i }) => {
       const value = this.data.rows[row][i], isText = column.type === 'text';

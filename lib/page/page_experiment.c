@@ -3,11 +3,11 @@
 
 #include "base/escape.h"
 #include "base/sink_internal.h"
+#include "base/table_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
 #include "encode/quoting.h"
 #include "figures/table_picture_internal.h"
-#include "figures/table_words.h"
 #include "output/picture_internal.h"
 #include "tables/table_writer_internal.h"
 
@@ -18,14 +18,6 @@ enum {
     MOST_ROWS = 500,       /* of the table where no script runs */
     MOST_FIGURE = 1 << 18, /* bytes of the figure there */
 };
-
-static size_t column_of(const struct attn_table *table, const char *name)
-{
-    for (size_t c = 0; name && c < attn_table_n_column(table); c++)
-        if (strcmp(attn_table_column(table, c)->name, name) == 0)
-            return c;
-    return SIZE_MAX;
-}
 
 /* --- The object ------------------------------------------------------------------------------ */
 
@@ -73,6 +65,10 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
 {
     static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
     static const char *const ranges[] = {"signed", "positive", "share"};
+    static const char *const roles[] = {
+        "value",  "layer",       "head",       "kv_head",      "neuron", "position", "query",
+        "key",    "place",       "token",      "id",           "site",   "part",     "set",
+        "number", "other_layer", "other_head", "other_number", "count",  "total"};
 
     attn_json_begin(attn_page_push_key(json, "columns"), '[');
     for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
@@ -87,7 +83,9 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "name"), column->name);
         attn_json_text(attn_json_key(json, "type"), types[column->type]);
-        attn_json_text(attn_json_key(json, "unit"), words.unit);
+        if (column->role != ATTN_ROLE_VALUE)
+            attn_json_text(attn_json_key(json, "role"), roles[column->role]);
+        attn_json_text(attn_json_key(json, "unit"), column->unit);
         attn_json_text(attn_json_key(json, "range"), ranges[column->range]);
         if (column->notation == ATTN_NOTATION_FIXED)
             attn_json_integer(attn_json_key(json, "digits"), column->digits);
@@ -155,7 +153,7 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
 {
     const struct attn_table_grid *grid = drawing->grid;
     const bool is_plot = drawing->kind == ATTN_FIGURE_BARS || drawing->kind == ATTN_FIGURE_CURVE;
-    const bool has_cells = !is_plot && column_of(drawing->table, grid->cells) != SIZE_MAX;
+    const bool has_cells = !is_plot && attn_table_find(drawing->table, grid->cells) != SIZE_MAX;
 
     attn_json_size(attn_page_push_key(json, "n_label"), grid->n_label);
     attn_json_text(attn_page_push_key(json, "value"), grid->values);
@@ -335,8 +333,8 @@ static void find_head(struct attn_page_experiment *experiment,
                       const struct attn_table_drawing *drawing)
 {
     const struct attn_table *table = drawing->table;
-    const size_t layer = column_of(table, "layer"), head = column_of(table, "head");
-    const size_t value = column_of(table, drawing->grid->values);
+    const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
+    const size_t value = attn_table_find(table, drawing->grid->values);
     double most = -1;
 
     experiment->layer = experiment->head = -1;

@@ -159,7 +159,7 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
  *     answer, metric, target, foil   what was measured; null: nothing was asked for
  *     texts [{name, text}]           the text, or the two of a pair
- *     columns [{name, type, unit, range, digits, words}]
+ *     columns [{name, type, role, unit, range, digits, words}]
  *     rows [[..]]                    a value a column; texts are printable
  *     n_label                        leading columns that name a group
  *     value                          the column that is drawn first

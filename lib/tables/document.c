@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
 
@@ -203,7 +204,7 @@ static void put_amounts(struct attn_text_table *lines, const struct attn_table *
                         const struct attn_document_view *view)
 {
     const size_t n = attn_table_n_column(table);
-    const bool has_total = strcmp(attn_table_column(table, n - 1)->name, "total") == 0;
+    const bool has_total = attn_table_column(table, n - 1)->role == ATTN_ROLE_TOTAL;
     const double total = has_total ? (double)attn_table_cell(table, 0, n - 1).integer : 0;
 
     attn_text_table_begin(lines, 3);
@@ -221,22 +222,12 @@ static void put_amounts(struct attn_text_table *lines, const struct attn_table *
     }
 }
 
-/* The number of the column of TABLE, which has one of this NAME. */
-static size_t find_column(const struct attn_table *table, const char *name)
-{
-    size_t c = 0;
-
-    while (strcmp(attn_table_column(table, c)->name, name) != 0)
-        c++;
-    return c;
-}
-
 static void put_row(struct attn_text_table *lines, const struct attn_table *table, size_t row,
                     const struct attn_document_view *view)
 {
     for (size_t i = 0; i < view->n_column; i++) {
         const struct attn_document_column *shown = &view->columns[i];
-        const size_t c = find_column(table, shown->name);
+        const size_t c = attn_table_find(table, shown->name);
         const struct attn_cell cell = attn_table_cell(table, row, c);
 
         if (cell.type == ATTN_VALUE_MISSING)
@@ -255,7 +246,7 @@ static enum attn_status write_columns(struct attn_text_table *lines, const struc
     for (size_t i = 0; i < view->n_column; i++) {
         const struct attn_document_column *shown = &view->columns[i];
         const enum attn_value_type type =
-            attn_table_column(table, find_column(table, shown->name))->type;
+            attn_table_column(table, attn_table_find(table, shown->name))->type;
 
         if (type == ATTN_VALUE_TEXT || type == ATTN_VALUE_LIST)
             attn_text_table_flush_left(lines, i);

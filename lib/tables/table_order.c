@@ -27,7 +27,6 @@ struct ordering {
     size_t column;    /* of the keys */
     int sign;         /* of each */
     bool has_magnitudes;
-    size_t part;               /* the column that says which rows are fixed; or n_column */
     struct attn_cell *cells;   /* [n_column] owns; of the row in hand */
     struct attn_table *sorted; /* owns */
 };
@@ -49,13 +48,7 @@ static size_t find_column(const struct attn_table *table, const char *name, size
 /* Whether ROW is one that others are compared with. */
 static bool is_fixed(const struct ordering *ordering, size_t row)
 {
-    static const char *const names[] = {"base", "source", "sum", "model"};
-    const struct attn_cell part = attn_table_cell(ordering->table, row, ordering->part);
-
-    for (size_t i = 0; part.type == ATTN_VALUE_TEXT && i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == part.size && memcmp(names[i], part.text, part.size) == 0)
-            return true;
-    return false;
+    return attn_table_total(ordering->table, row) != SIZE_MAX;
 }
 
 /* The value of ROW in COLUMN, missing for NaN. */
@@ -318,7 +311,6 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     const struct attn_table *table = ordering->table;
     const size_t n_column = attn_table_n_column(table), n_row = attn_table_n_row(table);
 
-    ordering->part = find_column(table, "part", 4);
     ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
     ordering->keys = attn_alloc(n_row, sizeof *ordering->keys, err);
     ordering->cells = attn_alloc(n_column, sizeof *ordering->cells, err);

@@ -11,8 +11,8 @@
  * "NAME:up" is by value, the smallest first, "NAME:down" the largest first. Equal values keep their
  * order; rows without a value, and with NaN, come last.
  *
- * Rows whose column `part` is base, source, sum or model are what others are compared with: they
- * keep their places and are not counted.
+ * Rows that are totals (`totals` of a column of parts) are what others are compared with: they keep
+ * their places and are not counted.
  */
 #ifndef ATTN_TABLES_TABLE_ORDER_H
 #define ATTN_TABLES_TABLE_ORDER_H

@@ -84,9 +84,9 @@ static bool has_detail; /* positions tell rows of the picture apart, in place of
 static void make_table(void)
 {
     static const struct attn_column columns[] = {
-        {.name = "layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "site", .type = ATTN_VALUE_TEXT},
-        {.name = "position", .type = ATTN_VALUE_INTEGER},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_LAYER},
+        {.name = "site", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_SITE},
+        {.name = "position", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_POSITION},
         {.name = "prob", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_SIGNED}};
     static const char *const names[] = {"resid_pre", "resid_<mid>"};
     struct attn_error err = {0};
@@ -124,18 +124,18 @@ static enum attn_status draw_table(const char *format, size_t n_row, struct attn
 static void make_parts(bool is_pairs)
 {
     static const struct attn_column columns[] = {
-        {.name = "part", .type = ATTN_VALUE_TEXT},
-        {.name = "layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "sum model"},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_LAYER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_HEAD},
         {.name = "token", .type = ATTN_VALUE_TEXT},
         {.name = "logit", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_SIGNED}};
     static const struct attn_column of_pairs[] = {
-        {.name = "number", .type = ATTN_VALUE_INTEGER},
-        {.name = "layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "head", .type = ATTN_VALUE_INTEGER},
-        {.name = "other_number", .type = ATTN_VALUE_INTEGER},
-        {.name = "other_layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "other_head", .type = ATTN_VALUE_INTEGER},
+        {.name = "number", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_NUMBER},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_LAYER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_HEAD},
+        {.name = "other_number", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_OTHER_NUMBER},
+        {.name = "other_layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_OTHER_LAYER},
+        {.name = "other_head", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_OTHER_HEAD},
         {.name = "js", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_POSITIVE}};
     static const char *const parts[] = {"embed", "head", "head", "mlp", "head", "norm", "sum"};
     struct attn_error err = {0};
@@ -169,7 +169,7 @@ static enum attn_status draw_parts(const char *format, size_t n_row, struct attn
     const struct attn_table_grid grid = {.rows = "layer",
                                          .columns = "head",
                                          .values = "logit",
-                                         .parts = "part",
+                                         .parts = "mlp embed",
                                          .cells = "token",
                                          .answer = "logit(<are>)",
                                          .asked = "written by each part of the model",

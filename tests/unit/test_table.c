@@ -96,26 +96,33 @@ END_TEST
 
 START_TEST(columns_are_copied)
 {
-    char name[] = "head", unit[] = "nats";
-    const struct attn_column own[] = {{.name = name,
-                                       .type = ATTN_VALUE_REAL,
-                                       .unit = unit,
-                                       .notation = ATTN_NOTATION_FIGURES,
-                                       .digits = 9},
-                                      {.name = "key", .type = ATTN_VALUE_INTEGER}};
+    char name[] = "head", unit[] = "nats", quantity[] = "entropy", totals[] = "base sum";
+    const struct attn_column own[] = {
+        {.name = name,
+         .type = ATTN_VALUE_REAL,
+         .unit = unit,
+         .notation = ATTN_NOTATION_FIGURES,
+         .digits = 9,
+         .quantity = quantity},
+        {.name = "part", .type = ATTN_VALUE_TEXT, .totals = totals, .role = ATTN_ROLE_PART}};
     struct attn_table *table;
 
     ck_assert(attn_table_create("edges", own, 2, &table, NULL) == ATTN_OK);
     memset(name, 'x', sizeof name - 1);
     memset(unit, 'x', sizeof unit - 1);
+    memset(quantity, 'x', sizeof quantity - 1);
+    memset(totals, 'x', sizeof totals - 1);
     ck_assert_str_eq(attn_table_name(table), "edges");
     ck_assert_uint_eq(attn_table_n_column(table), 2);
     ck_assert_str_eq(attn_table_column(table, 0)->name, "head");
     ck_assert_str_eq(attn_table_column(table, 0)->unit, "nats");
     ck_assert_int_eq(attn_table_column(table, 0)->notation, ATTN_NOTATION_FIGURES);
     ck_assert_int_eq(attn_table_column(table, 0)->digits, 9);
-    ck_assert_str_eq(attn_table_column(table, 1)->name, "key");
+    ck_assert_str_eq(attn_table_column(table, 0)->quantity, "entropy");
+    ck_assert_str_eq(attn_table_column(table, 1)->name, "part");
     ck_assert_ptr_null(attn_table_column(table, 1)->unit);
+    ck_assert_str_eq(attn_table_column(table, 1)->totals, "base sum");
+    ck_assert_int_eq(attn_table_column(table, 1)->role, ATTN_ROLE_PART);
     attn_table_free(table);
 }
 END_TEST
@@ -191,6 +198,8 @@ START_TEST(columns_that_make_no_table_are_refused)
                                         {.name = "key", .type = ATTN_VALUE_REAL}};
     const struct attn_column unnamed = {.type = ATTN_VALUE_REAL};
     const struct attn_column untyped = {.name = "key"};
+    const struct attn_column of_nothing = {
+        .name = "key", .type = ATTN_VALUE_TEXT, .role = (enum attn_column_role)20};
     const struct attn_column long_one = {.name = "key", .type = ATTN_VALUE_REAL, .digits = 18};
 
     expect_refusal(NULL, columns, N_COLUMN, "a table has no name");
@@ -200,6 +209,8 @@ START_TEST(columns_that_make_no_table_are_refused)
     expect_refusal("t", &untyped, 1, "column 'key' of the table 't' has type 0, expected 1 to 5");
     expect_refusal("t", &long_one, 1,
                    "column 'key' of the table 't' has 18 digits, expected 0 to 17");
+    expect_refusal("t", &of_nothing, 1,
+                   "column 'key' of the table 't' has role 20, expected 0 to 19");
 }
 END_TEST
 

@@ -11,7 +11,7 @@
 
 static const struct attn_column columns[] = {
     {.name = "condition", .type = ATTN_VALUE_TEXT},
-    {.name = "part", .type = ATTN_VALUE_TEXT},
+    {.name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "base sum"},
     {.name = "id", .type = ATTN_VALUE_INTEGER},
     {.name = "change", .type = ATTN_VALUE_REAL},
     {.name = "kl", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_POSITIVE},
@@ -199,8 +199,10 @@ END_TEST
 START_TEST(a_column_without_values_is_refused)
 {
     static const struct attn_column empty_columns[] = {
-        {.name = "part", .type = ATTN_VALUE_TEXT},     {.name = "head", .type = ATTN_VALUE_INTEGER},
-        {.name = "effect", .type = ATTN_VALUE_REAL},   {.name = "kl", .type = ATTN_VALUE_REAL},
+        {.name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "base sum"},
+        {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "effect", .type = ATTN_VALUE_REAL},
+        {.name = "kl", .type = ATTN_VALUE_REAL},
         {.name = "estimate", .type = ATTN_VALUE_REAL},
     };
     static const char *const sorts[] = {"effect", "kl:up"};

@@ -61,6 +61,26 @@ ATTN_NOTATION_LABEL = 4
 ATTN_RANGE_SIGNED = 0
 ATTN_RANGE_POSITIVE = 1
 ATTN_RANGE_SHARE = 2
+ATTN_ROLE_VALUE = 0
+ATTN_ROLE_LAYER = 1
+ATTN_ROLE_HEAD = 2
+ATTN_ROLE_KV_HEAD = 3
+ATTN_ROLE_NEURON = 4
+ATTN_ROLE_POSITION = 5
+ATTN_ROLE_QUERY = 6
+ATTN_ROLE_KEY = 7
+ATTN_ROLE_PLACE = 8
+ATTN_ROLE_TOKEN = 9
+ATTN_ROLE_ID = 10
+ATTN_ROLE_SITE = 11
+ATTN_ROLE_PART = 12
+ATTN_ROLE_SET = 13
+ATTN_ROLE_NUMBER = 14
+ATTN_ROLE_OTHER_LAYER = 15
+ATTN_ROLE_OTHER_HEAD = 16
+ATTN_ROLE_OTHER_NUMBER = 17
+ATTN_ROLE_COUNT = 18
+ATTN_ROLE_TOTAL = 19
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -879,7 +899,10 @@ attn_column._fields_ = [
     ("digits", c_int),
     ("width", c_size_t),
     ("range", c_int),
-    ("later", c_void_p * 4),
+    ("quantity", c_char_p),
+    ("totals", c_char_p),
+    ("role", c_int),
+    ("later", c_void_p * 1),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1747,7 +1770,7 @@ attn_table_grid._fields_ = [
     ("metric", c_char_p),
     ("target", c_char_p),
     ("foil", c_char_p),
-    ("later", c_void_p * 1),
+    ("inputs", c_char_p),
 ]
 attn_live._fields_ = [
     ("module", c_void_p),

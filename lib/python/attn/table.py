@@ -23,11 +23,14 @@ class _Column(NamedTuple):
     digits: int
     width: int
     range: int
+    quantity: str | None
+    totals: str | None
+    role: int
 
 
 _FORMS = {"text": c.ATTN_TABLE_ALIGNED, "csv": c.ATTN_TABLE_CSV, "json": c.ATTN_TABLE_JSON,
           "jsonl": c.ATTN_TABLE_JSON_LINES}
-_COUNTED = ("layer", "head", "kv_head", "position")  # columns that count from 0: a grid has all of them
+_COUNTED = (c.ATTN_ROLE_LAYER, c.ATTN_ROLE_HEAD, c.ATTN_ROLE_KV_HEAD, c.ATTN_ROLE_POSITION)  # from 0: a grid has all
 
 
 class Grid(np.ndarray):
@@ -181,7 +184,7 @@ class Table:
     def _side(self, name: str, values: list) -> dict[Any, int]:
         """Where the VALUES of a column are in a grid."""
         kind = self._columns[name].type
-        if name in _COUNTED and kind == c.ATTN_VALUE_INTEGER:
+        if self._columns[name].role in _COUNTED and kind == c.ATTN_VALUE_INTEGER:
             values = list(range(max(values, default=-1) + 1))
         elif kind != c.ATTN_VALUE_TEXT:
             values = sorted(set(values))
@@ -191,14 +194,16 @@ class Table:
         """What a picture shows: what is asked for, else what attn-cli draws, else numbers by layer and head."""
         drawn = dict(self._drawn)
         if rows is not None or columns is not None:
-            for name in ("detail", "texts", "cells", "parts", "is_pairs", "figure"):
+            for name in ("detail", "texts", "cells", "parts", "inputs", "is_pairs", "figure"):
                 drawn.pop(name, None)
         if values is not None and values != drawn.get("values"):
             drawn.pop("quantity", None)  # it was of another
-        for side, name, usual in (("rows", rows, "layer"), ("columns", columns, "head")):
+        for side, name, usual in (("rows", rows, c.ATTN_ROLE_LAYER), ("columns", columns, c.ATTN_ROLE_HEAD)):
             if name is not None:
                 drawn[side] = name
-            drawn.setdefault(side, usual)
+            if side not in drawn:
+                found = (name for name, column in self._columns.items() if column.role == usual)
+                drawn[side] = next(found, "layer" if side == "rows" else "head")
         numbers = [name for name, column in self._columns.items()
                    if column.type == c.ATTN_VALUE_REAL and name not in (drawn["rows"], drawn["columns"])]
         drawn["values"] = values or drawn.get("values") or next(iter(numbers), "")
@@ -301,7 +306,9 @@ class Table:
         for made, column in zip(columns, self._columns.values()):
             made.name, made.type, made.notation = column.name.encode(), column.type, column.notation
             made.unit = None if column.unit is None else column.unit.encode()
-            made.digits, made.width, made.range = column.digits, column.width, column.range
+            made.digits, made.width, made.range, made.role = column.digits, column.width, column.range, column.role
+            made.quantity = None if column.quantity is None else column.quantity.encode()
+            made.totals = None if column.totals is None else column.totals.encode()
         call("attn_table_create", self.name.encode(), columns, len(columns), byref(native))
         try:
             row = (c.attn_cell * len(columns))()
@@ -381,7 +388,9 @@ def table_of(pointer) -> Table:
         for i in range(lib.attn_table_n_column(pointer)):
             column = lib.attn_table_column(pointer, i).contents
             columns.append(_Column(column.name.decode(), column.type, column.unit and column.unit.decode(),
-                                   column.notation, column.digits, column.width, column.range))
+                                   column.notation, column.digits, column.width, column.range,
+                                   column.quantity and column.quantity.decode(),
+                                   column.totals and column.totals.decode(), column.role))
             cells.append([_cell(lib.attn_table_cell(pointer, row, i)) for row in rows])
         return Table(lib.attn_table_name(pointer).decode(), columns, cells)
     finally:

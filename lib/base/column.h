@@ -1,0 +1,79 @@
+/*
+ * column.h - the columns of a table: what their cells are, how they are written, and how a picture
+ * shows them.
+ */
+#ifndef ATTN_BASE_COLUMN_H
+#define ATTN_BASE_COLUMN_H
+
+#include <stddef.h>
+
+enum attn_value_type {
+    ATTN_VALUE_MISSING = 0, /* of a cell: there is no value; no column has this type */
+    ATTN_VALUE_INTEGER = 1,
+    ATTN_VALUE_REAL = 2,
+    ATTN_VALUE_TEXT = 3,    /* any bytes; they are escaped where they are written (base/escape.h) */
+    ATTN_VALUE_BOOLEAN = 4, /* the integer 0 or 1 */
+    ATTN_VALUE_LIST = 5     /* integers: a shape, the ids of a text */
+};
+
+/* How the reals of a column are written. */
+enum attn_notation {
+    ATTN_NOTATION_SHORTEST = 0, /* the shortest decimal that reads back as the same float32 */
+    ATTN_NOTATION_DOUBLE = 1,   /* the shortest that reads back as the same double */
+    ATTN_NOTATION_FIXED = 2,   /* `digits` after the point in text for reading, else the shortest */
+    ATTN_NOTATION_FIGURES = 3, /* `digits` significant ones, as "%.*g" */
+    ATTN_NOTATION_LABEL = 4    /* as DOUBLE; booleans are true and false, and texts of CSV are keys
+                                  that others look for: nothing protects them from spreadsheets */
+};
+
+/* Which numbers a column has, for those who draw them. */
+enum attn_value_range {
+    ATTN_RANGE_SIGNED = 0, /* on both sides of 0, which is the middle */
+    ATTN_RANGE_POSITIVE = 1,
+    ATTN_RANGE_SHARE = 2 /* 0 to 1 */
+};
+
+#define ATTN_ANSWER "@" /* in a quantity: what is measured */
+
+/* What the cells of a column are, for those who lay out, draw, name and sort rows. */
+enum attn_column_role {
+    ATTN_ROLE_VALUE = 0, /* what was measured, or a text of any kind */
+    ATTN_ROLE_LAYER = 1,
+    ATTN_ROLE_HEAD = 2,
+    ATTN_ROLE_KV_HEAD = 3,
+    ATTN_ROLE_NEURON = 4,
+    ATTN_ROLE_POSITION = 5, /* of a token; a text if it has a name */
+    ATTN_ROLE_QUERY = 6,    /* the position that attends */
+    ATTN_ROLE_KEY = 7,      /* the position that is attended to */
+    ATTN_ROLE_PLACE = 8,    /* the number of a position among those that were asked for */
+    ATTN_ROLE_TOKEN = 9,    /* its text */
+    ATTN_ROLE_ID = 10,      /* its id in the vocabulary */
+    ATTN_ROLE_SITE = 11,
+    ATTN_ROLE_PART = 12, /* the kind of part that a row is about, or a total (`totals`) */
+    ATTN_ROLE_SET = 13,
+    ATTN_ROLE_NUMBER = 14, /* a head, counted through all layers; the first of a pair */
+    ATTN_ROLE_OTHER_LAYER = 15,
+    ATTN_ROLE_OTHER_HEAD = 16,
+    ATTN_ROLE_OTHER_NUMBER = 17,
+    ATTN_ROLE_COUNT = 18, /* how many items or texts a row is about */
+    ATTN_ROLE_TOTAL = 19  /* the sum of the columns before it */
+};
+
+struct attn_column {
+    const char *name; /* terminated, not empty, unlike those of other columns */
+    enum attn_value_type type;
+    const char *unit;            /* of the numbers: "nats", "bytes", "s"; NULL: none */
+    enum attn_notation notation; /* of reals */
+    int digits;                  /* for the notation, 0..17 */
+    /* The smallest width in aligned text, so that tables one below the other line up. */
+    size_t width;
+    enum attn_value_range range;
+    const char *quantity; /* what the numbers are, for a title: "change of @"; NULL: the name
+                             says it */
+    const char *totals;   /* of ATTN_ROLE_PART: texts of rows that others are compared with, with
+                             blanks between them, the sum of all parts first: "sum model" */
+    enum attn_column_role role;
+    const void *later[1]; /* NULL: room for fields of later versions */
+};
+
+#endif
