@@ -81,6 +81,38 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
     return label->data;
 }
 
+void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
+                           const struct attn_figure_axis *axis, size_t i)
+{
+    size_t n;
+    const char *label = attn_figure_label(pen, axis, i, &n);
+
+    attn_shapes_add_text(pen->shapes, text, label, n);
+}
+
+void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name)
+{
+    const struct attn_shape_text text = {.x = x,
+                                         .y = y,
+                                         .size = ATTN_FIGURE_AXIS,
+                                         .color = pen->faint,
+                                         .anchor = ATTN_ANCHOR_MIDDLE};
+
+    attn_shapes_add_string(pen->shapes, &text, name);
+}
+
+void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name)
+{
+    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD + 9,
+                                         .y = y,
+                                         .size = ATTN_FIGURE_AXIS,
+                                         .color = pen->faint,
+                                         .anchor = ATTN_ANCHOR_MIDDLE,
+                                         .is_turned = true};
+
+    attn_shapes_add_string(pen->shapes, &text, name);
+}
+
 static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *axis)
 {
     for (size_t i = 0; i < axis->n; i++) {
@@ -321,6 +353,11 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
     width = fmax(width, attn_figure_text_width(n_column, SUBTITLE_SIZE));
     width = ceil(width) + 2 * ATTN_FIGURE_PAD;
     return pen->room > 0 ? fmin(width, pen->room) : width;
+}
+
+void attn_figure_set_width(struct attn_figure_pen *pen, double right)
+{
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
 }
 
 /* Title and subtitle in lines. */

@@ -228,16 +228,23 @@ void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view 
         add_rule(pen, view, place, true, c);
 }
 
+void attn_figure_add_outline(struct attn_figure_pen *pen, const double box[4], double width,
+                             uint32_t color)
+{
+    const double left = box[0], top = box[1], right = box[2], bottom = box[3], half = width / 2;
+    const double corners[][2] = {{left - half, top},     {right + half, top}, {left - half, bottom},
+                                 {right + half, bottom}, {left, top},         {left, bottom},
+                                 {right, top},           {right, bottom}};
+
+    for (size_t i = 0; i < sizeof corners / sizeof *corners; i += 2)
+        attn_figure_add_line(pen, corners[i], corners[i + 1], width, color);
+}
+
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height)
 {
-    const double left = x - 0.5, top = y - 0.5, right = x + width + 0.5, bottom = y + height + 0.5;
-    const double corners[][2] = {{left - 0.5, top},     {right + 0.5, top}, {left - 0.5, bottom},
-                                 {right + 0.5, bottom}, {left, top},        {left, bottom},
-                                 {right, top},          {right, bottom}};
-
-    for (size_t i = 0; i < sizeof corners / sizeof *corners; i += 2)
-        attn_figure_add_line(pen, corners[i], corners[i + 1], 1, pen->frame);
+    attn_figure_add_outline(pen, (double[]){x - 0.5, y - 0.5, x + width + 0.5, y + height + 0.5}, 1,
+                            pen->frame);
 }
 
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,

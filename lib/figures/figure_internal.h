@@ -100,6 +100,8 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
  * it, shortened; a position where there are no tokens. */
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n);
+void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
+                           const struct attn_figure_axis *axis, size_t i);
 static inline size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i)
 {
     return axis->positions ? axis->positions[i] : i;
@@ -110,6 +112,14 @@ static inline double attn_figure_text_width(size_t n, double size)
 {
     return (double)n * size * ATTN_SHAPES_EM;
 }
+
+/* What an axis shows, in faint letters: below or above it with its middle at X, or where it is
+ * turned, at the left of the figure with its middle at Y. */
+void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name);
+void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name);
+
+/* Makes the figure so wide that its title and everything up to RIGHT have room, with the pad. */
+void attn_figure_set_width(struct attn_figure_pen *pen, double right);
 
 /* The smallest width of a figure with its title, and the height of title and subtitle in shapes
  * whose width is known. */
@@ -198,6 +208,9 @@ void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view 
                            struct attn_figure_place place);
 void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], const double to[2],
                           double width, uint32_t color);
+/* Lines of WIDTH and COLOR around a rectangle: left, top, right, bottom. */
+void attn_figure_add_outline(struct attn_figure_pen *pen, const double box[4], double width,
+                             uint32_t color);
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
@@ -222,6 +235,43 @@ const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i,
 /* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
  * Sets shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
+
+/* --- Panels: matrices side by side (figure_panels.c) --------------------------------------- */
+
+enum {
+    ATTN_PANELS_LEFT = 48,  /* room for the numbers of rows and what they are, */
+    ATTN_PANELS_ABOVE = 38, /* and for those of columns */
+};
+
+/* A layer or batch, or a head, that is a row or column of panels. */
+struct attn_panel_line {
+    int number;
+    size_t n_cell;   /* of its longest matrix */
+    double at, size; /* where its panels begin, and their length; set by the caller */
+};
+
+/* Layers, or batches of arrays, down, heads across, both ascending. A head that was not chosen
+ * leaves its place empty, so that columns stay heads. */
+struct attn_panels {
+    struct attn_panel_line *rows, *columns; /* [n_row], [n_column] own */
+    size_t n_row, n_column;
+};
+
+/* Lists the matrices of the content in PANELS, which is {0}. Release it after a failure, too. */
+enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn_panels *panels,
+                                  struct attn_error *err);
+void attn_panels_release(struct attn_panels *panels);
+
+/* The row and the column of a matrix that is listed. */
+void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
+                      const struct attn_level_matrix *matrix, size_t *row, size_t *column);
+
+/* Numbers above the columns and beside the rows, and what they are: "head", "layer", at the middle
+ * of panels that end at RIGHT and BOTTOM. */
+void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_panels *panels,
+                             bool has_rows, bool has_columns);
+void attn_panels_add_names(struct attn_figure_pen *pen, const struct attn_panels *panels,
+                           const double end[2], const char *row, const char *column);
 
 /* --- Maps over the picture of a run (figure_map.c) ----------------------------------------- */
 

@@ -114,9 +114,7 @@ static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
     layout->keys = attn_figure_columns(pen, layout->matrix);
     layout->left = ceil(ATTN_FIGURE_PAD + column_width(&layout->queries) + ATTN_FIGURE_GAP);
     layout->right = layout->left + SPAN;
-    pen->shapes->width = layout->right + ATTN_FIGURE_GAP + column_width(&layout->keys);
-    pen->shapes->width =
-        ceil(fmax(pen->shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, layout->right + ATTN_FIGURE_GAP + column_width(&layout->keys));
     layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
     pen->shapes->height =
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
@@ -160,11 +158,8 @@ static void add_column(struct attn_figure_pen *pen, const struct lines_layout *l
         text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
         text.x = is_outside ? x + away * (width + POSITION_GAP) : x;
         for (size_t i = 0; i < axis->n; i++) {
-            size_t n;
-            const char *label = attn_figure_label(pen, is_outside ? &positions : axis, i, &n);
-
             text.y = height_of(layout, i) + 0.35 * text.size;
-            attn_shapes_add_text(pen->shapes, &text, label, n);
+            attn_figure_add_label(pen, &text, is_outside ? &positions : axis, i);
         }
     }
     text.color = pen->faint;

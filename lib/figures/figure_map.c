@@ -7,7 +7,6 @@
  */
 #include "figures/figure_internal.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
@@ -20,10 +19,7 @@ enum {
     SOME = 4,     /* the most maps side by side that are a few */
     BETWEEN = 10, /* maps */
     ACROSS = 720, /* about the width of all maps of one head */
-    NUMBER = 30,  /* room for the numbers of layers at the left */
-    ABOVE = 20,   /* and for those of heads above */
-    AXIS = 18,    /* for the words "layer" and "head" */
-    CAPTION = 18, /* and for a query above its map */
+    CAPTION = 18, /* room for a query above its map */
     LINE = 13,    /* of text below a map */
     TEXT = 10,    /* size of its font */
     ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, */
@@ -35,9 +31,9 @@ enum {
 /* Maps are numbered as matrices are, or as the queries of one matrix. */
 struct maps {
     const struct attn_backdrop *backdrop;
-    size_t n_query;      /* rows of a matrix that are shown */
-    size_t n;            /* maps */
-    int *layers, *heads; /* [n_down], [n_across] own; ascending; of several heads */
+    size_t n_query;            /* rows of a matrix that are shown */
+    size_t n;                  /* maps */
+    struct attn_panels panels; /* of several heads; else empty */
     size_t n_down, n_across;
     double side, cell_width; /* of a cell */
     double width, height;    /* of a map */
@@ -231,48 +227,6 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
 
 /* --- The layout ---------------------------------------------------------------------------- */
 
-/* Puts NUMBER into LIST [*n], which ascends, unless it is there. */
-static void put_number(int *list, size_t *n, int number)
-{
-    size_t at = *n;
-
-    while (at > 0 && list[at - 1] > number)
-        at--;
-    if (at > 0 && list[at - 1] == number)
-        return;
-    for (size_t i = (*n)++; i > at; i--)
-        list[i] = list[i - 1];
-    list[at] = number;
-}
-
-static size_t place_in(const int *list, int number)
-{
-    size_t at = 0;
-
-    while (list[at] != number)
-        at++;
-    return at;
-}
-
-/* Layers and heads, or as many maps side by side as suits. */
-static enum attn_status arrange(const struct attn_figure_pen *pen, struct maps *maps,
-                                struct attn_error *err)
-{
-    const size_t n = pen->content->n;
-
-    if (n == 1)
-        return ATTN_OK;
-    maps->layers = attn_alloc(n, sizeof *maps->layers, err);
-    maps->heads = attn_alloc(n, sizeof *maps->heads, err);
-    if (!maps->layers || !maps->heads)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        put_number(maps->layers, &maps->n_down, attn_figure_matrix(pen, i)->layer);
-        put_number(maps->heads, &maps->n_across, attn_figure_matrix(pen, i)->head);
-    }
-    return ATTN_OK;
-}
-
 /* The size of a cell, and with it that of a map. */
 static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 {
@@ -281,7 +235,7 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
     const double width = (double)backdrop->width / (double)backdrop->n_col;
     const double longest = fmax((double)backdrop->n_row, (double)backdrop->n_col * width / height);
     const bool is_some = fmax((double)maps->n_across, (double)maps->n_down) <= SOME;
-    const double whole = maps->n == 1 ? WHOLE : maps->layers && !is_some ? MANY : FEW;
+    const double whole = maps->n == 1 ? WHOLE : maps->panels.rows && !is_some ? MANY : FEW;
 
     maps->side = attn_figure_side(pen, ceil(whole / longest));
     maps->cell_width = fmax(1, round(maps->side * width / height));
@@ -311,7 +265,9 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     const double caption = maps->n_query > 1 ? CAPTION : 0;
     double right, bottom;
 
-    ATTN_TRY(arrange(pen, maps, err));
+    if (pen->content->n > 1)
+        ATTN_TRY(attn_panels_list(pen, &maps->panels, err));
+    maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
     find_size(pen, maps);
     find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0)
@@ -320,18 +276,24 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
                                   maps->n_line > 1 ? " and on registers" : "");
     maps->step_x = maps->width + BETWEEN;
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
-    if (!maps->layers) {
+    if (!maps->panels.rows) {
         maps->n_across = (size_t)fmax(1, floor(ACROSS / maps->step_x));
         if (maps->n_across > maps->n && maps->n > 0)
             maps->n_across = maps->n;
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }
-    maps->left = ATTN_FIGURE_PAD + (maps->layers ? AXIS + NUMBER : 0);
+    maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
     right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
-    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
-                                   attn_figure_heading_width(pen)));
-    maps->top = attn_figure_heading_height(pen) + (maps->layers ? AXIS + ABOVE : 4) + caption;
+    attn_figure_set_width(pen, right + ATTN_FIGURE_ASIDE + legend.width);
+    maps->top =
+        attn_figure_heading_height(pen) + (maps->panels.rows ? ATTN_PANELS_ABOVE : 4) + caption;
     bottom = maps->top + (double)maps->n_down * maps->step_y - BETWEEN - caption;
+    for (size_t i = 0; i < maps->panels.n_column; i++)
+        maps->panels.columns[i].at = maps->left + (double)i * maps->step_x,
+        maps->panels.columns[i].size = maps->width;
+    for (size_t i = 0; i < maps->panels.n_row; i++)
+        maps->panels.rows[i].at = maps->top + (double)i * maps->step_y,
+        maps->panels.rows[i].size = maps->height;
     pen->shapes->height = ceil(fmax(bottom, maps->top + legend.height) + ATTN_FIGURE_PAD);
     return ATTN_OK;
 }
@@ -343,10 +305,11 @@ static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pe
                                                 const struct maps *maps, size_t i, size_t *row,
                                                 struct attn_figure_place *place)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, maps->layers ? i : 0);
-    const size_t across = maps->layers ? place_in(maps->heads, matrix->head) : i % maps->n_across;
-    const size_t down = maps->layers ? place_in(maps->layers, matrix->layer) : i / maps->n_across;
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, maps->panels.rows ? i : 0);
+    size_t across = i % maps->n_across, down = i / maps->n_across;
 
+    if (maps->panels.rows)
+        attn_panels_find(pen, &maps->panels, matrix, &down, &across);
     *row = maps->n_query > 1 ? i : 0;
     *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
                                         .y = maps->top + (double)down * maps->step_y,
@@ -363,25 +326,16 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     const size_t position = pen->content->grid ? 0 : pen->content->writer->queries[row];
     const size_t i = position - backdrop->n_front;
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
-    double x, y, right, bottom;
+    double box[4];
 
     if (position < backdrop->n_front)
         return;
-    x = place.x + (double)c * place.width;
-    y = place.y + (double)r * place.side;
-    right = x + place.width;
-    bottom = y + place.side;
-    for (int is_inner = 0; is_inner < 2; is_inner++) {
-        const double width = is_inner ? 1.5 : 3, half = width / 2;
-        const uint32_t color = is_inner ? 0xff7a1a : 0x000000;
-
-        attn_figure_add_line(pen, (double[]){x - half, y}, (double[]){right + half, y}, width,
-                             color);
-        attn_figure_add_line(pen, (double[]){x - half, bottom}, (double[]){right + half, bottom},
-                             width, color);
-        attn_figure_add_line(pen, (double[]){x, y}, (double[]){x, bottom}, width, color);
-        attn_figure_add_line(pen, (double[]){right, y}, (double[]){right, bottom}, width, color);
-    }
+    box[0] = place.x + (double)c * place.width;
+    box[1] = place.y + (double)r * place.side;
+    box[2] = box[0] + place.width;
+    box[3] = box[1] + place.side;
+    attn_figure_add_outline(pen, box, 3, 0x000000);
+    attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
 }
 
 /* "query 3,4"; of a table what its row is called, "layer 3". */
@@ -454,38 +408,6 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
         add_mark(pen, maps, row, place);
         add_texts(pen, maps, matrix, row, place);
     }
-}
-
-/* Numbers of layers and heads, and what they are. */
-static void add_numbers(struct attn_figure_pen *pen, const struct maps *maps)
-{
-    const double width = (double)maps->n_across * maps->step_x - BETWEEN;
-    const double height = (double)maps->n_down * maps->step_y - BETWEEN;
-    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = maps->top - 6};
-
-    for (size_t i = 0; i < maps->n_across; i++) {
-        text.x = maps->left + (double)i * maps->step_x + maps->width / 2;
-        attn_shapes_add_number(pen->shapes, &text, (size_t)maps->heads[i]);
-    }
-    text.anchor = ATTN_ANCHOR_END;
-    text.x = maps->left - 8;
-    for (size_t i = 0; i < maps->n_down; i++) {
-        text.y = maps->top + (double)i * maps->step_y + maps->height / 2 + 5;
-        attn_shapes_add_number(pen->shapes, &text, (size_t)maps->layers[i]);
-    }
-    text = (struct attn_shape_text){.size = ATTN_FIGURE_AXIS,
-                                    .color = pen->faint,
-                                    .anchor = ATTN_ANCHOR_MIDDLE,
-                                    .x = maps->left + width / 2,
-                                    .y = maps->top - ABOVE - 4};
-    attn_shapes_add_string(pen->shapes, &text, "head");
-    text.is_turned = true;
-    text.x = ATTN_FIGURE_PAD + 9;
-    text.y = maps->top + height / 2;
-    attn_shapes_add_string(pen->shapes, &text, "layer");
 }
 
 /* --- The picture --------------------------------------------------------------------------- */
@@ -589,6 +511,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
 {
     struct maps maps = {.backdrop = backdrop_of(pen)};
     enum attn_status status;
+    double end[2];
 
     if (!maps.backdrop)
         return attn_error_set(err, ATTN_INVALID,
@@ -608,13 +531,14 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         set_veils(pen);
         attn_figure_add_heading(pen);
         add_maps(pen, &maps);
-        if (maps.layers)
-            add_numbers(pen, &maps);
-        attn_figure_add_legend(
-            pen, maps.left + (double)maps.n_across * maps.step_x - BETWEEN + ATTN_FIGURE_ASIDE,
-            maps.top);
+        end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;
+        end[1] = maps.top + (double)maps.n_down * maps.step_y - BETWEEN;
+        if (maps.panels.rows) {
+            attn_panels_add_numbers(pen, &maps.panels, true, true);
+            attn_panels_add_names(pen, &maps.panels, end, "layer", "head");
+        }
+        attn_figure_add_legend(pen, end[0] + ATTN_FIGURE_ASIDE, maps.top);
     }
-    attn_free(maps.layers);
-    attn_free(maps.heads);
+    attn_panels_release(&maps.panels);
     return status;
 }

@@ -127,7 +127,6 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const struct attn_figure_grid *grid = pen->content->grid;
-    struct attn_shapes *shapes = pen->shapes;
     double n, below;
 
     layout->matrix = attn_figure_matrix(pen, 0);
@@ -154,14 +153,13 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->width = column_at(layout, (double)layout->matrix->n_column);
     layout->height = (double)layout->matrix->n_row * layout->place.side;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
-    shapes->width = layout->place.x + layout->width + ATTN_FIGURE_ASIDE + legend.width;
-    shapes->width = ceil(fmax(shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, layout->place.x + layout->width + ATTN_FIGURE_ASIDE + legend.width);
     layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     below = attn_figure_text_width(strlen(layout->rows.axis.title), ATTN_FIGURE_AXIS);
     below = fmax(layout->height, below);
     if (pen->is_measuring) /* what cells there are is not known */
         below = fmax(below, legend.height);
-    shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
+    pen->shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
 }
 
 /* --- Labels -------------------------------------------------------------------------------- */
@@ -200,14 +198,11 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
         const bool is_first = labels->is_by_group && (i == 0 || axis->begins[i]);
         const bool is_name = axis->n_main > 0 ? i >= axis->n_main : labels->has_labels;
         const bool is_label = is_name || (is_first && (double)i >= next);
-        size_t n;
-        const char *label;
 
         text.color = labels->has_labels && is_label ? pen->ink : pen->faint;
         if (is_label) {
             next = (double)i + apart;
-            label = attn_figure_label(pen, axis, i, &n);
-            attn_shapes_add_text(pen->shapes, &text, label, n);
+            attn_figure_add_label(pen, &text, axis, i);
         } else if (!labels->is_by_group && !is_name &&
                    attn_figure_position(axis, i) % labels->step == 0) {
             text.size = ATTN_FIGURE_SMALL;

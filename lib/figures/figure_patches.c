@@ -51,9 +51,8 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     if (layout->n_across > n)
         layout->n_across = n;
     layout->left = ATTN_FIGURE_PAD;
-    pen->shapes->width = layout->left + (double)layout->n_across * layout->width - BETWEEN;
-    pen->shapes->width += ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD;
-    pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, layout->left + (double)layout->n_across * layout->width - BETWEEN +
+                                   ATTN_FIGURE_ASIDE + legend.width);
     layout->top = attn_figure_heading_height(pen) + 4;
     n_down = (n - 1) / layout->n_across + 1;
     pen->shapes->height = (double)n_down * layout->height - BETWEEN;
@@ -104,10 +103,8 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
         const struct attn_figure_place place = place_of(&layout, i);
         const struct attn_shape_text text = {
             .x = place.x, .y = place.y - 6, .size = ATTN_FIGURE_TEXT, .color = pen->ink};
-        size_t n;
-        const char *label = attn_figure_label(pen, &layout.queries, i, &n);
 
-        attn_shapes_add_text(pen->shapes, &text, label, n);
+        attn_figure_add_label(pen, &text, &layout.queries, i);
     }
     attn_figure_add_legend(
         pen, layout.left + (double)layout.n_across * layout.width - BETWEEN + ATTN_FIGURE_ASIDE,

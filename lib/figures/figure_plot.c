@@ -89,12 +89,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
         .x = x + SWATCH + 6, .size = ATTN_FIGURE_AXIS, .color = pen->ink, .y = plot->top + 10};
 
     for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
-        size_t n;
-        const char *name = attn_figure_label(pen, &plot->groups, i, &n);
-
         attn_shapes_add_box(pen->shapes,
                             (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hues[i]});
-        attn_shapes_add_text(pen->shapes, &text, name, n);
+        attn_figure_add_label(pen, &text, &plot->groups, i);
         text.y += ENTRY;
     }
 }
@@ -125,8 +122,7 @@ static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
                       : fmax(BARS_WIDTH, ceil(quantity));
     plot->height =
         (double)plot->places.n * ((double)plot->groups.n * BAR + BETWEEN_BARS) + BETWEEN_BARS;
-    pen->shapes->width = plot->left + plot->width + 10 + aside + ATTN_FIGURE_PAD;
-    pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, plot->left + plot->width + 10 + aside);
     plot->top = attn_figure_heading_height(pen) + 6;
     pen->shapes->height = fmax(plot->height, plot->legend > 0 ? (double)plot->groups.n * ENTRY : 0);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
@@ -169,41 +165,12 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
                                               .size = ATTN_FIGURE_TEXT,
                                               .color = pen->ink,
                                               .anchor = ATTN_ANCHOR_END};
-        size_t n;
-        const char *name = attn_figure_label(pen, &plot->places, c, &n);
 
-        attn_shapes_add_text(pen->shapes, &label, name, n);
+        attn_figure_add_label(pen, &label, &plot->places, c);
         for (size_t r = 0; r < plot->groups.n; r++)
             if (number_of(plot, r, c, number))
                 add_bar(pen, plot, number, y + (double)r * BAR, hues[r]);
     }
-}
-
-/* Draws ticks below the bars, a grid line for each, and the line of 0. */
-static void add_axis_below(struct attn_figure_pen *pen, const struct plot_layout *plot)
-{
-    const double bottom = plot->top + plot->height;
-    double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_figure_round_ticks(plot->low, plot->high, ticks);
-    char number[ATTN_TICK_TEXT_SIZE];
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = bottom + 14};
-
-    for (size_t i = 0; i < n; i++) {
-        const double x = x_of(plot, ticks[i]);
-
-        attn_figure_add_line(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1,
-                             ticks[i] == 0 ? pen->frame : pen->rule);
-        text.x = x;
-        attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
-    }
-    text.size = ATTN_FIGURE_AXIS;
-    text.color = pen->faint;
-    text.x = plot->left + plot->width / 2;
-    text.y = bottom + 31;
-    attn_shapes_add_string(pen->shapes, &text, quantity_of(plot));
 }
 
 /* --- Curves -------------------------------------------------------------------------------- */
@@ -211,6 +178,35 @@ static void add_axis_below(struct attn_figure_pen *pen, const struct plot_layout
 static double y_of(const struct plot_layout *plot, double number)
 {
     return plot->top + plot->height * (plot->high - number) / (plot->high - plot->low);
+}
+
+/* Draws ticks at the left, or where IS_BELOW below, a grid line for each, and the name of the
+ * numbers. */
+static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot, bool is_below)
+{
+    const double right = plot->left + plot->width, bottom = plot->top + plot->height;
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = attn_figure_round_ticks(plot->low, plot->high, ticks);
+    char number[ATTN_TICK_TEXT_SIZE];
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->ink,
+                                   .anchor = is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END};
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = x_of(plot, ticks[i]), y = y_of(plot, ticks[i]);
+
+        attn_figure_add_line(pen, (double[]){is_below ? x : plot->left, is_below ? plot->top : y},
+                             (double[]){is_below ? x : right, is_below ? bottom : y}, 1,
+                             ticks[i] == 0 ? pen->frame : pen->rule);
+        text.x = is_below ? x : plot->left - 6;
+        text.y = is_below ? bottom + 14 : y + 0.35 * ATTN_FIGURE_SMALL;
+        attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
+    }
+    if (is_below)
+        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31,
+                                  quantity_of(plot));
+    else
+        attn_figure_add_turned_name(pen, plot->top + plot->height / 2, quantity_of(plot));
 }
 
 static double x_of_place(const struct plot_layout *plot, size_t c)
@@ -246,41 +242,11 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
     if (pen->room > 0)
         plot->width = fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD));
     plot->height = fmax(CURVE_HEIGHT, ceil(quantity));
-    pen->shapes->width = plot->left + plot->width + aside + ATTN_FIGURE_PAD;
-    pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, plot->left + plot->width + aside);
     plot->top = attn_figure_heading_height(pen) + 6;
     pen->shapes->height =
         fmax(plot->height + names_height(plot) + 22, (double)plot->groups.n * ENTRY);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
-}
-
-/* Draws ticks at the left, a grid line for each, and the name of the numbers. */
-static void add_axis_beside(struct attn_figure_pen *pen, const struct plot_layout *plot)
-{
-    double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_figure_round_ticks(plot->low, plot->high, ticks);
-    char number[ATTN_TICK_TEXT_SIZE];
-    struct attn_shape_text text = {.x = plot->left - 6,
-                                   .size = ATTN_FIGURE_SMALL,
-                                   .color = pen->ink,
-                                   .anchor = ATTN_ANCHOR_END};
-
-    for (size_t i = 0; i < n; i++) {
-        const double y = y_of(plot, ticks[i]);
-
-        attn_figure_add_line(pen, (double[]){plot->left, y},
-                             (double[]){plot->left + plot->width, y}, 1,
-                             ticks[i] == 0 ? pen->frame : pen->rule);
-        text.y = y + 0.35 * ATTN_FIGURE_SMALL;
-        attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
-    }
-    text = (struct attn_shape_text){.x = ATTN_FIGURE_PAD + 9,
-                                    .y = plot->top + plot->height / 2,
-                                    .size = ATTN_FIGURE_AXIS,
-                                    .color = pen->faint,
-                                    .anchor = ATTN_ANCHOR_MIDDLE,
-                                    .is_turned = true};
-    attn_shapes_add_string(pen->shapes, &text, quantity_of(plot));
 }
 
 static void add_places(struct attn_figure_pen *pen, const struct plot_layout *plot)
@@ -299,18 +265,11 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
         text.y = bottom + 5;
     }
     for (size_t c = 0; c < plot->places.n; c++) {
-        size_t n;
-        const char *name = attn_figure_label(pen, &plot->places, c, &n);
-
         text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * ATTN_FIGURE_SMALL : 0);
-        attn_shapes_add_text(pen->shapes, &text, name, n);
+        attn_figure_add_label(pen, &text, &plot->places, c);
     }
-    text = (struct attn_shape_text){.x = plot->left + plot->width / 2,
-                                    .y = bottom + names_height(plot) + 16,
-                                    .size = ATTN_FIGURE_AXIS,
-                                    .color = pen->faint,
-                                    .anchor = ATTN_ANCHOR_MIDDLE};
-    attn_shapes_add_string(pen->shapes, &text, plot->places.title);
+    attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + names_height(plot) + 16,
+                              plot->places.title);
 }
 
 /* Group R: its band, then its lines and dots. */
@@ -380,12 +339,12 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
         return ATTN_OK;
     attn_figure_add_heading(pen);
     if (is_curve) {
-        add_axis_beside(pen, &plot);
+        add_axis(pen, &plot, false);
         add_places(pen, &plot);
         for (size_t r = 0; r < plot.groups.n; r++)
             add_curve(pen, &plot, r);
     } else {
-        add_axis_below(pen, &plot);
+        add_axis(pen, &plot, true);
         add_bars(pen, &plot);
     }
     add_legend(pen, &plot);

@@ -25,6 +25,7 @@ enum {
     N_PLACE = 8,    /* of a label, around its point */
     N_HUE = 6,      /* of arrows */
     N_PART = 12,    /* of an arrow, that labels keep away from */
+    NAME_SIZE = 64, /* bytes of the name of an axis */
 };
 
 /* The rectangle of a label. */
@@ -139,14 +140,13 @@ static bool next_tick(struct tick_range range, size_t k, double *value,
     return true;
 }
 
-static void append_axis_name(const struct plot *plot, size_t a, struct attn_buffer *out)
+static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SIZE])
 {
-    out->size = 0;
     if (plot->shares[0] == 0)
-        attn_buffer_append_format(out, "%c", "XYZ"[a]);
+        snprintf(name, NAME_SIZE, "%c", "XYZ"[a]);
     else
-        attn_buffer_append_format(out, "component %zu (%d %% of the variance)", a + 1,
-                                  (int)lround(100 * plot->shares[a]));
+        snprintf(name, NAME_SIZE, "component %zu (%d %% of the variance)", a + 1,
+                 (int)lround(100 * plot->shares[a]));
 }
 
 /* --- Labels -------------------------------------------------------------------------------- */
@@ -238,8 +238,7 @@ static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot,
 static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 {
     const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
-    struct attn_shape_text text = {
-        .size = ATTN_FIGURE_AXIS, .color = pen->faint, .anchor = ATTN_ANCHOR_MIDDLE};
+    char name[NAME_SIZE];
 
     add_flat_ticks(pen, plot, 0);
     add_flat_ticks(pen, plot, 1);
@@ -255,15 +254,10 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
     for (size_t i = 0; i < plot->n; i++)
         add_label(pen, plot, i, (plot->taken[i].left + plot->taken[i].right) / 2,
                   (plot->taken[i].top + plot->taken[i].bottom) / 2);
-    text.x = plot->left + SIDE / 2.0;
-    text.y = plot->top + SIDE + AXIS_ROOM - 8;
-    append_axis_name(plot, 0, &pen->scratch);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
-    text.is_turned = true;
-    text.x = ATTN_FIGURE_PAD + 9;
-    text.y = plot->top + SIDE / 2.0;
-    append_axis_name(plot, 1, &pen->scratch);
-    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    write_axis_name(plot, 0, name);
+    attn_figure_add_axis_name(pen, plot->left + SIDE / 2.0, plot->top + SIDE + AXIS_ROOM - 8, name);
+    write_axis_name(plot, 1, name);
+    attn_figure_add_turned_name(pen, plot->top + SIDE / 2.0, name);
 }
 
 /* --- Three axes ---------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
         right = fmax(right, spot.x + spot.width);
     }
     right = fmax(right, layout->left + legend.width);
-    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    attn_figure_set_width(pen, right);
     layout->top = attn_figure_heading_height(pen) + 4;
     layout->bottom = layout->top + layout->spot.y + LINE + 6;
     pen->shapes->height = ceil(layout->bottom + legend.height + ATTN_FIGURE_PAD);
@@ -135,19 +135,6 @@ static void name_query(struct attn_figure_pen *pen, const struct text_layout *la
     attn_buffer_append_string(&pen->subtitle, "; ");
 }
 
-/* A thick line around the query. */
-static void frame_query(struct attn_figure_pen *pen, struct spot spot)
-{
-    const double left = spot.x - 1, right = spot.x + spot.width + 1;
-    const double top = spot.y - 1, bottom = spot.y + BOX + 1;
-    const double corners[][2] = {{left - 1, top},     {right + 1, top}, {left - 1, bottom},
-                                 {right + 1, bottom}, {left, top},      {left, bottom},
-                                 {right, top},        {right, bottom}};
-
-    for (size_t i = 0; i < sizeof corners / sizeof *corners; i += 2)
-        attn_figure_add_line(pen, corners[i], corners[i + 1], 2, pen->ink);
-}
-
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct text_layout layout = {.matrix = attn_figure_matrix(pen, 0)};
@@ -171,9 +158,10 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         const struct spot spot = next_spot(pen, &layout, i);
 
         add_token(pen, &layout, i, spot);
-        if (!has_own_keys(pen, &layout) || i != pen->content->writer->queries[0])
-            continue;
-        frame_query(pen, spot);
+        if (has_own_keys(pen, &layout) && i == pen->content->writer->queries[0])
+            attn_figure_add_outline(
+                pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
+                2, pen->ink);
     }
     attn_figure_add_lying_legend(pen, layout.left, layout.bottom);
     return ATTN_OK;

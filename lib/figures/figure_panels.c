@@ -1,0 +1,107 @@
+/*
+ * figure_panels.c - see figure_internal.h: which matrices stand side by side, and the numbers of
+ * their layers and heads.
+ */
+#include "figures/figure_internal.h"
+
+#include "base/memory.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+enum { NAMES = 24 }; /* from the first row of panels up to the name of the columns */
+
+static int row_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
+{
+    const struct attn_writer *writer = pen->content->writer;
+
+    if (writer->labels.axes)
+        return attn_writer_head_number(writer, matrix->site, matrix->head).batch;
+    return matrix->layer;
+}
+
+static int column_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
+{
+    return attn_site_has_heads(matrix->site)
+               ? attn_writer_head_number(pen->content->writer, matrix->site, matrix->head).head
+               : 0;
+}
+
+/* Puts NUMBER among LINES [*n] unless it is there, with N_CELL cells or more. */
+static void put_line(struct attn_panel_line *lines, size_t *n, int number, size_t n_cell)
+{
+    size_t at = *n;
+
+    while (at > 0 && lines[at - 1].number >= number)
+        at--;
+    if (at == *n || lines[at].number != number) {
+        memmove(lines + at + 1, lines + at, (*n - at) * sizeof *lines);
+        lines[at] = (struct attn_panel_line){.number = number};
+        (*n)++;
+    }
+    if (n_cell > lines[at].n_cell)
+        lines[at].n_cell = n_cell;
+}
+
+enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn_panels *panels,
+                                  struct attn_error *err)
+{
+    const size_t n = pen->content->n;
+
+    panels->rows = attn_alloc(n, sizeof *panels->rows, err);
+    panels->columns = attn_alloc(n, sizeof *panels->columns, err);
+    if (!panels->rows || !panels->columns)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+        put_line(panels->rows, &panels->n_row, row_number(pen, matrix), matrix->n_cell_row);
+        put_line(panels->columns, &panels->n_column, column_number(pen, matrix),
+                 matrix->n_cell_column);
+    }
+    return ATTN_OK;
+}
+
+void attn_panels_release(struct attn_panels *panels)
+{
+    attn_free(panels->rows);
+    attn_free(panels->columns);
+}
+
+void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
+                      const struct attn_level_matrix *matrix, size_t *row, size_t *column)
+{
+    for (*row = 0; panels->rows[*row].number != row_number(pen, matrix);)
+        ++*row;
+    for (*column = 0; panels->columns[*column].number != column_number(pen, matrix);)
+        ++*column;
+}
+
+void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_panels *panels,
+                             bool has_rows, bool has_columns)
+{
+    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = panels->rows[0].at - 6};
+
+    for (size_t i = 0; has_columns && i < panels->n_column; i++) {
+        text.x = panels->columns[i].at + panels->columns[i].size / 2;
+        attn_shapes_add_number(pen->shapes, &text, (size_t)panels->columns[i].number);
+    }
+    text.anchor = ATTN_ANCHOR_END;
+    text.x = panels->columns[0].at - 8;
+    for (size_t i = 0; has_rows && i < panels->n_row; i++) {
+        text.y = panels->rows[i].at + panels->rows[i].size / 2 + 5;
+        attn_shapes_add_number(pen->shapes, &text, (size_t)panels->rows[i].number);
+    }
+}
+
+void attn_panels_add_names(struct attn_figure_pen *pen, const struct attn_panels *panels,
+                           const double end[2], const char *row, const char *column)
+{
+    const double left = panels->columns[0].at, top = panels->rows[0].at;
+
+    attn_figure_add_axis_name(pen, (left + end[0]) / 2, top - NAMES, column);
+    attn_figure_add_turned_name(pen, (top + end[1]) / 2, row);
+}
