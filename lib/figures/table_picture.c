@@ -80,10 +80,13 @@ static enum attn_status find_values(const struct attn_table *table,
     return ATTN_INVALID;
 }
 
-/* Whether COLUMN, which may be SIZE_MAX, is of ROLE. */
+/* Whether COLUMN, which is SIZE_MAX if the table lacks it, is of ROLE. A cell of such a column is
+ * missing. */
 static bool has_role(const struct attn_table *table, size_t column, enum attn_column_role role)
 {
-    return column != SIZE_MAX && attn_table_column(table, column)->role == role;
+    const struct attn_column *found = attn_table_column(table, column);
+
+    return found && found->role == role;
 }
 
 static bool is_missing(const struct attn_table *table, size_t row, size_t column)
@@ -145,17 +148,14 @@ static int by_cell(const void *a, const void *b)
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
                                size_t i)
 {
-    struct table_key key = {.cell = attn_table_cell(table, i, columns->key), .row = i};
-    struct attn_cell part;
+    const struct attn_cell part = attn_table_cell(table, i, columns->part);
+    struct table_key key = {.cell = attn_table_cell(table, i, columns->key),
+                            .detail = attn_table_cell(table, i, columns->detail),
+                            .query = attn_table_cell(table, i, columns->query),
+                            .row = i};
 
-    if (columns->detail != SIZE_MAX)
-        key.detail = attn_table_cell(table, i, columns->detail);
-    if (columns->query != SIZE_MAX)
-        key.query = attn_table_cell(table, i, columns->query);
-    if (key.cell.type != ATTN_VALUE_MISSING || columns->part == SIZE_MAX)
-        return key;
-    part = attn_table_cell(table, i, columns->part);
-    if (part.type != ATTN_VALUE_TEXT || attn_table_total(table, i) != SIZE_MAX)
+    if (key.cell.type != ATTN_VALUE_MISSING || part.type != ATTN_VALUE_TEXT ||
+        attn_table_total(table, i) != SIZE_MAX)
         return key;
     if (columns->first_layer < 0) {
         const size_t rank = attn_cell_word(&part, columns->parts);
@@ -195,6 +195,13 @@ static struct table_key *list_keys(const struct attn_table *table,
     return keys;
 }
 
+/* Whether CELL is a position that TOKENS, which may be NULL, have a text for. */
+static bool is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens)
+{
+    return tokens && cell->type == ATTN_VALUE_INTEGER && cell->integer >= 0 &&
+           (size_t)cell->integer < tokens->n;
+}
+
 /* The token at POSITION of the other text, where it is not TOKEN [size]: "/Mary". */
 static void append_other(struct attn_buffer *out, const char *token, size_t size,
                          const struct attn_token_texts *others, size_t position)
@@ -220,12 +227,11 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
     struct attn_buffer *bytes = &axis->texts.bytes;
     const bool has_detail = columns->detail != SIZE_MAX;
     struct attn_cell text = has_detail ? key->detail : key->cell;
-    const bool is_token = tokens && text.type == ATTN_VALUE_INTEGER && text.integer >= 0 &&
-                          (size_t)text.integer < tokens->n;
+    const bool is_token = is_position(&text, tokens);
     size_t size = 0;
     const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
 
-    if (columns->texts != SIZE_MAX && !is_missing(table, key->row, columns->texts))
+    if (!is_missing(table, key->row, columns->texts))
         text = attn_table_cell(table, key->row, columns->texts);
     if (text.type == ATTN_VALUE_TEXT) {
         attn_escape_append(bytes, text.text, text.size);
@@ -320,7 +326,7 @@ static size_t texts_or_none(const struct attn_table *table, const char *name)
 {
     const size_t column = attn_table_find(table, name);
 
-    for (size_t i = 0; column != SIZE_MAX && i < attn_table_n_row(table); i++)
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
         if (!is_missing(table, i, column))
             return column;
     return SIZE_MAX;
@@ -489,8 +495,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     if (!texts->ends)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        const struct attn_cell cell =
-            rows[i] == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, rows[i], column);
+        const struct attn_cell cell = attn_table_cell(table, rows[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
             append_token_label(&texts->bytes, cell.text, cell.size);
@@ -799,7 +804,7 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     size_t n, n_blank;
     const char *token;
 
-    if (columns->texts != SIZE_MAX && !is_missing(table, row, columns->texts)) {
+    if (!is_missing(table, row, columns->texts)) {
         struct attn_cell text = attn_table_cell(table, row, columns->texts);
 
         append_cell(out, table, row, columns->columns);
@@ -807,8 +812,7 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
         for (; text.size > 1 && *text.text == ' '; text.size--)
             text.text++;
         attn_escape_append(out, text.text, text.size);
-    } else if (cell.type == ATTN_VALUE_INTEGER && columns->tokens && cell.integer >= 0 &&
-               (size_t)cell.integer < columns->tokens->n) {
+    } else if (is_position(&cell, columns->tokens)) {
         token = attn_token_text(columns->tokens, (size_t)cell.integer, &n);
         n_blank = n > 1 && *token == ' ';
         attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
@@ -1102,17 +1106,15 @@ static enum attn_status read_series(const struct attn_table *table,
 static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
                          size_t texts, size_t positions, const struct attn_token_texts *tokens)
 {
-    const struct attn_cell position =
-        positions == SIZE_MAX ? attn_cell_missing() : attn_table_cell(table, row, positions);
+    const struct attn_cell position = attn_table_cell(table, row, positions);
     const size_t ids = attn_table_find_role(table, ATTN_ROLE_ID);
     size_t n;
     const char *token;
 
-    if (position.type != ATTN_VALUE_INTEGER || position.integer < 0 ||
-        (size_t)position.integer >= tokens->n) {
+    if (!is_position(&position, tokens)) {
         if (!is_missing(table, row, texts))
             append_cell(out, table, row, texts);
-        else if (ids != SIZE_MAX && !is_missing(table, row, ids))
+        else if (!is_missing(table, row, ids))
             append_cell(out, table, row, ids);
         else /* items differ there */
             attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
