@@ -108,9 +108,9 @@ class View {
     this.readCells();
   }
 
-  value(row, name) { return this.data.rows[row][this.at.get(name)] ?? null; }
+  value(row, name) { return this.data.rows[row]?.[this.at.get(name)] ?? null; }
 
-  valueOf(row, role) { return this.data.rows[row][this.of.get(role)] ?? null; }
+  valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
 
   listen(node, type, action, options) {
     node.addEventListener(type, action, { signal: this.controller.signal, ...options });

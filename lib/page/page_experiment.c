@@ -333,7 +333,8 @@ static void find_head(struct attn_page_experiment *experiment,
                       const struct attn_table_drawing *drawing)
 {
     const struct attn_table *table = drawing->table;
-    const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
     const size_t value = attn_table_find(table, drawing->grid->values);
     double most = -1;
 
