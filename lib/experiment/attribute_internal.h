@@ -10,7 +10,7 @@ extern const struct attn_experiment attn_attribute_tokens; /* methods with a row
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad */
 
 /* The functions that all methods share: `check` and `take_item` of their experiments. */
-enum attn_status attn_attribute_check(const void *args, struct attn_error *err);
+enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);
 
