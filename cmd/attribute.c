@@ -220,6 +220,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (!how.study)
         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
+    how.n_most = (size_t)tables->n_most;
+    attn_attribute_grid(&how, question->table, question->words, &question->grid);
     return question_write(question, err);
 }
 
