@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/session_internal.h"
+#include "run/layer_attention.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -19,13 +20,14 @@ enum { N_KIND = sizeof kinds / sizeof *kinds };
 
 /* --- Which a run can have -------------------------------------------------------------------- */
 
-static enum attn_status check_attention(const struct attn_run *run, enum attn_site site,
+static enum attn_status check_attention(const struct attn_model *model,
+                                        const struct attn_attention *layers, enum attn_site site,
                                         struct attn_error *err)
 {
-    const size_t n_layer = attn_model_config(run->model)->n_layer;
+    const size_t n_layer = attn_model_config(model)->n_layer;
 
     for (size_t layer = 0; layer < n_layer; layer++) {
-        const struct attn_attention *attention = &run->attention.layers[layer];
+        const struct attn_attention *attention = &layers[layer];
 
         if (attn_attention_gives(attention, ATTN_SITE_PATTERN) == ATTN_GIVES_NOT)
             return attn_error_set(err, ATTN_INVALID,
@@ -40,49 +42,52 @@ static enum attn_status check_attention(const struct attn_run *run, enum attn_si
     return ATTN_OK;
 }
 
-static enum attn_status check_kind(const struct attn_run *run, const struct attn_derived_kind *kind,
-                                   struct attn_error *err)
+static enum attn_status check_kind(const struct attn_model *model,
+                                   const struct attn_attention *layers,
+                                   const struct attn_derived_kind *kind, struct attn_error *err)
 {
-    if (!run->model)
+    if (!model)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
-    ATTN_TRY(check_attention(run, kind->site, err));
+    ATTN_TRY(check_attention(model, layers, kind->site, err));
     if (kind->check)
-        ATTN_TRY(kind->check(run, err));
-    if ((attn_config_dims(attn_model_config(run->model), 1).sites &
+        ATTN_TRY(kind->check(model, err));
+    if ((attn_config_dims(attn_model_config(model), 1).sites &
          ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
                               attn_site_name(kind->site),
-                              attn_quote_string(attn_model_name(run->model)).text);
+                              attn_quote_string(attn_model_name(model)).text);
     return ATTN_OK;
 }
 
-attn_site_set attn_derived_sites(const struct attn_run *run)
+attn_site_set attn_derived_sites(const struct attn_model *model,
+                                 const struct attn_attention *layers)
 {
     attn_site_set sites = 0;
 
     for (size_t i = 0; i < N_KIND; i++) {
         struct attn_error why_not = {0};
 
-        if (check_kind(run, kinds[i], &why_not) == ATTN_OK)
+        if (check_kind(model, layers, kinds[i], &why_not) == ATTN_OK)
             sites |= ATTN_SITE_BIT(kinds[i]->site);
     }
     return sites;
 }
 
-enum attn_status attn_derived_check(const struct attn_run *run, struct attn_error *err)
+enum attn_status attn_derived_check(const struct attn_model *model,
+                                    const struct attn_attention *layers, const char *list,
+                                    struct attn_error *err)
 {
     struct attn_error unknown = {0};
     enum attn_status status = ATTN_OK;
     attn_site_set sites = 0;
 
-    if (!run->request.selection.sites ||
-        attn_sites_parse(run->request.selection.sites, &sites, &unknown) != ATTN_OK)
+    if (!list || attn_sites_parse(list, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
-            status = check_kind(run, kinds[i], err);
+            status = check_kind(model, layers, kinds[i], err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -122,30 +127,31 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
                                       const struct attn_again *again, struct attn_session **session,
                                       struct attn_error *err)
 {
-    const struct attn_run *run = derivation->run;
-    struct attn_session_options options = attn_run_session_options(run);
-    struct attn_edit *edits = attn_alloc(run->edits.n + again->n_edit, sizeof *edits, err);
+    const struct attn_derived_scope *of = &derivation->of;
+    const struct attn_session_options *run = &of->session;
+    struct attn_session_options options = *run;
+    struct attn_edit *edits = attn_alloc(run->n_edit + again->n_edit, sizeof *edits, err);
     struct attn_session *made = NULL;
     enum attn_status status;
 
     if (!edits)
         return ATTN_NO_MEMORY;
-    options.n_max += run->asked.continuations.n_more; /* as the run has it */
     options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
                                                                         : ATTN_CACHE_ONE_LAYER;
     options.pool = derivation->pool;
     options.trace = again->trace;
     options.edits = edits;
+    options.n_edit = 0;
     /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
-    for (size_t i = 0; i < run->edits.n; i++)
-        if (run->edits.items[i].site != ATTN_SITE_RESID_PRE)
-            edits[options.n_edit++] = run->edits.items[i];
+    for (size_t i = 0; i < run->n_edit; i++)
+        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
+            edits[options.n_edit++] = run->edits[i];
     for (size_t i = 0; i < again->n_edit; i++)
         edits[options.n_edit++] = again->edits[i];
-    status = attn_session_create(run->model, &options, &made, err);
+    status = attn_session_create(of->model, &options, &made, err);
     attn_free(edits);
-    if (status == ATTN_OK && run->source.n > 0)
-        status = attn_session_set_source(made, run->source.rows, run->source.n, err);
+    if (status == ATTN_OK && of->source->n > 0)
+        status = attn_session_set_source(made, of->source->rows, of->source->n, err);
     if (status == ATTN_OK)
         *session = made;
     else
@@ -165,12 +171,12 @@ enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
 
 bool attn_derivation_has_steps(const struct attn_derivation *derivation, int layer)
 {
-    const struct attn_run *run = derivation->run;
-    const struct attn_config *config = attn_model_config(run->model);
+    const struct attn_config *config = attn_model_config(derivation->of.model);
     struct attn_error why_not = {0};
 
     return !config->is_cross[layer] &&
-           attn_layer_attention_check_next(run->attention.layers, config, &why_not) == ATTN_OK;
+           attn_layer_attention_check_next(derivation->of.session.attention, config, &why_not) ==
+               ATTN_OK;
 }
 
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
@@ -273,9 +279,9 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
                                      last < 0 ? NULL : layers, &derivation->watched, err);
 }
 
-enum attn_status attn_derivation_create(const struct attn_run *run, const struct attn_trace *trace,
-                                        struct attn_pool *pool, struct attn_derivation **derivation,
-                                        struct attn_error *err)
+enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
+                                        const struct attn_trace *trace, struct attn_pool *pool,
+                                        struct attn_derivation **derivation, struct attn_error *err)
 {
     const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
     struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
@@ -283,7 +289,7 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
 
     if (!made)
         return ATTN_NO_MEMORY;
-    made->run = run;
+    made->of = *of;
     made->asked_by = trace;
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);

@@ -17,22 +17,35 @@
 #ifndef ATTN_RUN_DERIVED_H
 #define ATTN_RUN_DERIVED_H
 
-#include "run/run_internal.h"
+#include "model/session.h"
+#include "run/sequence.h"
 
-/* The derived sites that RUN can have, as bits: its attention is found, its source read. */
-attn_site_set attn_derived_sites(const struct attn_run *run);
+/* The derived sites of a run of MODEL with the attention of LAYERS [n_layer], as bits. */
+attn_site_set attn_derived_sites(const struct attn_model *model,
+                                 const struct attn_attention *layers);
 
-/* Whether RUN can have those that its request names. ATTN_INVALID, which says what is lacking. */
-enum attn_status attn_derived_check(const struct attn_run *run, struct attn_error *err);
+/* Whether such a run has those that the list SITES, or NULL, names. MODEL: NULL for arrays.
+ * ATTN_INVALID, with the reason. */
+enum attn_status attn_derived_check(const struct attn_model *model,
+                                    const struct attn_attention *layers, const char *sites,
+                                    struct attn_error *err);
 
 /* Whether SELECTION holds any. */
 bool attn_derived_is_wanted(const struct attn_selection *selection);
 
 struct attn_derivation;
 
-/* For one feed of the whole text of RUN. RUN, TRACE and POOL (or NULL) are borrowed. */
-enum attn_status attn_derivation_create(const struct attn_run *run, const struct attn_trace *trace,
-                                        struct attn_pool *pool, struct attn_derivation **derivation,
+/* The run whose tensors are derived. Everything is borrowed. */
+struct attn_derived_scope {
+    const struct attn_model *model;
+    const struct attn_sequence *source;
+    struct attn_session_options session; /* that of the run, with its edits */
+};
+
+/* For one feed of the whole text of the run OF. TRACE and POOL (or NULL) are borrowed. */
+enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
+                                        const struct attn_trace *trace, struct attn_pool *pool,
+                                        struct attn_derivation **derivation,
                                         struct attn_error *err);
 
 /* Borrowed from the derivation. */

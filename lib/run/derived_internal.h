@@ -7,7 +7,7 @@
 #include "run/derived.h"
 
 struct attn_derivation {
-    const struct attn_run *run;        /* borrowed */
+    struct attn_derived_scope of;
     const struct attn_trace *asked_by; /* borrowed */
     struct attn_pool *pool;            /* borrowed, or NULL */
     struct attn_selection *watched;    /* owns; what the session is asked for */
@@ -22,7 +22,7 @@ struct attn_derived_kind {
 
     /* Why RUN, whose attention has patterns and no dropout, cannot have it: ATTN_INVALID. NULL: it
      * can. */
-    enum attn_status (*check)(const struct attn_run *run, struct attn_error *err);
+    enum attn_status (*check)(const struct attn_model *model, struct attn_error *err);
 
     /* Emits all that is wanted of it in LAYER, whose resid_pre is kept. */
     enum attn_status (*derive)(const struct attn_derivation *derivation, int layer,

@@ -148,7 +148,7 @@ static enum attn_status go_through(struct rollout *rollout, int layer, struct at
 
 static enum attn_status emit(const struct rollout *rollout, int layer, struct attn_error *err)
 {
-    const struct attn_attention *attention = rollout->derivation->run->attention.layers;
+    const struct attn_attention *attention = rollout->derivation->of.session.attention;
     bool is_causal = true;
 
     for (int i = 0; i <= layer; i++)
@@ -230,10 +230,10 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     return status;
 }
 
-static enum attn_status check(const struct attn_run *run, struct attn_error *err)
+static enum attn_status check(const struct attn_model *model, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(run->model);
-    const struct attn_quote name = attn_quote_string(attn_model_name(run->model));
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
 
     if (!config->has_residual)
         return attn_error_set(

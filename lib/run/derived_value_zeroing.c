@@ -178,9 +178,9 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
 static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, struct attn_error *err)
 {
     const bool is_cross =
-        attn_model_config(zeroing->derivation->run->model)->is_cross[zeroing->layer];
+        attn_model_config(zeroing->derivation->of.model)->is_cross[zeroing->layer];
     const struct attn_attention *attention =
-        &zeroing->derivation->run->attention.layers[zeroing->layer];
+        &zeroing->derivation->of.session.attention[zeroing->layer];
     static const size_t none = 0;
     static const int32_t no_key = 0;
     float *changed = zeroing->changed + row * zeroing->n_key;

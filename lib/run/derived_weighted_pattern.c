@@ -203,7 +203,7 @@ static enum attn_status weigh(struct weighting *weighting, int layer, struct att
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err)
 {
-    const struct attn_model *model = derivation->run->model;
+    const struct attn_model *model = derivation->of.model;
     const struct attn_block_weights *block = &model->weights.blocks[layer];
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct weighting weighting = {.derivation = derivation,

@@ -7,11 +7,12 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/backward.h"
+#include "run/edits.h"
 #include "run/relevance.h"
 #include "trace/trace_internal.h"
 
 struct attn_gradient {
-    const struct attn_run *run;
+    struct attn_gradient_scope of;
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
     struct attn_selection *watched; /* owns; of the feed */
@@ -39,9 +40,8 @@ bool attn_gradient_is_wanted(const struct attn_selection *selection)
 }
 
 /* The sites that the request lists; none where its list is no such: who reads it reports that. */
-static attn_site_set listed_sites(const struct attn_run *run)
+static attn_site_set listed_sites(const struct attn_request_selection *selection)
 {
-    const struct attn_request_selection *selection = &run->request.selection;
     struct attn_error unknown = {0};
     attn_site_set sites = 0;
 
@@ -52,65 +52,41 @@ static attn_site_set listed_sites(const struct attn_run *run)
     return sites;
 }
 
-static enum attn_status check(const struct attn_run *run, struct attn_error *err)
+static enum attn_status check(const struct attn_request *request, const struct attn_model *model,
+                              const struct attn_attention *layers, struct attn_error *err)
 {
-    const attn_site_set sites = listed_sites(run);
-
-    if (attn_edits_are_given(&run->request.edits))
+    if (!model)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of logits, and arrays have none");
+    if (!request->selection.gradients_of)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of a metric: they need `target`, and `foil` "
+                              "for the difference of two logits");
+    if (attn_edits_are_given(&request->edits))
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of an unchanged run, and this one has edits");
-    if (sites & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
+    if (listed_sites(&request->selection) & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
         return attn_error_set(err, ATTN_INVALID,
                               "'value_zeroing' computes other layers than the run's, and there are "
                               "no gradients beside it");
-    return attn_backward_check(run->model, run->attention.layers, err);
+    return attn_backward_check(model, layers, err);
 }
 
-enum attn_status attn_gradient_prepare(struct attn_run *run, struct attn_error *err)
+enum attn_status attn_gradient_check(const struct attn_request *request,
+                                     const struct attn_model *model,
+                                     const struct attn_attention *layers, bool *is_asked,
+                                     struct attn_error *err)
 {
-    const struct attn_request_selection *selection = &run->request.selection;
-    const attn_site_set named = listed_sites(run) & attn_gradient_sites();
-    enum attn_status status;
-
-    if (named == 0 && !selection->has_gradients)
-        return ATTN_OK;
-    if (!run->model)
-        status = attn_error_set(err, ATTN_INVALID,
-                                "gradients are those of logits, and arrays have none");
-    else if (!selection->gradients_of)
-        status = attn_error_set(err, ATTN_INVALID,
-                                "gradients are those of a metric: they need `target`, and `foil` "
-                                "for the difference of two logits");
-    else
-        status = check(run, err);
-    run->asked.has_goal = status == ATTN_OK;
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    *is_asked = request->selection.has_gradients ||
+                (listed_sites(&request->selection) & attn_gradient_sites()) != 0;
+    return *is_asked ? attn_error_at(check(request, model, layers, err), ATTN_STAGE_OPTIONS, err)
+                     : ATTN_OK;
 }
 
-enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error *err)
+attn_site_set attn_gradient_sites_of(attn_site_set sites)
 {
-    if (!run->asked.has_goal)
-        return ATTN_OK;
-    ATTN_TRY(attn_run_find_answer(run, run->request.selection.gradients_of, &run->asked.goal, err));
-    return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
-}
-
-attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites)
-{
-    if (!run->asked.has_goal)
-        return 0;
     return (attn_gradient_sites() & ~attn_sites_gradients_of(~(attn_site_set)0)) |
            attn_sites_gradients_of(sites);
-}
-
-enum attn_status attn_gradient_choose(struct attn_run *run, struct attn_error *err)
-{
-    attn_site_set sites;
-
-    if (!run->request.selection.has_gradients || !run->chosen)
-        return ATTN_OK;
-    sites = attn_selection_sites(run->chosen);
-    return attn_selection_set_sites(run->chosen, sites | attn_sites_gradients_of(sites), err);
 }
 
 /* --- traces ----------------------------------------------------------------------------------- */
@@ -172,16 +148,16 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
     return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-enum attn_status attn_gradient_create(const struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_gradient **gradient,
-                                      struct attn_error *err)
+enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
+                                      const struct attn_trace *trace, struct attn_pool *pool,
+                                      struct attn_gradient **gradient, struct attn_error *err)
 {
     struct attn_gradient *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
-    made->run = run;
+    made->of = *of;
     made->asked_by = trace;
     made->pool = pool;
     status = build(made, err);
@@ -212,22 +188,21 @@ void attn_gradient_free(struct attn_gradient *gradient)
 
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
-    const struct attn_run *run = gradient->run;
-    const struct attn_session_options session = attn_run_session_options(run);
-    const struct attn_backward_goal goal = attn_answer_goal(&run->asked.goal);
-    const struct attn_backward_options options = {.n = run->text.n,
+    const struct attn_session_options *session = &gradient->of.session;
+    const struct attn_backward_goal goal = attn_answer_goal(gradient->of.goal);
+    const struct attn_backward_options options = {.n = session->n_max,
                                                   .n_goal = goal.n,
                                                   .trace = &gradient->trace,
-                                                  .attention = run->attention.layers,
+                                                  .attention = session->attention,
                                                   .pool = gradient->pool,
-                                                  .cancel = session.cancel,
-                                                  .reads_once = !run->host->options.reuse,
-                                                  .gemm = session.gemm,
-                                                  .isa = session.isa};
+                                                  .cancel = session->cancel,
+                                                  .reads_once = gradient->of.reads_once,
+                                                  .gemm = session->gemm,
+                                                  .isa = session->isa};
     struct attn_backward *backward;
     enum attn_status status;
 
-    ATTN_TRY(attn_backward_create(run->model, &options, &backward, err));
+    ATTN_TRY(attn_backward_create(gradient->of.model, &options, &backward, err));
     status = attn_backward_run(backward, gradient->stream, &goal, err);
     attn_backward_free(backward);
     if (status == ATTN_OK && gradient->relevance)

@@ -14,33 +14,40 @@
 #ifndef ATTN_RUN_GRADIENT_H
 #define ATTN_RUN_GRADIENT_H
 
-#include "run/run_internal.h"
+#include "model/session.h"
+#include "run/answer_internal.h"
+#include "run/request.h"
 
 /* All sites that need a backward pass: gradients, pattern_x_grad, relevance. */
 attn_site_set attn_gradient_sites(void);
 
-/* Those that RUN, whose text is read and whose attention is found, can have beside SITES. */
-attn_site_set attn_gradient_sites_of(const struct attn_run *run, attn_site_set sites);
+/* Those that a run has beside SITES. */
+attn_site_set attn_gradient_sites_of(attn_site_set sites);
 
-/* Sets run->asked.has_goal where gradients are asked for. ATTN_INVALID, which says why the run that
- * its request describes cannot have any. */
-enum attn_status attn_gradient_prepare(struct attn_run *run, struct attn_error *err);
-
-/* Finds the number then, run->asked.goal, when RUN has a selection. */
-enum attn_status attn_gradient_find_goal(struct attn_run *run, struct attn_error *err);
-
-/* Gives the selection of RUN, which was made of its request, the gradients of its sites. */
-enum attn_status attn_gradient_choose(struct attn_run *run, struct attn_error *err);
+/* Finds whether REQUEST asks for any. ATTN_INVALID, with the reason, if its run of MODEL, NULL for
+ * arrays, with the attention of LAYERS cannot have them. */
+enum attn_status attn_gradient_check(const struct attn_request *request,
+                                     const struct attn_model *model,
+                                     const struct attn_attention *layers, bool *is_asked,
+                                     struct attn_error *err);
 
 /* Whether SELECTION holds any. */
 bool attn_gradient_is_wanted(const struct attn_selection *selection);
 
 struct attn_gradient;
 
-/* For one feed of the whole text of RUN. RUN, TRACE and POOL (or NULL) are borrowed. */
-enum attn_status attn_gradient_create(const struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_gradient **gradient,
-                                      struct attn_error *err);
+/* The run that has the gradients. Everything is borrowed. */
+struct attn_gradient_scope {
+    const struct attn_model *model;
+    const struct attn_answer *goal;
+    struct attn_session_options session; /* of the text alone */
+    bool reads_once;                     /* weights are not needed again */
+};
+
+/* For one feed of the whole text of the run OF. TRACE and POOL (or NULL) are borrowed. */
+enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
+                                      const struct attn_trace *trace, struct attn_pool *pool,
+                                      struct attn_gradient **gradient, struct attn_error *err);
 
 /* Borrowed from the gradient. */
 const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient);

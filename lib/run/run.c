@@ -126,20 +126,31 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Adds the gradients of the sites of CHOSEN, if REQUEST asks for them beside each. */
+static enum attn_status choose_gradients(struct attn_selection *chosen,
+                                         const struct attn_request *request, struct attn_error *err)
+{
+    const attn_site_set sites = attn_selection_sites(chosen);
+
+    return request->selection.has_gradients
+               ? attn_selection_set_sites(chosen, sites | attn_sites_gradients_of(sites), err)
+               : ATTN_OK;
+}
+
 static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
                                        size_t n_batch, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
 
     ATTN_TRY(attn_layer_attention_check_sites(&run->attention.layers[0], request, err));
-    ATTN_TRY(attn_derived_check(run, err));
+    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
     ATTN_TRY(find_words(run, err));
     if (request->selection.given) {
         ATTN_TRY(take_selection(run, dims, err));
     } else {
         ATTN_TRY(attn_choose(request, dims, n_batch, &run->chosen, err));
         run->selection = run->chosen;
-        ATTN_TRY(attn_gradient_choose(run, err));
+        ATTN_TRY(choose_gradients(run->chosen, request, err));
     }
     if (merges_words(run) && run->text.words && run->chosen)
         ATTN_TRY(attn_words_widen(run->text.words, run->chosen, err));
@@ -315,6 +326,15 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+/* The number whose gradients are wanted. */
+static enum attn_status find_goal(struct attn_run *run, struct attn_error *err)
+{
+    if (!run->asked.has_goal)
+        return ATTN_OK;
+    ATTN_TRY(attn_run_find_answer(run, run->request.selection.gradients_of, &run->asked.goal, err));
+    return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
+}
+
 /* The metric that is asked for: of one run, after one position. */
 static enum attn_status find_answer(struct attn_run *run, struct attn_error *err)
 {
@@ -390,12 +410,13 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     dims = attn_config_dims(config, run->text.n);
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
-    dims.sites |= attn_derived_sites(run);
-    ATTN_TRY(attn_gradient_prepare(run, err));
-    dims.sites |= attn_gradient_sites_of(run, dims.sites);
+    dims.sites |= attn_derived_sites(run->model, run->attention.layers);
+    ATTN_TRY(attn_gradient_check(&run->request, run->model, run->attention.layers,
+                                 &run->asked.has_goal, err));
+    dims.sites |= run->asked.has_goal ? attn_gradient_sites_of(dims.sites) : 0;
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(find_masks(run, err));
-    ATTN_TRY(attn_gradient_find_goal(run, err));
+    ATTN_TRY(find_goal(run, err));
     ATTN_TRY(find_answer(run, err));
     look_for_spaces(run);
     return find_edits(run, err);
@@ -458,7 +479,8 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     struct attn_arrays_sizes sizes = {0};
 
     ATTN_TRY(check_arrays_request(request, err));
-    ATTN_TRY(attn_gradient_prepare(run, err));
+    ATTN_TRY(attn_gradient_check(&run->request, run->model, run->attention.layers,
+                                 &run->asked.has_goal, err));
     ATTN_TRY(attn_arrays_fit(&request->input, &sizes, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
@@ -775,13 +797,22 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
+    struct attn_derived_scope derived = {run->model, &run->source, attn_run_session_options(run)};
+    const struct attn_gradient_scope gradient = {.model = run->model,
+                                                 .goal = &run->asked.goal,
+                                                 .session = derived.session,
+                                                 .reads_once = !run->host->options.reuse};
+
+    derived.session.n_max += run->asked.continuations.n_more;
+    derived.session.edits = run->edits.items;
+    derived.session.n_edit = run->edits.n;
     /* A trace that wants gradients, or derived tensors, gets its events from what makes them. */
     if (trace && attn_gradient_is_wanted(trace->selection)) {
-        ATTN_TRY(attn_gradient_create(run, trace, pool, &feeding->gradient, err));
+        ATTN_TRY(attn_gradient_create(&gradient, trace, pool, &feeding->gradient, err));
         trace = attn_gradient_trace(feeding->gradient);
     }
     if (trace && attn_derived_is_wanted(trace->selection)) {
-        ATTN_TRY(attn_derivation_create(run, trace, pool, &feeding->derivation, err));
+        ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
     }
     ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
