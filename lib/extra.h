@@ -13,7 +13,7 @@
 
 /* Models and texts by their names. */
 #include "model/builtin.h"
-#include "run/catalog.h"
+#include "catalog/catalog.h"
 #include "run/texts.h"
 
 /* Tensors, tables and pictures as files. */

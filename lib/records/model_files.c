@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "run/model_parts.h"
+#include "catalog/model_parts.h"
 
 #include <inttypes.h>
 #include <string.h>

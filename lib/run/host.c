@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "catalog/catalog.h"
+#include "catalog/model_parts.h"
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
-#include "run/catalog.h"
-#include "run/model_parts.h"
 #include "run/pixel_steps.h"
 #include "text/tokenizer_internal.h"
 

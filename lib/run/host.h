@@ -19,7 +19,7 @@
 #include <signal.h>
 
 struct attn_host;
-struct attn_catalog; /* run/catalog.h */
+struct attn_catalog; /* catalog/catalog.h */
 
 struct attn_host_options {
     size_t size;               /* of this struct */

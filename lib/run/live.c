@@ -8,11 +8,11 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/status_internal.h"
+#include "catalog/model_parts.h"
 #include "formats/gguf.h"
 #include "formats/image_file.h"
 #include "formats/json.h"
 #include "run/live_story.h"
-#include "run/model_parts.h"
 
 #include <string.h>
 

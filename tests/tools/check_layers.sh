@@ -14,7 +14,7 @@ found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
 of_pictures='base trace encode tables output figures analysis'
-of_run="kernels attention formats text capture model inspect terminal page $of_pictures"
+of_run="kernels attention formats text capture model catalog inspect terminal page $of_pictures"
 
 # What each layer may include, itself aside.
 declare -A below=(
@@ -25,6 +25,7 @@ declare -A below=(
     [formats]='base'
     [text]='base formats'
     [model]='base kernels attention formats trace text'
+    [catalog]='base formats model'
     [inspect]='base attention formats text trace model'
     [make]='base formats text model'
     [capture]='base trace'
@@ -116,7 +117,7 @@ check_file_names() {
 check_texts() {
     local line
     while read -r line; do
-        [[ $line == lib/run/hub.c:* || $line == lib/run/catalog.c:*--include* ||
+        [[ $line == lib/catalog/hub.c:* || $line == lib/catalog/catalog.c:*--include* ||
             $line == lib/figures/figure.c:*option-\>name* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')

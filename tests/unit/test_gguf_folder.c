@@ -1,5 +1,5 @@
 /* Tags of GGUF files: which file each means, and that every file has one. */
-#include "run/gguf_folder.h"
+#include "catalog/gguf_folder.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 

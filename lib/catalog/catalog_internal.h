@@ -1,8 +1,8 @@
 /* catalog_internal.h - what catalog.h declares for the library alone. */
-#ifndef ATTN_RUN_CATALOG_INTERNAL_H
-#define ATTN_RUN_CATALOG_INTERNAL_H
+#ifndef ATTN_CATALOG_CATALOG_INTERNAL_H
+#define ATTN_CATALOG_CATALOG_INTERNAL_H
 
-#include "run/catalog.h"
+#include "catalog/catalog.h"
 
 /* Told of another place that has the name of a model. */
 typedef void (*attn_catalog_other_fn)(void *user, const struct attn_found *other);

@@ -1,5 +1,5 @@
 /* gguf_folder.c - see gguf_folder.h. */
-#include "run/gguf_folder.h"
+#include "catalog/gguf_folder.h"
 
 #include "base/escape.h"
 #include "base/file.h"

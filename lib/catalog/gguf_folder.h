@@ -7,8 +7,8 @@
  *     attn_gguf_folder_choose(&folder, "Q4_K_M", path, &err);
  *     attn_path_names_release(&folder.files);
  */
-#ifndef ATTN_RUN_GGUF_FOLDER_H
-#define ATTN_RUN_GGUF_FOLDER_H
+#ifndef ATTN_CATALOG_GGUF_FOLDER_H
+#define ATTN_CATALOG_GGUF_FOLDER_H
 
 #include "base/path.h"
 #include "base/status.h"

@@ -1,12 +1,12 @@
 /* hub.c - see hub.h. */
-#include "run/hub.h"
+#include "catalog/hub.h"
 
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/gguf_folder.h"
+#include "catalog/gguf_folder.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  *     ... parts.items[i].name, and .path or .blob ...
  *     attn_model_parts_release(&parts);
  */
-#ifndef ATTN_RUN_MODEL_PARTS_H
-#define ATTN_RUN_MODEL_PARTS_H
+#ifndef ATTN_CATALOG_MODEL_PARTS_H
+#define ATTN_CATALOG_MODEL_PARTS_H
 
 #include "model/model.h"
 

@@ -7,8 +7,8 @@
  *
  * A blob is opened only because a manifest names it.
  */
-#ifndef ATTN_RUN_OLLAMA_H
-#define ATTN_RUN_OLLAMA_H
+#ifndef ATTN_CATALOG_OLLAMA_H
+#define ATTN_CATALOG_OLLAMA_H
 
 #include "base/path.h"
 #include "base/status.h"

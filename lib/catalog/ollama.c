@@ -1,5 +1,5 @@
 /* ollama.c - see ollama.h. */
-#include "run/ollama.h"
+#include "catalog/ollama.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -1,5 +1,5 @@
 /* model_parts.c - see model_parts.h. */
-#include "run/model_parts.h"
+#include "catalog/model_parts.h"
 
 #include "base/buffer.h"
 #include "base/file.h"

@@ -6,8 +6,8 @@
  *
  * A snapshot is read like any other directory of a model.
  */
-#ifndef ATTN_RUN_HUB_H
-#define ATTN_RUN_HUB_H
+#ifndef ATTN_CATALOG_HUB_H
+#define ATTN_CATALOG_HUB_H
 
 #include "base/path.h"
 #include "base/status.h"

@@ -11,8 +11,8 @@
  *
  * Nothing is downloaded. The library reads no environment: a caller says where models are.
  */
-#ifndef ATTN_RUN_CATALOG_H
-#define ATTN_RUN_CATALOG_H
+#ifndef ATTN_CATALOG_CATALOG_H
+#define ATTN_CATALOG_CATALOG_H
 
 #include "base/source.h"
 #include "base/status.h"

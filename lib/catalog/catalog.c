@@ -1,5 +1,5 @@
 /* catalog.c - see catalog.h. */
-#include "run/catalog_internal.h"
+#include "catalog/catalog_internal.h"
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
@@ -8,6 +8,9 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "catalog/gguf_folder.h"
+#include "catalog/hub.h"
+#include "catalog/ollama.h"
 #include "formats/foreign.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
@@ -15,9 +18,6 @@
 #include "model/builtin.h"
 #include "model/family.h"
 #include "model/model_internal.h"
-#include "run/gguf_folder.h"
-#include "run/hub.h"
-#include "run/ollama.h"
 
 #include <assert.h>
 #include <errno.h>
