@@ -24,10 +24,10 @@
 attn_site_set attn_derived_sites(const struct attn_model *model,
                                  const struct attn_attention *layers);
 
-/* Whether such a run has those that the list SITES, or NULL, names. MODEL: NULL for arrays.
+/* Whether such a run has the sites that LIST, or NULL, names. MODEL: NULL for arrays.
  * ATTN_INVALID, with the reason. */
 enum attn_status attn_derived_check(const struct attn_model *model,
-                                    const struct attn_attention *layers, const char *sites,
+                                    const struct attn_attention *layers, const char *list,
                                     struct attn_error *err);
 
 /* Whether SELECTION holds any. */
