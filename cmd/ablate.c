@@ -15,9 +15,6 @@
 
 struct ablate_args {
     struct question_args question;
-    struct answer_args answer;
-    struct texts_args texts;
-    struct items_args items;
     struct control_args control;
     struct steering_args steering;
     const char *parts, *with; /* NULL: not given */
@@ -54,9 +51,7 @@ static const struct option_group reference_options = OPTION_GROUP("Ablation", re
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct ablate_args, question)},
-    {&texts_options, offsetof(struct ablate_args, texts)},
-    {&items_options, offsetof(struct ablate_args, items)},
-    {&answer_options, offsetof(struct ablate_args, answer)},
+    {&answer_options, offsetof(struct ablate_args, question.answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
     {&steering_options, offsetof(struct ablate_args, steering)},
@@ -65,8 +60,7 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static const struct ablate_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
+static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT};
 
 static enum attn_status ablate(struct call *call, struct attn_error *err);
 
@@ -252,11 +246,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(list_files(args, taken, err));
     question->files = taken->files;
     question->n_file = taken->n_file;
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
     ATTN_TRY(steering_fill(&taken->steering, question->host, &question->request, err));
-    how.answer = answer_of(&args->answer, &ids);
+    how.answer = answer_of(&args->question.answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
@@ -275,7 +267,7 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
                                 .args = &args->question,
                                 .reuse = true,
                                 .example = EXAMPLE,
-                                .answer = &args->answer,
+                                .answer = &args->question.answer,
                                 .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 

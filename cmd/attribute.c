@@ -18,9 +18,6 @@ enum attribute_by { BY_PART, BY_TOKEN };
 
 struct attribute_args {
     struct question_args question;
-    struct answer_args answer;
-    struct texts_args texts;
-    struct items_args items;
     int by;             /* enum attribute_by */
     const char *method; /* NULL: dla */
     bool merges_words;
@@ -57,16 +54,13 @@ static const struct option_group attribute_options = OPTION_GROUP("Attribution",
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct attribute_args, question)},
-    {&texts_options, offsetof(struct attribute_args, texts)},
-    {&items_options, offsetof(struct attribute_args, items)},
-    {&answer_options, offsetof(struct attribute_args, answer)},
+    {&answer_options, offsetof(struct attribute_args, question.answer)},
     {&attribute_options, 0},
     {&question_picture_options, offsetof(struct attribute_args, question)},
     {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static const struct attribute_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
+static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT};
 
 static enum attn_status attribute(struct call *call, struct attn_error *err);
 
@@ -140,12 +134,12 @@ static enum attn_status read_method(const char *text, struct attn_attribute_args
 
 static enum attn_status check_split(const struct attribute_args *args, struct attn_error *err)
 {
-    const char *option = args->merges_words        ? "merge-words"
-                         : args->baseline > 0      ? "baseline"
-                         : args->baseline_text     ? "baseline-text"
-                         : args->baseline_ids      ? "baseline-ids"
-                         : args->answer.metric > 0 ? "metric"
-                                                   : NULL;
+    const char *option = args->merges_words                 ? "merge-words"
+                         : args->baseline > 0               ? "baseline"
+                         : args->baseline_text              ? "baseline-text"
+                         : args->baseline_ids               ? "baseline-ids"
+                         : args->question.answer.metric > 0 ? "metric"
+                                                            : NULL;
 
     if (!option)
         return ATTN_OK;
@@ -160,7 +154,7 @@ static enum attn_status check_gradients(const struct attribute_args *args,
 
     if (args->by != BY_PART)
         return refuse(err, NULL, "--by and --method do not go together: --by is of dla");
-    if (args->texts.path)
+    if (args->question.texts.path)
         return refuse(err, NULL,
                       "--method %s and --texts do not go together: tokens belong to one text",
                       args->method);
@@ -172,7 +166,7 @@ static enum attn_status check_gradients(const struct attribute_args *args,
         return ATTN_OK;
     if (args->merges_words)
         return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
-    if (args->items.path)
+    if (args->question.items.path)
         return refuse(err, NULL,
                       "--method attn_x_grad and --items do not go together: cells belong to one "
                       "text");
@@ -209,16 +203,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(how.method == ATTN_ATTRIBUTE_DLA ? check_split(args, err)
                                               : check_gradients(args, how.method, err));
     ATTN_TRY(read_baseline(args, &how, question->own, err));
-    how.answer = answer_of(&args->answer, &ids);
+    how.answer = answer_of(&args->question.answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.merges_words = args->merges_words;
     how.n_most = (size_t)tables->n_most;
     attn_attribute_grid(&how, NULL, question->words, &question->grid);
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     how.n_most = (size_t)tables->n_most;
     attn_attribute_grid(&how, question->table, question->words, &question->grid);
@@ -228,8 +220,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    const bool has_foil = args->answer.foil || args->answer.foil_id >= 0;
-    struct answer_args answer = args->answer; /* what pictures say is measured */
+    const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
+    struct answer_args answer = args->question.answer; /* what pictures say is measured */
     int32_t *baseline_ids = NULL;
     struct question question = {.call = call,
                                 .args = &args->question,

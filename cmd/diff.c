@@ -13,7 +13,6 @@
 
 struct diff_args {
     struct question_args question; /* its plain arguments are the texts */
-    struct items_args items;
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
@@ -46,15 +45,13 @@ static const struct option_part parts[] = {
     {&special_options, offsetof(struct diff_args, question.prompt)},
     {&pair_options, offsetof(struct diff_args, question.prompt)},
     {&source_options, offsetof(struct diff_args, question.source)},
-    {&items_options, offsetof(struct diff_args, items)},
+    {&items_options, offsetof(struct diff_args, question.items)},
     {&question_picture_options, offsetof(struct diff_args, question)},
     {&question_options, offsetof(struct diff_args, question)},
 };
 
-static const struct diff_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                          .items = ITEMS_ARGS_DEFAULT,
-                                          .tolerance = -1,
-                                          .relative = -1};
+static const struct diff_args defaults = {
+    .question = QUESTION_ARGS_DEFAULT, .tolerance = -1, .relative = -1};
 
 static enum attn_status diff(struct call *call, struct attn_error *err);
 
@@ -100,10 +97,10 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
     const size_t n = args->question.prompt.plain.n + !!args->a_ids + !!args->b_ids;
     const bool has_with = args->with || args->with_attention;
 
-    if (args->items.path && (args->a_ids || args->b_ids))
+    if (args->question.items.path && (args->a_ids || args->b_ids))
         return refuse(err, NULL, "--%s and --items are given, expected one of them",
                       args->a_ids ? "a-ids" : "b-ids");
-    if (args->items.path)
+    if (args->question.items.path)
         return ATTN_OK;
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");
@@ -276,7 +273,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (args->tolerance >= 0 || args->relative >= 0)
         return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz",
                       args->tolerance >= 0 ? "tolerance" : "relative-tolerance");
-    ATTN_TRY(question_begin_items(question, &args->items, NULL, &study, err));
+    ATTN_TRY(question_begin_items(question, &study, err));
     if (!study)
         ATTN_TRY(question_open(question, err));
     return compare(question, study, err);

@@ -14,9 +14,6 @@
 
 struct heads_args {
     struct question_args question;
-    struct answer_args answer;
-    struct texts_args texts;
-    struct items_args items;
     const char *probe, *measures, *pattern, *from, *to; /* NULL: not given */
     int64_t n_run;                                      /* 0: not given */
     double threshold;                                   /* below 0: not given */
@@ -60,18 +57,13 @@ static const struct option_group heads_options = OPTION_GROUP("Heads", heads_row
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct heads_args, question)},
-    {&texts_options, offsetof(struct heads_args, texts)},
-    {&items_options, offsetof(struct heads_args, items)},
     {&heads_options, 0},
-    {&answer_options, offsetof(struct heads_args, answer)},
+    {&answer_options, offsetof(struct heads_args, question.answer)},
     {&question_picture_options, offsetof(struct heads_args, question)},
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT,
-                                           .answer = ANSWER_ARGS_DEFAULT,
-                                           .items = ITEMS_ARGS_DEFAULT,
-                                           .threshold = -1};
+static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT, .threshold = -1};
 
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
@@ -145,7 +137,7 @@ static enum attn_status read_probe(const char *value, struct attn_survey_args *h
 static enum attn_status check(const struct heads_args *args, struct attn_survey_args *how,
                               struct attn_error *err)
 {
-    const struct answer_args *answer = &args->answer;
+    const struct answer_args *answer = &args->question.answer;
 
     if (args->threshold == 0)
         return refuse(err, NULL, "--threshold is 0, expected above 0 and at most 1");
@@ -153,15 +145,15 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->measures)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &how->measures, err), err));
-    if (how->has_probe + !!args->texts.path + !!args->items.path +
+    if (how->has_probe + !!args->question.texts.path + !!args->question.items.path +
             prompt_is_given(&args->question.prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
     if (how->has_probe && pair_find_given(&args->question.prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->question.prompt));
-    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
-        ATTN_TRY(texts_check(&args->texts, &args->question.prompt, EXAMPLE, err));
+    if ((!how->has_probe && !args->question.items.path) || args->question.texts.is_lines)
+        ATTN_TRY(texts_check(&args->question.texts, &args->question.prompt, EXAMPLE, err));
     if (args->n_run > 0 && !how->has_probe)
         return refuse(err, NULL, "--runs needs --probe");
     if (args->is_clustered && !(args->is_of_pairs && tables_have_pictures(&args->question.tables)))
@@ -176,16 +168,16 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
 /* Refuses options that do not go with --pairs. */
 static enum attn_status check_pairs(const struct heads_args *args, struct attn_error *err)
 {
-    const char *name = args->probe            ? "probe"
-                       : args->texts.path     ? "texts"
-                       : args->items.path     ? "items"
-                       : args->measures       ? "measures"
-                       : args->pattern        ? "pattern"
-                       : args->from           ? "from"
-                       : args->to             ? "to"
-                       : args->has_effect     ? "effect"
-                       : args->threshold >= 0 ? "threshold"
-                                              : NULL;
+    const char *name = args->probe                 ? "probe"
+                       : args->question.texts.path ? "texts"
+                       : args->question.items.path ? "items"
+                       : args->measures            ? "measures"
+                       : args->pattern             ? "pattern"
+                       : args->from                ? "from"
+                       : args->to                  ? "to"
+                       : args->has_effect          ? "effect"
+                       : args->threshold >= 0      ? "threshold"
+                                                   : NULL;
 
     if (!name)
         return ATTN_OK;
@@ -226,16 +218,17 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.from = args->from;
     how.to = args->to;
     how.has_effect = args->has_effect;
-    how.answer = answer_of(&args->answer, &ids);
+    how.answer = answer_of(&args->question.answer, &ids);
     drawn = how;
     drawn.sort = args->question.tables.sort;
     attn_survey_grid(&drawn, NULL, question->words, &question->grid);
     question->unit = how.has_probe ? "probes" : NULL;
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (how.has_probe)
+    if (how.has_probe) {
+        ATTN_TRY(question_begin_items(question, &how.study, err));
         ATTN_TRY(question_open(question, err));
-    else if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    } else {
+        ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+    }
     if (args->pattern) {
         how.pattern = question->own;
         ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
@@ -255,7 +248,7 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .args = &args->question,
                                 .example = EXAMPLE,
-                                .answer = args->has_effect ? &args->answer : NULL,
+                                .answer = args->has_effect ? &args->question.answer : NULL,
                                 .own = &pattern};
     const char *files[2] = {args->pattern, attention_mask_file(&args->question.attention)};
     enum attn_status status;

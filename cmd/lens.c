@@ -10,9 +10,6 @@
 
 struct lens_args {
     struct question_args question;
-    struct answer_args answer;
-    struct texts_args texts;
-    struct items_args items;
     const char *queries, *sites;
     int64_t top;
     bool reads_heads;
@@ -37,17 +34,14 @@ static const struct option_group lens_options = OPTION_GROUP("Lens", lens_rows);
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct lens_args, question)},
-    {&texts_options, offsetof(struct lens_args, texts)},
-    {&items_options, offsetof(struct lens_args, items)},
-    {&target_options, offsetof(struct lens_args, answer)},
-    {&foil_options, offsetof(struct lens_args, answer)},
+    {&target_options, offsetof(struct lens_args, question.answer)},
+    {&foil_options, offsetof(struct lens_args, question.answer)},
     {&lens_options, 0},
     {&question_picture_options, offsetof(struct lens_args, question)},
     {&question_options, offsetof(struct lens_args, question)},
 };
 
-static const struct lens_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
+static const struct lens_args defaults = {.question = QUESTION_ARGS_DEFAULT};
 
 static enum attn_status lens(struct call *call, struct attn_error *err);
 
@@ -76,21 +70,6 @@ const struct command command_lens = {
     .work = lens,
 };
 
-/* Writes the table; the tokens of a run label its pictures. */
-static enum attn_status write_drawn(struct question *question, struct attn_error *err)
-{
-    struct attn_run *run = NULL;
-    enum attn_status status;
-
-    question->request.on_note = NULL;
-    question->request.selection.sites = NULL;
-    ATTN_TRY(attn_run_prepare(question->host, &question->request, &run, err));
-    question->grid.run = attn_run_labels(run);
-    status = question_write(question, err);
-    attn_run_free(run);
-    return status;
-}
-
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct lens_args *args = question->call->args;
@@ -98,27 +77,26 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct answer_ids ids;
 
     how.top = (size_t)args->top;
-    how.answer = answer_of(&args->answer, &ids);
+    how.answer = answer_of(&args->question.answer, &ids);
     how.reads_heads = args->reads_heads;
     attn_lens_grid(&how, NULL, question->words, &question->grid);
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
     attn_lens_grid(&how, question->table, question->words, &question->grid);
-    if (!args->texts.path && !args->items.path && tables_have_pictures(&args->question.tables))
-        return write_drawn(question, err);
+    if (!args->question.texts.path && !args->question.items.path &&
+        tables_have_pictures(&args->question.tables))
+        return question_write_labelled(question, err);
     return question_write(question, err);
 }
 
 static enum attn_status lens(struct call *call, struct attn_error *err)
 {
     const struct lens_args *args = call->args;
-    const bool has_target = args->answer.target || args->answer.target_id >= 0;
-    const struct answer_args answer = {.target = args->answer.target,
-                                       .target_id = args->answer.target_id,
+    const bool has_target = args->question.answer.target || args->question.answer.target_id >= 0;
+    const struct answer_args answer = {.target = args->question.answer.target,
+                                       .target_id = args->question.answer.target_id,
                                        .metric = args->reads_heads ? ATTN_ANSWER_LOGIT
                                                                    : ATTN_ANSWER_PROB};
     struct question question = {.call = call,

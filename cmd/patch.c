@@ -24,9 +24,7 @@ enum patch_by { BY_PART, BY_POSITION };
 
 struct patch_args {
     struct question_args question;
-    struct answer_args answer;
     struct control_args control;
-    struct items_args items;
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *corrupted_source, *corrupted_image;            /* NULL: not given */
@@ -91,16 +89,15 @@ static const struct option_part parts[] = {
     {&pair_options, offsetof(struct patch_args, question.prompt)},
     {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
     {&source_options, offsetof(struct patch_args, question.source)},
-    {&items_options, offsetof(struct patch_args, items)},
-    {&answer_options, offsetof(struct patch_args, answer)},
+    {&items_options, offsetof(struct patch_args, question.items)},
+    {&answer_options, offsetof(struct patch_args, question.answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},
     {&question_picture_options, offsetof(struct patch_args, question)},
     {&question_options, offsetof(struct patch_args, question)},
 };
 
-static const struct patch_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT};
+static const struct patch_args defaults = {.question = QUESTION_ARGS_DEFAULT};
 
 static enum attn_status patch(struct call *call, struct attn_error *err);
 
@@ -247,12 +244,12 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
                         : args->corrupted_ids ? "corrupted-ids"
                                               : NULL;
 
-    if (args->items.path && (given || args->corrupted_image))
+    if (args->question.items.path && (given || args->corrupted_image))
         return refuse(err, NULL, "--%s and --items are given, expected one of them",
                       given ? given : "corrupted-image");
-    if (!args->items.path)
+    if (!args->question.items.path)
         ATTN_TRY(check_pair(args, given, err));
-    ATTN_TRY(question_begin_items(question, &args->items, NULL, &how->study, err));
+    ATTN_TRY(question_begin_items(question, &how->study, err));
     if (!how->study)
         ATTN_TRY(question_open(question, err));
     ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
@@ -331,7 +328,7 @@ static enum attn_status read_estimate(const struct patch_args *args, struct attn
     if (args->control.control || args->corrupted_source)
         return refuse(err, NULL, "--%s and --estimate do not go together",
                       args->control.control ? "control" : "corrupted-source");
-    if (args->items.path && args->verify && how->n_verified > 0)
+    if (args->question.items.path && args->verify && how->n_verified > 0)
         return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
     how->is_by_position = args->by == BY_POSITION;
     return ATTN_OK;
@@ -368,7 +365,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_patch_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(read_pair(question, &how, err));
     question->request.selection.queries = args->queries;
-    how.answer = answer_of(&args->answer, &answer_ids);
+    how.answer = answer_of(&args->question.answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     how.n_most = (size_t)args->question.tables.n_most;
@@ -388,7 +385,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
  * neuron. */
 static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
 {
-    if (!args->items.path) {
+    if (!args->question.items.path) {
         tables->n_most = 0;
         return;
     }
@@ -405,7 +402,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
                                 .args = &asked,
                                 .reuse = true,
                                 .example = EXAMPLE,
-                                .answer = &args->answer,
+                                .answer = &args->question.answer,
                                 .own = &taken};
     enum attn_status status;
 

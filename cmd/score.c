@@ -12,9 +12,6 @@
 
 struct score_args {
     struct question_args question;
-    struct texts_args texts;
-    struct items_args items;
-    struct answer_args answer;
     bool merges_words;
     int64_t stride; /* 0: not given */
     int per;        /* enum attn_score_per */
@@ -35,16 +32,13 @@ static const struct option_group score_options = OPTION_GROUP("Scores", score_ro
 
 static const struct option_part parts[] = {
     {&question_input_options, offsetof(struct score_args, question)},
-    {&texts_options, offsetof(struct score_args, texts)},
-    {&items_options, offsetof(struct score_args, items)},
-    {&answer_options, offsetof(struct score_args, answer)},
+    {&answer_options, offsetof(struct score_args, question.answer)},
     {&score_options, 0},
     {&question_picture_options, offsetof(struct score_args, question)},
     {&question_options, offsetof(struct score_args, question)},
 };
 
-static const struct score_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+static const struct score_args defaults = {.question = QUESTION_ARGS_DEFAULT};
 
 static enum attn_status score(struct call *call, struct attn_error *err);
 
@@ -94,12 +88,12 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
 /* Refuses what is for items where there are none, and what they do not have. */
 static enum attn_status check(const struct score_args *args, struct attn_error *err)
 {
-    const struct answer_args *answer = &args->answer;
+    const struct answer_args *answer = &args->question.answer;
 
-    if (args->items.path && (args->stride > 0 || args->merges_words))
+    if (args->question.items.path && (args->stride > 0 || args->merges_words))
         return refuse(err, NULL, "--%s and --items do not go together",
                       args->stride > 0 ? "stride" : "merge-words");
-    if (args->items.path)
+    if (args->question.items.path)
         return ATTN_OK;
     if (args->per > 0)
         return refuse(err, NULL, "--per needs --items");
@@ -108,24 +102,6 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
         return refuse(err, "attn-cli run --target TOKEN TEXT measures one text",
                       "--target, --foil, --at and --metric need --items");
     return ATTN_OK;
-}
-
-/* Writes the table; its pictures show tokens that are pieces of one character as the run does. */
-static enum attn_status write_drawn(struct question *question, struct attn_error *err)
-{
-    struct attn_request request = question->request;
-    struct attn_run *run = NULL;
-    enum attn_status status;
-
-    request.on_note = NULL;
-    status = attn_run_prepare(question->host, &request, &run, err);
-    if (status == ATTN_OK) {
-        question->grid.run = attn_run_labels(run);
-        question->grid.positions = "position";
-        status = question_write(question, err);
-    }
-    attn_run_free(run);
-    return status;
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -139,20 +115,20 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
     how.per = (enum attn_score_per)args->per;
-    how.answer = answer_of(&args->answer, &ids);
-    how.n_text = args->texts.path != NULL; /* there will be some */
+    how.answer = answer_of(&args->question.answer, &ids);
+    how.n_text = args->question.texts.path != NULL; /* there will be some */
     attn_score_grid(&how, NULL, question->words, &question->grid);
     how.n_text = 0;
-    ATTN_TRY(question_begin_items(question, &args->items, &args->texts, &how.study, err));
-    if (!how.study)
-        ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
     attn_score_grid(&how, question->table, question->words, &question->grid);
     if (!how.study && !how.texts && !how.merges_words && how.stride == 0 &&
-        tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, err));
-    else
+        tables_have_pictures(&args->question.tables)) {
+        question->grid.positions = "position";
+        ATTN_TRY(question_write_labelled(question, err));
+    } else {
         ATTN_TRY(question_write(question, err));
+    }
     if (question_is_noted(question) && !how.study)
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
@@ -165,7 +141,7 @@ static enum attn_status score(struct call *call, struct attn_error *err)
                                 .args = &args->question,
                                 .unit = "tokens",
                                 .example = EXAMPLE,
-                                .answer = &args->answer};
+                                .answer = &args->question.answer};
 
     return question_answer(&question, work, err);
 }

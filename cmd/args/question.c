@@ -12,18 +12,6 @@
 
 enum { MEANS_SIZE = 256 }; /* of "mean over 33 texts" */
 
-static const struct option_part input_parts[] = {
-    {&prompt_text_options, offsetof(struct question_args, prompt)},
-    {&prompt_options, offsetof(struct question_args, prompt)},
-    {&special_options, offsetof(struct question_args, prompt)},
-    {&pair_options, offsetof(struct question_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct question_args, prompt)},
-    {&prompt_image_options, offsetof(struct question_args, prompt)},
-    {&source_options, offsetof(struct question_args, source)},
-};
-
-const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
-
 static const struct option texts_rows[] = {
     OPTION_TEXT(
         "texts", "FILE", struct texts_args, path,
@@ -33,7 +21,21 @@ static const struct option texts_rows[] = {
     OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
 };
 
-const struct option_group texts_options = OPTION_GROUP("Input", texts_rows);
+static const struct option_group texts_options = OPTION_GROUP("Input", texts_rows);
+
+static const struct option_part input_parts[] = {
+    {&prompt_text_options, offsetof(struct question_args, prompt)},
+    {&prompt_options, offsetof(struct question_args, prompt)},
+    {&special_options, offsetof(struct question_args, prompt)},
+    {&pair_options, offsetof(struct question_args, prompt)},
+    {&prompt_numbers_options, offsetof(struct question_args, prompt)},
+    {&prompt_image_options, offsetof(struct question_args, prompt)},
+    {&source_options, offsetof(struct question_args, source)},
+    {&texts_options, offsetof(struct question_args, texts)},
+    {&items_options, offsetof(struct question_args, items)},
+};
+
+const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
 
 static const struct option_part picture_parts[] = {
     {&table_pictures_options, offsetof(struct question_args, tables)},
@@ -167,29 +169,6 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
     return args->path ? check_no_file(prompt, "texts", err) : prompt_check(prompt, example, err);
 }
 
-enum attn_status question_begin(struct question *question, const struct texts_args *args,
-                                const struct attn_input **items, size_t *n, struct attn_error *err)
-{
-    enum attn_status status;
-
-    ATTN_TRY(texts_check(args, &question->args->prompt, question->example, err));
-    if (!args->path) {
-        ATTN_TRY(question_open(question, err));
-        return question_read(question, err);
-    }
-    question->unit = "texts";
-    question->reuse = true;
-    ATTN_TRY(question_open(question, err));
-    status = attn_texts_read(strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path,
-                             args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
-                             &question->texts, err);
-    if (status == ATTN_FORMAT && !args->is_lines)
-        attn_error_hint(err, "with --lines each line is a text");
-    ATTN_TRY(status);
-    *items = attn_texts_items(question->texts, n);
-    return ATTN_OK;
-}
-
 /* Refuses a table that goes where the lines of items go, PATH of --each. */
 static enum attn_status check_each(const struct question *question, const char *path,
                                    struct attn_error *err)
@@ -210,15 +189,16 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
-enum attn_status question_begin_items(struct question *question, const struct items_args *items,
-                                      const struct texts_args *texts,
+enum attn_status question_begin_items(struct question *question,
                                       const struct attn_study_args **study, struct attn_error *err)
 {
-    ATTN_TRY(
-        items_open(items, &question->args->prompt, texts && texts->path, &question->items, err));
+    const struct items_args *items = &question->args->items;
+    const struct texts_args *texts = &question->args->texts;
+
+    ATTN_TRY(items_open(items, &question->args->prompt, texts->path, &question->items, err));
     if (!items->path)
         return ATTN_OK;
-    if (texts && texts->is_lines)
+    if (texts->is_lines)
         return refuse(err, NULL, "--lines needs --texts");
     ATTN_TRY(check_no_file(&question->args->prompt, "items", err));
     question->items.args.lists_labels = question->args->running.is_verbose;
@@ -235,6 +215,33 @@ enum attn_status question_begin_items(struct question *question, const struct it
     question->items.each.files = question->files ? question->files : &question->mask_file;
     question->items.each.n_file = question->files ? question->n_file : question->mask_file != NULL;
     *study = &question->items.args;
+    return ATTN_OK;
+}
+
+enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
+                                const struct attn_input **items, size_t *n, struct attn_error *err)
+{
+    const struct texts_args *args = &question->args->texts;
+    enum attn_status status;
+
+    ATTN_TRY(question_begin_items(question, study, err));
+    if (*study)
+        return ATTN_OK;
+    ATTN_TRY(texts_check(args, &question->args->prompt, question->example, err));
+    if (!args->path) {
+        ATTN_TRY(question_open(question, err));
+        return question_read(question, err);
+    }
+    question->unit = "texts";
+    question->reuse = true;
+    ATTN_TRY(question_open(question, err));
+    status = attn_texts_read(strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path,
+                             args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
+                             &question->texts, err);
+    if (status == ATTN_FORMAT && !args->is_lines)
+        attn_error_hint(err, "with --lines each line is a text");
+    ATTN_TRY(status);
+    *items = attn_texts_items(question->texts, n);
     return ATTN_OK;
 }
 
@@ -396,6 +403,21 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     if (sum->n_failed > 0 && question->items.args.max_failed < 0)
         question->call->exit_code = EXIT_FAILED_RECORDS;
     return ATTN_OK;
+}
+
+enum attn_status question_write_labelled(struct question *question, struct attn_error *err)
+{
+    struct attn_request request = question->request;
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    request.on_note = NULL; /* the experiment has emitted these notes */
+    request.selection.sites = NULL;
+    ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
+    question->grid.run = attn_run_labels(run);
+    status = question_write(question, err);
+    attn_run_free(run);
+    return status;
 }
 
 bool question_is_noted(const struct question *question)

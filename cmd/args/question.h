@@ -26,9 +26,18 @@
 
 #include "tool.h"
 
+/* A file of texts instead of one text, for commands that take a mean over many. */
+struct texts_args {
+    const char *path; /* NULL: not given */
+    bool is_lines;    /* each line is a text, and not an object */
+};
+
 struct question_args {
     struct prompt_args prompt;
     const char *source; /* a text or a file */
+    struct texts_args texts;
+    struct items_args items;
+    struct answer_args answer;
     struct model_args model;
     struct attention_args attention;
     struct tables_args tables;
@@ -37,20 +46,13 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1                         \
+        .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1,                        \
+        .items = ITEMS_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT                                 \
     }
 
-/* Options that fill a struct question_args: the input; pictures, of commands whose tables have
- * them; the rest. */
+/* Options that fill a struct question_args: the input, --texts and --items; pictures, for commands
+ * whose tables have them; the rest. Some commands have items_options and answer_options, too. */
 extern const struct option_group question_input_options, question_picture_options, question_options;
-
-/* A file of texts instead of one text, for commands that take a mean over many. */
-struct texts_args {
-    const char *path; /* NULL: not given */
-    bool is_lines;    /* each line is a text, and not an object */
-};
-
-extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
 
 /* Checks that there is a text, or --texts instead. */
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
@@ -96,22 +98,23 @@ enum attn_status question_open(struct question *question, struct attn_error *err
 /* Reads the input of the shared options into the request. */
 enum attn_status question_read(struct question *question, struct attn_error *err);
 
-/* Both, or where ARGS name a file of texts, opens the host and reads these instead of the input:
- * ITEMS [*n], borrowed until question_answer returns. */
-enum attn_status question_begin(struct question *question, const struct texts_args *args,
-                                const struct attn_input **items, size_t *n, struct attn_error *err);
-
-/* Where ITEMS name a file opens it, and the host: *study is what an experiment is asked of them,
- * borrowed until question_answer returns. Else *study stays NULL. TEXTS must not be given with it;
- * it may be NULL. */
-enum attn_status question_begin_items(struct question *question, const struct items_args *items,
-                                      const struct texts_args *texts,
+/* If --items is given, opens it and the host: *study is for the experiment, borrowed until
+ * question_answer returns. Else *study stays NULL. */
+enum attn_status question_begin_items(struct question *question,
                                       const struct attn_study_args **study, struct attn_error *err);
+
+/* Opens the host and the input: --items, as question_begin_items does; or --texts, ITEMS [*n],
+ * borrowed until question_answer returns; or one text, which is read into the request. */
+enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
+                                const struct attn_input **items, size_t *n, struct attn_error *err);
 
 /* Sorts the table and writes it where the options say; of items, below a text, what was computed.
  * One of many texts or items is also written, as it is, where they name a column that it does not
  * have: it may have taken hours. */
 enum attn_status question_write(struct question *question, struct attn_error *err);
+
+/* The same for a table of one text; pictures label its positions by the tokens of a run. */
+enum attn_status question_write_labelled(struct question *question, struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);
