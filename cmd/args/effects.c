@@ -36,7 +36,7 @@ static const struct {
     {"full", VIEW_TENSORS | VIEW_SCREEN},
     {"precision", VIEW_TABLE | VIEW_DECIMAL | VIEW_ROWS},
     {"merge-words", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
-    {"hide-first", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
+    {"hide-first", ~(unsigned)(ANSWERS | VIEW_EXPLANATION | VIEW_COMPARISON)},
     {"renormalize", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
     {"layers", ~(unsigned)ANSWERS},
     {"heads", ~(unsigned)ANSWERS},

@@ -22,6 +22,7 @@ declare -A exempt=(
     [tower]='for models with two towers'
     [invalid]='for bytes that are not UTF-8'
     [add]='keeps files of an earlier run'
+    [resume]='continues an earlier run'
     [stride]='for texts longer than the model takes'
     [tokenize.config]='for models whose config says how a tokenizer works'
     [models.precision]='its table has no fractions'
@@ -144,7 +145,7 @@ bases=(
     "heads|$text" "heads|--svg|a.svg|$text" "heads|--items|IN/items.jsonl"
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
     "attribute|--target| are|$text" "attribute|--target| are|--svg|a.svg|$text" "attribute|--items|IN/items.jsonl"
-    "attribute|--target| are|--method|ig:4|$text"
+    "attribute|--target| are|--method|ig:4|$text" "attribute|--target| are|--method|attn_x_grad|$text"
     "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
@@ -178,10 +179,15 @@ prepare() {
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
 }
 
-# Runs attn-cli with ARGUMENTs in the new folder SEEN, and leaves there what it wrote and printed.
+# Runs attn-cli with ARGUMENTs in the new folder SEEN, and leaves there what it wrote and printed, without times.
 run_in() { # SEEN ARGUMENT...
+    local status
     mkdir "$1"
     (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models timeout 60 "$cli" "${@:2}" >.out 2>.err </dev/null)
+    status=$?
+    sed -i -E '/^seconds /d; s/ in [0-9.]+ m?s\b//' "$1/.out" "$1/.err"
+    rm -f "$1"/*.run.json # how long a batch took
+    return $status
 }
 
 is_known() { # LINE
@@ -198,7 +204,8 @@ try_base() { # NUMBER
     local folder=$scratch/$1 base command name argument value n=0 option status
     IFS='|' read -ra base <<<"${bases[$1]}"
     base=("${base[@]//IN\//$in/}") command=${base[0]}
-    run_in "$folder" "${base[@]}" || { fail "${base[*]}: $(head -c 200 "$folder/.err")" && return; }
+    run_in "$folder" "${base[@]}" && run_in "$folder.again" "${base[@]}" && diff -r "$folder" "$folder.again" >"$scratch/out" ||
+        { fail "${base[*]}: $(head -c 200 "$folder/.err" "$scratch/out")" && return; }
     while read -r name argument; do
         n=$((n + 1))
         [ -z "${exempt[$name]-}${exempt[$command.$name]-}" ] && [[ "|${bases[$1]}|" != *"|--$name|"* ]] &&
