@@ -12,7 +12,10 @@ static struct attn_table *create_amounts(void)
 {
     static const struct attn_column columns[] = {
         {.name = "matrices", .type = ATTN_VALUE_INTEGER, .unit = "operations"},
-        {.name = "total", .type = ATTN_VALUE_INTEGER, .unit = "operations"}};
+        {.name = "total",
+         .type = ATTN_VALUE_INTEGER,
+         .unit = "operations",
+         .role = ATTN_ROLE_TOTAL}};
     const struct attn_cell row[] = {attn_cell_integer(500), attn_cell_integer(2000000)};
     struct attn_table *table;
 
