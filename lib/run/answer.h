@@ -22,7 +22,7 @@
     X(LOGIT, 3, "logit", true)           /* of the target */                                       \
     X(PROB, 4, "prob", true)             /* p(target) */                                           \
     X(KL, 5, "kl", false)                /* KL(p of the unchanged run || p), in nats */            \
-    X(CE, 6, "ce", false) /* mean of -ln p(token) over the text's own tokens but the   \
+    X(CE, 6, "ce", false) /* mean of -ln p(token) over the text's own tokens but the               \
                                          first, in nats */
 
 enum attn_answer_metric {

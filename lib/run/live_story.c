@@ -1,8 +1,8 @@
 /*
  * live_story.c - see live_story.h.
  *
- * A text that a step lacks is that of the step before; changes begin anew with each step, as live.js
- * tells them.
+ * A text that a step lacks is that of the step before; changes begin anew with each step, as
+ * live.js tells them.
  */
 #include "run/live_story.h"
 

@@ -5,9 +5,8 @@
  *     adversary try FORMAT FIRST N                    N cases in this process
  *     adversary tool FORMAT FIRST N STEP              every STEP-th of N cases with attn-cli
  *     adversary save FORMAT CASE FOLDER               the files of a case; says what it is
- *     adversary judge FORMAT FIRST N FOLDER           the same of N cases, each in FOLDER/CASE: a line
- *                                                     for each, CASE, what it is meant to be, whether
- *                                                     it was taken, and its defect
+ *     adversary judge FORMAT FIRST N FOLDER           the same of N cases, each in FOLDER/CASE: a
+ * line for each, CASE, what it is meant to be, whether it was taken, and its defect
  *
  * The first two print one line of figures, and a line `FAILED FORMAT CASE WHAT` for each failure,
  * and end with 1 when there was one. Cases run in a child process, so that the death of one is a

@@ -1,7 +1,7 @@
 /*
  * grammar_family.c - config.json of the families beyond GPT-2, over weights that fit: rotary
- * positions as transformers writes them now and wrote them before, windows by layer, biases that are
- * named or not, keys that are absent where they have their default.
+ * positions as transformers writes them now and wrote them before, windows by layer, biases that
+ * are named or not, keys that are absent where they have their default.
  *
  * Of a valid one the sizes and parts are read that were written, and it runs.
  */

@@ -1,6 +1,6 @@
 /*
- * grammar_tokenizer.c - tokenizer.json: byte pair encoding behind each kind of pipeline, and every key
- * of every part left out, of a wrong type, or of a type that is not known.
+ * grammar_tokenizer.c - tokenizer.json: byte pair encoding behind each kind of pipeline, and every
+ * key of every part left out, of a wrong type, or of a type that is not known.
  *
  * Words are made of letters that merges join; the space is a token that no merge has. So every
  * pipeline below gives the same tokens, which are merged here by hand, and the decoder gives the

@@ -1,11 +1,11 @@
 /*
- * cold_products.c - products whose weights come from memory: by libxsmm, by our own loop, and as the
- * program chooses between them (make bench-cold).
+ * cold_products.c - products whose weights come from memory: by libxsmm, by our own loop, and as
+ * the program chooses between them (make bench-cold).
  *
  * The weights of a model are larger than caches, so products of some dozen rows wait for memory
- * unless the next panel of weights is prefetched in time. libxsmm prefetches in bursts, our loop evenly
- * over all steps of k (kernels/vector_gemm.c); which is quicker depends on the processor and on the
- * rows, and pays_jit (kernels/gemm.c) decides by what was measured here. On another kind of
+ * unless the next panel of weights is prefetched in time. libxsmm prefetches in bursts, our loop
+ * evenly over all steps of k (kernels/vector_gemm.c); which is quicker depends on the processor and
+ * on the rows, and pays_jit (kernels/gemm.c) decides by what was measured here. On another kind of
  * processor run this first.
  *
  * Weights of 256 MB are used in turn, some megabytes by each way, since machines that are shared

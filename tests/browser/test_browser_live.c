@@ -77,7 +77,8 @@ static void assert_text(const char *expression, const char *expected)
     attn_browser_assert_text(browser, expression, expected);
 }
 
-/* Nothing is wider than the screen, and each button of the live page is high enough for a finger. */
+/* Nothing is wider than the screen, and each button of the live page is high enough for a finger.
+ */
 static void assert_fits_fingers(void)
 {
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
@@ -1074,8 +1075,8 @@ START_TEST(fits_a_telephone_and_is_dark)
 }
 END_TEST
 
-/* A button says what it does, and of which head: that below the heads, and a small one on each for a
- * mouse. */
+/* A button says what it does, and of which head: that below the heads, and a small one on each for
+ * a mouse. */
 START_TEST(buttons_name_the_head_that_they_switch)
 {
     static const char above[] = ID("thumbs") ".getBoundingClientRect().bottom <= " ID(

@@ -939,7 +939,8 @@ START_TEST(gradients_of_a_long_text)
 }
 END_TEST
 
-/* Between words the gradient is the mean of the cells, and what weights times gradients are adds up. */
+/* Between words the gradient is the mean of the cells, and what weights times gradients are adds
+ * up. */
 START_TEST(gradients_between_words)
 {
     static const char text[] = "It is not known to nobody that it slept";
@@ -1307,8 +1308,8 @@ START_TEST(text_is_the_title)
 }
 END_TEST
 
-/* A wide page is filled: the tables of a query stand below few heads, and a short text and its lines
- * are large. A narrow one, and one of many heads, has the tables below the matrix. */
+/* A wide page is filled: the tables of a query stand below few heads, and a short text and its
+ * lines are large. A narrow one, and one of many heads, has the tables below the matrix. */
 START_TEST(room_is_used)
 {
     const char parent[] = "document.getElementById('detail').parentNode.id";

@@ -49,8 +49,8 @@ struct attn_file attn_fuzz_file(const char *name, const uint8_t *data, size_t si
 /* A file of the repository, held for as long as the process lives. */
 struct attn_blob attn_fuzz_blob(const char *name, const char *path);
 
-/* Checks that TEXT is refused or encoded to tokens that lie in it and have ids of the vocabulary, and
- * that these are decoded to UTF-8. OPTIONS as those of attn_tokenizer_encode. */
+/* Checks that TEXT is refused or encoded to tokens that lie in it and have ids of the vocabulary,
+ * and that these are decoded to UTF-8. OPTIONS as those of attn_tokenizer_encode. */
 void attn_fuzz_check_text(const struct attn_tokenizer *tokenizer,
                           const struct attn_encode_options *options, const char *text);
 

@@ -17,8 +17,8 @@
 
 enum { MAX_ARG = 64 };
 
-/* This program is BUILD/tests/unit/test_x, the tool BUILD/attn-cli; or what ATTN_CLI names, which an
- * emulator can start. */
+/* This program is BUILD/tests/unit/test_x, the tool BUILD/attn-cli; or what ATTN_CLI names, which
+ * an emulator can start. */
 static const char *find_tool(char path[4096])
 {
     const char *named = getenv("ATTN_CLI");

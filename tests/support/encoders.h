@@ -27,8 +27,8 @@ void attn_encoder_path(const char *member, char path[ATTN_ENCODER_PATH_SIZE]);
 /* Fails the current test when it cannot be opened. */
 struct attn_model *attn_encoder_open(const char *name);
 
-/* Fails the current test unless STATUS is ATTN_INVALID and WORDS are in the message of ERR, which is
- * empty afterwards: the first failure stays in one. */
+/* Fails the current test unless STATUS is ATTN_INVALID and WORDS are in the message of ERR, which
+ * is empty afterwards: the first failure stays in one. */
 void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * leaks.c - what LeakSanitizer may pass over: fontconfig keeps its caches to the end of the process,
- * and cairo its fonts. Linked into what make MODE=asan builds.
+ * leaks.c - what LeakSanitizer may pass over: fontconfig keeps its caches to the end of the
+ * process, and cairo its fonts. Linked into what make MODE=asan builds.
  */
 #if defined(__SANITIZE_ADDRESS__)
 

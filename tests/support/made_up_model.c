@@ -1,6 +1,6 @@
-/* made_up_model.c - see made_up_model.h. The digits of a model's number choose the parts that meet in
- * a block; what stands beside them, as biases, activations and kinds of attention, changes from model
- * to model. */
+/* made_up_model.c - see made_up_model.h. The digits of a model's number choose the parts that meet
+ * in a block; what stands beside them, as biases, activations and kinds of attention, changes from
+ * model to model. */
 #include "tests/support/made_up_model.h"
 
 #include "base/memory.h"
@@ -134,7 +134,8 @@ static void set_parts(const struct parts *parts, struct attn_config *config)
     config->logits_cap = n % 7 == 0 ? 3 : 0;
 }
 
-/* Kinds that may be fed in steps. Those with a pattern take turns by layer; a linear one is in all. */
+/* Kinds that may be fed in steps. Those with a pattern take turns by layer; a linear one is in all.
+ */
 static const char *find_kind(size_t number, size_t layer)
 {
     static const char *const kinds[] = {"full",      "window:2", "full",       "log",

@@ -37,8 +37,8 @@ struct attn_made_up_run {
                        what arrays have there */
 };
 
-/* Every site exists, pattern_lowrank when there is an n_rank, text_embed with a d_projected. WORDS [n_position], borrowed; NULL
- * gives "w". Ids are 10, 11, 12 ... */
+/* Every site exists, pattern_lowrank when there is an n_rank, text_embed with a d_projected. WORDS
+ * [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
 void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims *dims,
                            const char *const *words);
 void attn_made_up_run_release(struct attn_made_up_run *made);

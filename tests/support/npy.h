@@ -1,6 +1,7 @@
 /*
  * npy.h - reads the small arrays that tests expect: .npy files of float32, float64 or int64,
- * little-endian, or of bytes, C order. The path "all.npz/x.npy" is member x.npy of the archive all.npz.
+ * little-endian, or of bytes, C order. The path "all.npz/x.npy" is member x.npy of the archive
+ * all.npz.
  */
 #ifndef ATTN_TESTS_NPY_H
 #define ATTN_TESTS_NPY_H

@@ -4,8 +4,8 @@
  *     struct attn_recording recording;
  *     attn_recording_init(&recording, attn_model_config(model), n);
  *     attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n, &err);
- *     const struct attn_recorded *z = attn_recording_find(&recording, ATTN_SITE_Z, 0); // [T, H, Ev]
- *     attn_recording_release(&recording);
+ *     const struct attn_recorded *z = attn_recording_find(&recording, ATTN_SITE_Z, 0); // [T, H,
+ * Ev] attn_recording_release(&recording);
  *
  * recording.trace may also be given to a session of the caller's. Everything is compared bit for
  * bit by attn_assert_same_recording.

@@ -29,7 +29,8 @@ void attn_skip_test(const char *why)
     fprintf(stderr, "skipped %s: %s\n", tcase_name(), why);
 }
 
-/* Whether NAME is one of the words of ATTN_SKIP_TESTS: of what cannot run under an emulator, say. */
+/* Whether NAME is one of the words of ATTN_SKIP_TESTS: of what cannot run under an emulator, say.
+ */
 static bool is_left_out(const char *name)
 {
     const char *words = getenv("ATTN_SKIP_TESTS");

@@ -17,7 +17,8 @@
 /* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);
 
-/* The step of a sweep over cases of which `make test` tries one in N: N, and 1 with TORTURE=full. */
+/* The step of a sweep over cases of which `make test` tries one in N: N, and 1 with TORTURE=full.
+ */
 size_t attn_one_in(size_t n);
 
 /* Prints that the test that runs is skipped, by its name, and WHY; it returns then. */

@@ -157,7 +157,8 @@ void attn_svg_release(struct attn_svg *svg)
     *svg = (struct attn_svg){0};
 }
 
-/* --- Looking things up ------------------------------------------------------------------------- */
+/* --- Looking things up -------------------------------------------------------------------------
+ */
 
 static const char *own_value(const struct attn_svg_item *item, const char *name)
 {
@@ -197,7 +198,8 @@ const struct attn_svg_item *attn_svg_text(const struct attn_svg *svg, const char
     return NULL;
 }
 
-/* --- Cells ------------------------------------------------------------------------------------- */
+/* --- Cells -------------------------------------------------------------------------------------
+ */
 
 struct run {
     double x, y, width, height;

@@ -1,9 +1,8 @@
 /*
  * svg.h - a strict reader of XML for SVG: what other programs see in the figures we write.
  *
- *     struct attn_svg svg = attn_svg_parse(text);      // fails the test where XML is not well formed
- *     for (size_t i = 0; i < svg.n; i++)
- *         if (strcmp(svg.items[i].name, "text") == 0)
+ *     struct attn_svg svg = attn_svg_parse(text);      // fails the test where XML is not well
+ * formed for (size_t i = 0; i < svg.n; i++) if (strcmp(svg.items[i].name, "text") == 0)
  *             ... attn_svg_number(&svg.items[i], "x"), svg.items[i].text ...
  *     attn_svg_release(&svg);
  */
@@ -42,8 +41,8 @@ const struct attn_svg_item *attn_svg_text(const struct attn_svg *svg, const char
 
 /*
  * The cells of the FIRST-th group of paths without smoothing, from 0, as colors 0xRRGGBB: a matrix
- * whose first cell begins at the least x and y, of SIDE. COLORS [n_row * n_col]; UINT32_MAX where no
- * path is. Fails when a run is not of whole cells, or is drawn twice.
+ * whose first cell begins at the least x and y, of SIDE. COLORS [n_row * n_col]; UINT32_MAX where
+ * no path is. Fails when a run is not of whole cells, or is drawn twice.
  */
 void attn_svg_cells(const struct attn_svg *svg, size_t first, double side, size_t n_row,
                     size_t n_col, uint32_t *colors);

@@ -98,8 +98,8 @@ static void *no_memory(void)
     return NULL;
 }
 
-/* BLOCK, whose first N_OLD bytes are kept. All that it holds is filled, also what was not asked for:
- * realloc may hand that out later. */
+/* BLOCK, whose first N_OLD bytes are kept. All that it holds is filled, also what was not asked
+ * for: realloc may hand that out later. */
 static void *filled(void *block, size_t n_old)
 {
     const size_t size = block && fill >= 0 ? malloc_usable_size(block) : 0;

@@ -1,4 +1,5 @@
-/* test_base_part.c - files that grow under NAME.part: what is there at each moment, and who may write. */
+/* test_base_part.c - files that grow under NAME.part: what is there at each moment, and who may
+ * write. */
 #include "base/sink_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"

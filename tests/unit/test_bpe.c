@@ -180,7 +180,8 @@ static void cancel_now(int signal)
     cancel = 1;
 }
 
-/* Merges N tokens 0, of which two make token 1; canceled after SECONDS of work, unless that is 0. */
+/* Merges N tokens 0, of which two make token 1; canceled after SECONDS of work, unless that is 0.
+ */
 static bool merge_many(struct attn_bpe_work *work, const struct attn_merges *merges, size_t n,
                        double seconds)
 {

@@ -1,8 +1,8 @@
 /* Names of models: what each leads to, in folders, in the cache of Hugging Face, and what no name
  * may lead to. */
-#include "model/model.h"
 #include "catalog/catalog.h"
 #include "catalog/hub.h"
+#include "model/model.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -25,8 +25,8 @@ enum { N_ARG = 16, N_SITE = 4 };
 
 static const char *const sites[N_SITE] = {"qk", "attn_scores", "pattern", "z"};
 
-/* A folder of tests/golden/attend, which holds the inputs; the sites that are expected are FOLDER.SITE
- * in expected.npz beside it. */
+/* A folder of tests/golden/attend, which holds the inputs; the sites that are expected are
+ * FOLDER.SITE in expected.npz beside it. */
 struct golden {
     const char *folder;
     const char *options[8]; /* further ones, as many as there are */

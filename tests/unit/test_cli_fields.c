@@ -1,6 +1,6 @@
 /*
- * test_cli_fields.c - what the library calls fields and the tool options: every field that a text of
- * the library names is one that some command has an option for, and reads as that option. No two
+ * test_cli_fields.c - what the library calls fields and the tool options: every field that a text
+ * of the library names is one that some command has an option for, and reads as that option. No two
  * options of a command have one name.
  */
 #include "cmd/line/command.h"

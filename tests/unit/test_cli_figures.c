@@ -320,7 +320,8 @@ START_TEST(a_grid_shows_each_head_in_its_place)
 }
 END_TEST
 
-/* --- Lines, tokens, patches, points ------------------------------------------------------------ */
+/* --- Lines, tokens, patches, points ------------------------------------------------------------
+ */
 
 START_TEST(tokens_lie_on_the_colors_of_their_weights)
 {
@@ -473,7 +474,8 @@ START_TEST(an_explanation_shows_the_weights_of_its_row)
 }
 END_TEST
 
-/* --- PNG and PDF ------------------------------------------------------------------------------- */
+/* --- PNG and PDF -------------------------------------------------------------------------------
+ */
 
 /* The color that most pixels of a cell have: lines and numbers take the others. */
 static uint32_t most_frequent(const struct attn_picture *picture, size_t x, size_t y, size_t side)

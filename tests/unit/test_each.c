@@ -538,8 +538,8 @@ static void expect_same_table(const struct attn_table *a, const struct attn_tabl
         }
 }
 
-/* Partners that wait and random choices are taken over, too; and every allocation fails once, at the
- * beginning and when it goes on. */
+/* Partners that wait and random choices are taken over, too; and every allocation fails once, at
+ * the beginning and when it goes on. */
 START_TEST(a_study_goes_on)
 {
     static const char all[] = "{\"id\":1,\"kind\":\"a\",\"n\":1,\"text\":\"The keys\"}\n"

@@ -1,6 +1,6 @@
 /*
- * test_gguf.c - the container: what is in a file comes out, and whatever is wrong with it is refused
- * in one line that names the key or the tensor.
+ * test_gguf.c - the container: what is in a file comes out, and whatever is wrong with it is
+ * refused in one line that names the key or the tensor.
  */
 #include "base/dtype_internal.h"
 #include "tests/support/folder.h"

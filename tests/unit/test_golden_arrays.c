@@ -18,7 +18,8 @@ static const double tolerance = 2e-6; /* times max(1, |x|) */
 
 enum { MOST_OUTPUTS = 4 };
 
-/* What goes in, as arrays of tests/golden/FOLDER, a folder or an archive, and what must come out. */
+/* What goes in, as arrays of tests/golden/FOLDER, a folder or an archive, and what must come out.
+ */
 struct golden {
     const char *folder;
     const char *q, *k, *v; /* NULL: scores are given */

@@ -1,6 +1,7 @@
 /*
  * test_heatmap.c - heat maps of made-up matrices: their colours are read back to weights by a table
- * that is not the tool's, and compared with what went in; what has no value looks like nothing else.
+ * that is not the tool's, and compared with what went in; what has no value looks like nothing
+ * else.
  */
 #include "base/random.h"
 #include "figures/levels.h"

@@ -1,6 +1,6 @@
 /*
- * test_kernels_elementary.c - exp, tanh, erf and the activations against double precision, exp and ln
- * of doubles against long double, and the same bits from every instruction set.
+ * test_kernels_elementary.c - exp, tanh, erf and the activations against double precision, exp and
+ * ln of doubles against long double, and the same bits from every instruction set.
  */
 #include "kernels/elementary.h"
 #include "kernels/kernels.h"

@@ -19,8 +19,8 @@ enum { N = 11, WINDOW = 4 };
 /* 3 and 5 come back, 5 right after itself. */
 static const int32_t ids[N] = {7, 3, 5, 5, 2, 3, 5, 9, 3, 1, 7};
 
-/* What these are called: 1, 3, 4 and 9 are punctuation. 7 has white space within; the last is a part
- * of a character. */
+/* What these are called: 1, 3, 4 and 9 are punctuation. 7 has white space within; the last is a
+ * part of a character. */
 static const char *const tokens[N] = {"The",   " ,", " dog",    "\xe3\x80\x82\xe2\x80\x9d",
                                       "...\n", "$",  "a.",      ". ,",
                                       " ",     "(",  "\xe2\x80"};

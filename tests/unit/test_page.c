@@ -217,8 +217,8 @@ START_TEST(blocks_hold_batches_of_arrays)
 }
 END_TEST
 
-/* Of a run that is compared: exact attention is that of a run of its own, chosen attention in layer 0
- * too. */
+/* Of a run that is compared: exact attention is that of a run of its own, chosen attention in layer
+ * 0 too. */
 START_TEST(blocks_hold_both_of_a_comparison)
 {
     const char text[] = "The keys to the cabinet are on the table";

@@ -1,4 +1,5 @@
-/* test_record_labels.c - labels of a line of JSON: which keys are some, their values, and what fails. */
+/* test_record_labels.c - labels of a line of JSON: which keys are some, their values, and what
+ * fails. */
 #include "attn.h"
 #include "records/record_labels.h"
 #include "tests/support/suite.h"

@@ -454,7 +454,8 @@ START_TEST(logits_need_no_trace)
 }
 END_TEST
 
-/* Feeds PACK from LAYER on, from its z where HAS_Z, as WHOLE had it, and compares what comes out. */
+/* Feeds PACK from LAYER on, from its z where HAS_Z, as WHOLE had it, and compares what comes out.
+ */
 static void feed_from(struct pack *pack, struct attn_session *session,
                       const struct attn_recording *whole, int layer, bool has_z)
 {

@@ -1,7 +1,7 @@
 /*
- * test_similarity.c - the Jensen-Shannon divergence of two heads against its other form, the entropy
- * of the mean less the mean of the entropies; what it is of heads that are alike, and of memory that
- * runs out.
+ * test_similarity.c - the Jensen-Shannon divergence of two heads against its other form, the
+ * entropy of the mean less the mean of the entropies; what it is of heads that are alike, and of
+ * memory that runs out.
  */
 #include "extra.h"
 #include "tests/support/alloc_fail.h"

@@ -159,7 +159,8 @@ static void sample_end(struct sample *sample)
     sample->se = sample->sd / sqrt((double)sample->n);
 }
 
-/* The column NAME of row ROW in the tables of all items, or of those whose number has the PARITY. */
+/* The column NAME of row ROW in the tables of all items, or of those whose number has the PARITY.
+ */
 static struct sample sample_of(struct attn_table *const tables[N_ITEM], size_t row,
                                const char *name, int parity)
 {

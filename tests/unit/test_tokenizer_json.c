@@ -720,7 +720,8 @@ START_TEST(refuses_a_file_that_was_cut)
 }
 END_TEST
 
-/* --- Patterns ---------------------------------------------------------------------------------- */
+/* --- Patterns ----------------------------------------------------------------------------------
+ */
 
 /* Where the pieces of TEXT end. From the library tokenizers 0.23.3: a Split by the pattern, and a
  * model that has no token but the unknown one, which it fuses. */
@@ -889,7 +890,8 @@ START_TEST(puts_nothing_before_a_text_that_continues_another)
 }
 END_TEST
 
-/* Of tokenizers that take white space away, only a word at the begin goes on with the one before. */
+/* Of tokenizers that take white space away, only a word at the begin goes on with the one before.
+ */
 START_TEST(puts_a_space_before_words_but_for_one_that_continues_another)
 {
     static const struct written written = {

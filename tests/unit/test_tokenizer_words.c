@@ -297,7 +297,8 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
-/* --- The vocabulary that a text makes ------------------------------------------------------------ */
+/* --- The vocabulary that a text makes ------------------------------------------------------------
+ */
 
 /* Fails the test unless the words of TEXT, joined by '|', are EXPECTED. */
 static void assert_list(const char *text, enum attn_tokenizer_kind kind, const char *drop,

@@ -52,8 +52,8 @@ static enum attn_status record(const struct attn_parts *parts, struct attn_recor
     return ATTN_OK;
 }
 
-/* The model of DIRECTORY with OLD renamed to NEW gives the same, but for the logits when it has none
- * any more. */
+/* The model of DIRECTORY with OLD renamed to NEW gives the same, but for the logits when it has
+ * none any more. */
 static void expect_same(const char *directory, const char *old, const char *new, bool has_logits)
 {
     struct attn_parts parts = attn_parts_load(directory);
