@@ -9,11 +9,13 @@ import numpy as np
 D, N_LAYER, N_HEAD, N_KV_HEAD, F, V, N_CTX = 2048, 22, 32, 4, 5632, 32000, 2048
 E = D // N_HEAD
 
-# Where a block has numbers in F16, and how large they may be for weights of about 0.02.
+# Where a block has numbers in F16, and how large they may be for weights of about 0.02. Where it has
+# an offset, too, that is this many scales, so that the weights of a group cancel out: else scores
+# grow until weights of attention are subnormal, which Intel's processors take many cycles for.
 SCALES = {
-    "Q4_0": {0: 0.004}, "Q4_1": {0: 0.004, 2: -0.03}, "Q5_0": {0: 0.002}, "Q5_1": {0: 0.002, 2: -0.03},
-    "Q8_0": {0: 0.0003}, "Q2_K": {80: 0.001, 82: 0.001}, "Q3_K": {108: 0.0003},
-    "Q4_K": {0: 0.0001, 2: 0.0006}, "Q5_K": {0: 0.00005, 2: 0.0006}, "Q6_K": {208: 0.00001},
+    "Q4_0": {0: 0.004}, "Q4_1": {0: 0.004, 2: -7.5}, "Q5_0": {0: 0.002}, "Q5_1": {0: 0.002, 2: -15.5},
+    "Q8_0": {0: 0.0003}, "Q2_K": {80: 0.001, 82: 1.5}, "Q3_K": {108: 0.0003},
+    "Q4_K": {0: 0.0001, 2: 7.5}, "Q5_K": {0: 0.00005, 2: 15.5}, "Q6_K": {208: 0.00001},
     "IQ4_NL": {0: 0.0003}, "IQ4_XS": {0: 0.00002},
     "IQ2_XXS": {0: 0.0002}, "IQ2_XS": {0: 0.0002}, "IQ2_S": {0: 0.0002}, "IQ3_XXS": {0: 0.0001},
     "IQ3_S": {0: 0.0002}, "IQ1_S": {0: 0.002}, "TQ1_0": {52: 0.03}, "TQ2_0": {64: 0.03},
@@ -52,9 +54,15 @@ def draw(random, shape, type):
         blocks[:, :4] = 5
     if type.name == "IQ1_M":  # the F16 0x1000 in pieces
         blocks[:, 49::2] = blocks[:, 49::2] & 15 | np.array([0, 0, 0, 16], dtype=np.uint8)
-    for at, size in SCALES.get(type.name, {}).items():
-        scale = (random.random(len(blocks)) * size).astype(np.float16)
-        blocks[:, at:at + 2] = scale.view(np.uint8).reshape(-1, 2)
+    if type.name in ("Q4_K", "Q5_K"):  # the minima are the scales
+        blocks[:, 8:12] = blocks[:, 4:8]
+        blocks[:, 12:16] = blocks[:, 12:16] % 16 * 17
+    if type.name == "Q2_K":
+        blocks[:, :16] = blocks[:, :16] % 16 * 17
+    scale = 1
+    for at, size in SCALES.get(type.name, {}).items():  # after the scale comes what is a multiple
+        scale = scale * size if np.ndim(scale) else random.random(len(blocks)) * size
+        blocks[:, at:at + 2] = scale.astype(np.float16).view(np.uint8).reshape(-1, 2)
     return blocks.reshape(shape[0], -1)
 
 
