@@ -153,7 +153,7 @@ const struct attn_family attn_family_mistral = {
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files have a
  * sliding_window, but use_sliding_window false, so the window is not used. */
 const struct attn_family attn_family_qwen2 = {
-    FAMILY("qwen2", "Qwen2For", "model.", llama_rules), .gguf = {"qwen2"},
+    FAMILY("qwen2", "Qwen2For", "model.", llama_rules), .gguf = {.architecture = "qwen2"},
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_vocab = 151936, .d_model = 4096,
                           .d_mlp = 22016, .n_layer = 32, .n_head = 32, .n_kv_head = 32,
@@ -169,7 +169,7 @@ const struct attn_family attn_family_qwen2 = {
  * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
-    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules), .gguf = {"qwen3"},
+    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules), .gguf = {.architecture = "qwen3"},
     .form = {KEYS, .has_attention_bias_key = true,
              .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 151936,
@@ -267,7 +267,7 @@ const struct attn_family attn_family_gemma3_text = {
  * qk_layernorm q and k of each head are normalized separately before that.
  */
 const struct attn_family attn_family_phi = {
-    FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {"phi2"},
+    FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {.architecture = "phi2"},
     .form = {KEYS_OF_PHI,
              .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
                           .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};
