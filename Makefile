@@ -94,12 +94,12 @@ AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
 # Nothing can be opened at run time by a static program, which has a C library of its own.
 CAIRO_ABSENT := lib/figures/figure_cairo$(if $(filter static wasm,$(MODE)),,_absent).c
 IMAGE_ABSENT := $(if $(filter static wasm,$(MODE)), \
-    lib/base/dynamic.c $(addprefix lib/formats/image_file_,png.c jpeg.c),lib/formats/image_file_absent.c)
+    lib/base/dynamic.c $(addprefix lib/image/image_file_,png.c jpeg.c),lib/image/image_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
-EMBEDDED := lib/encode/colormap_tables.S lib/page/page_files.S lib/text/stages/normal_form_tables.S
+EMBEDDED := lib/encode/colormap_tables.S lib/page/page_files.S lib/tokenizer/unicode/normal_form_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \
@@ -202,7 +202,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # page of --html with the policies of its scripts and styles.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
-$(BUILD)/lib/text/stages/normal_form_tables.o: $(wildcard lib/text/stages/normal_forms/*.bin)
+$(BUILD)/lib/tokenizer/unicode/normal_form_tables.o: $(wildcard lib/tokenizer/unicode/normal_forms/*.bin)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

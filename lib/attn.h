@@ -42,7 +42,7 @@
 #include "run/record.h"
 #include "run/many.h"
 #include "capture/capture.h"
-#include "output/output.h"
+#include "writers/output.h"
 #include "base/column.h"
 #include "base/table.h"
 
@@ -58,13 +58,13 @@
 #include "kernels/isa.h"
 
 /* Step by step: tokens, models and sessions. */
-#include "text/encoding.h"
-#include "text/tokenizer.h"
+#include "tokenizer/encoding.h"
+#include "tokenizer/tokenizer.h"
 #include "model/rope_config.h"
 #include "model/image_config.h"
 #include "model/config.h"
 #include "model/model.h"
-#include "model/session.h"
+#include "forward/session.h"
 
 /* Attention on arrays, and experiments. */
 #include "base/dtype.h"

@@ -21,9 +21,9 @@
 #include "tables/table_order.h"
 #include "tables/table_writer.h"
 #include "encode/colormap.h"
-#include "output/picture.h"
-#include "output/format.h"
-#include "output/outputs.h"
+#include "writers/picture.h"
+#include "writers/format.h"
+#include "writers/outputs.h"
 #include "figures/table_picture.h"
 #include "page/live.h"
 #include "run/live.h"
@@ -45,7 +45,7 @@
 #include "experiment/grids.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
-#include "model/session_pack.h"
+#include "forward/session_pack.h"
 #include "analysis/edges.h"
 #include "explain/explain.h"
 #include "experiment/archive_diff.h"

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sink.h"
-#include "output/format_internal.h"
-#include "output/writer.h"
+#include "writers/format_internal.h"
+#include "writers/writer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

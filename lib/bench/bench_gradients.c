@@ -2,10 +2,10 @@
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
+#include "forward/session.h"
+#include "gradient/backward.h"
 #include "inspect/cost.h"
-#include "model/backward.h"
 #include "model/model_internal.h"
-#include "model/session.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

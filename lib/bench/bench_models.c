@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "forward/session.h"
+#include "forward/session_pack.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
-#include "model/session.h"
-#include "model/session_pack.h"
 
 #include <stdio.h>
 

@@ -21,12 +21,12 @@
 #include "capture/capture.h"
 #include "compare/comparison_internal.h"
 #include "model/model_internal.h"
-#include "output/outputs_internal.h"
-#include "output/writer.h"
 #include "run/class_label.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/outputs_internal.h"
+#include "writers/writer.h"
 
 /* The state of a comparison. */
 struct comparing {

@@ -11,8 +11,8 @@
 #define ATTN_COMPARE_COMPARISON_H
 
 #include "analysis/difference.h"
-#include "output/output.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
+#include "writers/output.h"
 
 /* The cost of attention in a layer: all heads and queries, whether selected or not. */
 struct attn_attention_cost {

@@ -15,11 +15,11 @@
 #include "base/table_internal.h"
 #include "encode/json_writer.h"
 #include "encode/text_table.h"
-#include "output/format_internal.h"
-#include "output/labels_json.h"
-#include "output/outputs_internal.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"
+#include "writers/format_internal.h"
+#include "writers/labels_json.h"
+#include "writers/outputs_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #define ATTN_COMPARE_COMPARISON_INTERNAL_H
 
 #include "compare/comparison.h"
-#include "output/outputs.h"
 #include "tables/table_order.h"
 #include "tables/table_writer_internal.h"
+#include "writers/outputs.h"
 
 /* The place of a head: in a layer, or for arrays in a batch, whose heads are numbered from 0. */
 struct attn_head_place {

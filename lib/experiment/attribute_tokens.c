@@ -11,7 +11,7 @@
 #include "model/model_internal.h"
 #include "run/relevance.h"
 #include "run/request_internal.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 
 #include <math.h>
 #include <string.h>

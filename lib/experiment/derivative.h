@@ -14,7 +14,7 @@
 #define ATTN_EXPERIMENT_DERIVATIVE_H
 
 #include "experiment/reply.h"
-#include "model/backward.h"
+#include "gradient/backward.h"
 
 struct attn_derivative;
 

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "experiment/frame.h"
 #include "experiment/trial.h"
+#include "forward/session_internal.h"
 #include "kernels/kernels.h"
-#include "model/session_internal.h"
 #include "run/layer_attention.h"
 #include "run/prediction.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "forward/session_internal.h"
 #include "kernels/kernels.h"
-#include "model/session_internal.h"
 #include "run/prediction.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef ATTN_EXPERIMENT_REPLY_H
 #define ATTN_EXPERIMENT_REPLY_H
 
-#include "model/session_pack.h"
+#include "forward/session_pack.h"
 #include "run/answer_internal.h"
 #include "run/run_internal.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/table_internal.h"
 #include "run/sequence.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 enum { ATTN_MOST_COLUMNS = 80 };
 

@@ -13,12 +13,12 @@
 #include "experiment/reply.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
-#include "output/token_text.h"
 #include "run/image_input.h"
 #include "run/intervention_internal.h"
 #include "run/masked_copies.h"
 #include "run/prediction.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
+#include "writers/token_text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "run/class_label.h"
 #include "trace/trace_internal.h"
 

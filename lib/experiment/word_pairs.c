@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "run/position.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 #include "trace/trace.h"
 #include "trace/trace_internal.h"
 

@@ -8,8 +8,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "forward/rotary.h"
 #include "kernels/kernels.h"
-#include "model/rotary.h"
 #include "trace/trace_internal.h"
 
 #include <float.h>

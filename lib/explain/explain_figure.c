@@ -15,11 +15,11 @@
 #include "encode/text_table.h"
 #include "figures/figure.h"
 #include "formats/ndarray_internal.h"
-#include "output/format_internal.h"
-#include "output/outputs_internal.h"
-#include "output/picture_internal.h"
-#include "output/token_text.h"
-#include "output/writer.h"
+#include "writers/format_internal.h"
+#include "writers/outputs_internal.h"
+#include "writers/picture_internal.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,8 +17,8 @@
 
 #include "base/sink.h"
 #include "explain/explain.h"
-#include "output/outputs.h"
-#include "output/picture.h"
+#include "writers/outputs.h"
+#include "writers/picture.h"
 
 /* The run of the row. */
 struct attn_explained_run {

@@ -10,9 +10,9 @@
 #include "base/version.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
-#include "output/picture_internal.h"
-#include "output/view.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
+#include "writers/view.h"
 
 #include <math.h>
 #include <stdio.h>

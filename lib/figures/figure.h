@@ -18,7 +18,7 @@
 
 #include "encode/shapes.h"
 #include "figures/levels.h"
-#include "output/token_text.h"
+#include "writers/token_text.h"
 
 struct attn_figure_axis; /* figure_internal.h */
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "output/picture_internal.h"
+#include "writers/picture_internal.h"
 
 #include <stdio.h>
 

@@ -23,7 +23,7 @@
 #define ATTN_FIGURES_LEVELS_H
 
 #include "encode/colormap_internal.h"
-#include "output/writer.h"
+#include "writers/writer.h"
 
 /* One chosen matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {

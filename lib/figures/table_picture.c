@@ -11,10 +11,10 @@
 #include "encode/text_table.h"
 #include "figures/clusters.h"
 #include "figures/figure_internal.h"
-#include "output/format_internal.h"
-#include "output/outputs_internal.h"
-#include "output/picture_internal.h"
 #include "trace/site.h"
+#include "writers/format_internal.h"
+#include "writers/outputs_internal.h"
+#include "writers/picture_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -20,9 +20,9 @@
 #define ATTN_FIGURES_TABLE_PICTURE_H
 
 #include "base/table.h"
-#include "output/output.h"
-#include "output/outputs.h"
-#include "output/picture.h"
+#include "writers/output.h"
+#include "writers/outputs.h"
+#include "writers/picture.h"
 
 /* The columns of a table by their names. Borrowed. */
 struct attn_table_grid {

@@ -7,9 +7,9 @@
 #include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
 #include "base/memory.h"
+#include "forward/session_internal.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
-#include "model/session_internal.h"
 
 /* A group of weights. */
 struct extent {

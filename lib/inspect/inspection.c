@@ -15,7 +15,7 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "trace/selection.h"
 #include "trace/trace_internal.h"
 

@@ -18,7 +18,7 @@
 #include "base/table.h"
 #include "formats/gguf.h"
 #include "inspect/cost.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <signal.h>
 

@@ -20,7 +20,7 @@
 #define ATTN_MAKE_MODEL_INIT_H
 
 #include "base/status.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "model/family.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 

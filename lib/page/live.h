@@ -14,7 +14,7 @@
 
 #include "base/source.h"
 #include "base/status.h"
-#include "output/output.h"
+#include "writers/output.h"
 
 /* All of it is borrowed. */
 struct attn_live {

@@ -8,8 +8,8 @@
 #include "encode/colormap_internal.h"
 #include "encode/quoting.h"
 #include "figures/table_picture_internal.h"
-#include "output/picture_internal.h"
 #include "tables/table_writer_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

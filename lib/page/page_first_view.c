@@ -6,7 +6,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/png_file.h"
 #include "encode/quoting.h"
-#include "output/picture_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

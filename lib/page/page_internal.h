@@ -11,8 +11,8 @@
 #include "analysis/metric.h"
 #include "encode/json_writer.h"
 #include "figures/table_picture.h"
-#include "output/token_text.h"
-#include "output/writer.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
 
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 #include "encode/json_writer.h"
 #include "encode/png_file.h"
 #include "encode/quoting.h"
-#include "output/labels_json.h"
-#include "output/picture_internal.h"
 #include "tables/table_writer.h"
+#include "writers/labels_json.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
  * of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
  * attention. Then follow the run (page_run.c), the thumbnails, the first view, and the script.
  */
-#include "output/view.h"
-#include "output/writer.h"
 #include "page/page_internal.h"
+#include "writers/view.h"
+#include "writers/writer.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -22,8 +22,8 @@
 #include "base/version.h"
 #include "encode/quoting.h"
 #include "figures/figure_internal.h"
-#include "output/picture_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "records/record_arrays.h"
 
 #include "base/memory.h"
-#include "output/format.h"
+#include "writers/format.h"
 
 /* A writer that lists its arrays. */
 struct list {

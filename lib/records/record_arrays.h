@@ -1,5 +1,5 @@
 /*
- * record_arrays.h - the tensors of a record as the arrays of a run (output/arrays.h), read from
+ * record_arrays.h - the tensors of a record as the arrays of a run (writers/arrays.h), read from
  * what was captured.
  *
  *     struct attn_record_arrays *arrays;
@@ -13,8 +13,8 @@
 #ifndef ATTN_RECORDS_RECORD_ARRAYS_H
 #define ATTN_RECORDS_RECORD_ARRAYS_H
 
-#include "output/arrays.h"
 #include "records/records_internal.h"
+#include "writers/arrays.h"
 
 struct attn_record_arrays;
 

@@ -8,7 +8,7 @@
 #include "encode/float_text.h"
 #include "encode/quoting.h"
 #include "records/records_internal.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* record_jsonl.c - a line of JSON a record, with the keys in one order: id, labels, n_token, the
  * fields that were chosen, error. */
 #include "encode/json_writer.h"
-#include "output/labels_json.h"
 #include "records/record_arrays.h"
 #include "records/records_internal.h"
+#include "writers/labels_json.h"
 
 #include "base/escape.h"
 

@@ -9,7 +9,7 @@
 #include "run/mask_token.h"
 #include "run/position.h"
 #include "run/sequence.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <assert.h>
 #include <math.h>

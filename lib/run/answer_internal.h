@@ -4,7 +4,7 @@
 #define ATTN_RUN_ANSWER_INTERNAL_H
 
 #include "base/status.h"
-#include "model/backward.h"
+#include "gradient/backward.h"
 #include "run/answer.h"
 #include "run/spaces.h"
 

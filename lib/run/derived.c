@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "run/layer_attention.h"
 #include "trace/trace_internal.h"
 

@@ -17,7 +17,7 @@
 #ifndef ATTN_RUN_DERIVED_H
 #define ATTN_RUN_DERIVED_H
 
-#include "model/session.h"
+#include "forward/session.h"
 #include "run/sequence.h"
 
 /* The derived sites of a run of MODEL with the attention of LAYERS [n_layer], as bits. */

@@ -12,7 +12,7 @@
 #ifndef ATTN_RUN_EDITS_H
 #define ATTN_RUN_EDITS_H
 
-#include "model/session.h"
+#include "forward/session.h"
 #include "run/request.h"
 #include "run/sequence.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "model/backward.h"
+#include "gradient/backward.h"
 #include "run/edits.h"
 #include "run/relevance.h"
 #include "trace/trace_internal.h"

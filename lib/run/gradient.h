@@ -14,7 +14,7 @@
 #ifndef ATTN_RUN_GRADIENT_H
 #define ATTN_RUN_GRADIENT_H
 
-#include "model/session.h"
+#include "forward/session.h"
 #include "run/answer_internal.h"
 #include "run/request.h"
 

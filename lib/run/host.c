@@ -12,7 +12,7 @@
 #include "formats/safetensors.h"
 #include "model/model_internal.h"
 #include "run/pixel_steps.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -14,7 +14,7 @@
 
 #include "base/pool.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <signal.h>
 

@@ -2,8 +2,8 @@
 #ifndef ATTN_RUN_HOST_INTERNAL_H
 #define ATTN_RUN_HOST_INTERNAL_H
 
-#include "output/outputs.h"
 #include "run/host.h"
+#include "writers/outputs.h"
 
 #include <sys/types.h>
 

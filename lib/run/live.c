@@ -10,8 +10,8 @@
 #include "base/status_internal.h"
 #include "catalog/model_parts.h"
 #include "formats/gguf.h"
-#include "formats/image_file.h"
 #include "formats/json.h"
+#include "image/image_file.h"
 #include "run/live_story.h"
 
 #include <string.h>

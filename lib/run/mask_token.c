@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <string.h>

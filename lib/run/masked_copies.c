@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "model/session_pack.h"
+#include "forward/session_pack.h"
 #include "run/mask_token.h"
 
 #include <string.h>

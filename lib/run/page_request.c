@@ -3,10 +3,10 @@
 
 #include "base/status_internal.h"
 #include "figures/table_picture.h"
-#include "output/format_internal.h"
 #include "page/page_internal.h"
 #include "run/host_internal.h"
 #include "run/run.h"
+#include "writers/format_internal.h"
 
 /* Whether REQUEST writes a page, and no other output that holds predictions. */
 static bool is_page_predicting(const struct attn_request *request)

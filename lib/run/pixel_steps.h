@@ -6,7 +6,7 @@
 #define ATTN_RUN_PIXEL_STEPS_H
 
 #include "base/source.h"
-#include "formats/image_file_internal.h"
+#include "image/image_file_internal.h"
 #include "model/model.h"
 #include "run/pixels.h"
 

@@ -5,8 +5,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/image_file.h"
 #include "formats/ndarray.h"
+#include "image/image_file.h"
 #include "run/host_internal.h"
 #include "run/pixel_steps.h"
 

@@ -5,11 +5,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "forward/session_internal.h"
 #include "kernels/kernels.h"
-#include "model/session_internal.h"
 #include "run/answer_internal.h"
 #include "run/class_label.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

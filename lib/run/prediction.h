@@ -7,10 +7,10 @@
 #define ATTN_RUN_PREDICTION_H
 
 #include "base/table.h"
-#include "model/session.h"
-#include "output/output.h"
+#include "forward/session.h"
 #include "run/answer_internal.h"
 #include "run/request.h"
+#include "writers/output.h"
 
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
 {

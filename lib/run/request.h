@@ -13,12 +13,12 @@
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
 
-#include "output/output.h"
 #include "run/answer.h"
 #include "run/attention_change.h"
 #include "run/intervention.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "trace/edit.h"
+#include "writers/output.h"
 
 struct attn_pixels; /* run/pixels.h */
 
@@ -112,10 +112,10 @@ struct attn_table_grid; /* figures/table_picture.h */
 
 /* Where tensors and predictions are written, and how. */
 struct attn_request_outputs {
-    const struct attn_output *items; /* [n], output/outputs.h */
+    const struct attn_output *items; /* [n], writers/outputs.h */
     size_t n;
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest */
-    const struct attn_picture_options *picture; /* output/picture.h; or NULL */
+    const struct attn_picture_options *picture; /* writers/picture.h; or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run, for formats that say so */
     size_t n_option;
     const struct attn_table *table; /* what an experiment found: a page shows it, and below it the

@@ -9,11 +9,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
+#include "forward/session_internal.h"
 #include "inspect/cost.h"
-#include "model/session_internal.h"
-#include "output/outputs_internal.h"
-#include "output/picture_internal.h"
-#include "output/writer.h"
 #include "run/class_label.h"
 #include "run/derived.h"
 #include "run/gradient.h"
@@ -22,8 +19,11 @@
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "run/zero_shot.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
+#include "writers/outputs_internal.h"
+#include "writers/picture_internal.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -23,9 +23,9 @@
 
 #include "attention/attend.h"
 #include "base/table.h"
-#include "output/output.h"
 #include "run/host.h"
 #include "run/request.h"
+#include "writers/output.h"
 
 struct attn_run; /* one request, read and checked */
 

@@ -5,8 +5,6 @@
 #define ATTN_RUN_RUN_INTERNAL_H
 
 #include "analysis/metric.h"
-#include "output/outputs.h"
-#include "output/picture.h"
 #include "run/arrays_input.h"
 #include "run/choice.h"
 #include "run/edits.h"
@@ -15,6 +13,8 @@
 #include "run/prediction.h"
 #include "run/run.h"
 #include "run/sequence.h"
+#include "writers/outputs.h"
+#include "writers/picture.h"
 
 struct attn_run {
     struct attn_host *host;              /* borrowed */

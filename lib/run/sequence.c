@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
 #include "model/model_internal.h"
-#include "text/tokenizer.h"
-#include "text/words.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef ATTN_RUN_SEQUENCE_H
 #define ATTN_RUN_SEQUENCE_H
 
-#include "model/session.h"
+#include "forward/session.h"
 #include "run/host.h"
 #include "run/pixels.h"
 #include "run/request.h"

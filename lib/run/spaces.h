@@ -6,7 +6,7 @@
 #define ATTN_RUN_SPACES_H
 
 #include "run/request.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 struct attn_sequence;
 

@@ -4,8 +4,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "forward/session_pack.h"
 #include "model/model_internal.h"
-#include "model/session_pack.h"
 
 #include <string.h>
 

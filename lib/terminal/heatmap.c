@@ -3,8 +3,8 @@
 
 #include "base/escape.h"
 #include "encode/text_table.h"
-#include "output/picture_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "encode/text_table.h"
-#include "output/picture_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
-#include "output/picture_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -19,8 +19,8 @@
 #define ATTN_TERMINAL_PANEL_TABLE_H
 
 #include "encode/text_table.h"
-#include "output/token_text.h"
-#include "output/writer.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
 
 /* --- What is kept ----------------------------------------------------------------------------- */
 

@@ -15,9 +15,9 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "encode/text_table.h"
-#include "output/picture_internal.h"
-#include "output/writer.h"
 #include "trace/trace_internal.h"
+#include "writers/picture_internal.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,13 +11,13 @@
  * of rows; the layer is printed when all of it and of those before it has come (gradients come last
  * layer first), in the order of sites and heads. When anything was left out the last line says so.
  */
-#include "output/picture_internal.h"
-#include "output/writer.h"
 #include "terminal/panel_table.h"
+#include "writers/picture_internal.h"
+#include "writers/writer.h"
 
 #include "base/memory.h"
-#include "output/format_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/format_internal.h"
 
 #include <string.h>
 

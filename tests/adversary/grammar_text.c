@@ -10,7 +10,7 @@
 #include "model/builtin.h"
 #include "tests/adversary/case.h"
 #include "tests/support/naughty.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>

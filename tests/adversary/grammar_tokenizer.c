@@ -7,7 +7,7 @@
  * text back.
  */
 #include "tests/adversary/made_merges.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "base/utf8.h"
 #include "tests/adversary/made_merges.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
  * paper. The run is made up: two layers of two heads look at two positions before 3 x 4 patches.
  */
 #include "encode/colormap_internal.h"
-#include "output/writer.h"
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * A model opens, or says in one line why not; one that opens has sizes that fit each other, and
  * runs.
  */
+#include "forward/session.h"
 #include "model/family.h"
-#include "model/session.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

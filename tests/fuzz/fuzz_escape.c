@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

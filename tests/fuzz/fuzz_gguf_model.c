@@ -7,9 +7,9 @@
  * tokens that lie in the text and have ids of the vocabulary, and decodes these to UTF-8.
  */
 #include "base/buffer.h"
-#include "model/session.h"
+#include "forward/session.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <string.h>
 

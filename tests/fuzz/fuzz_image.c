@@ -5,8 +5,8 @@
  * resized. A picture of more is refused before it is allocated.
  */
 #include "base/memory.h"
-#include "formats/image_file_internal.h"
 #include "formats/ndarray_internal.h"
+#include "image/image_file_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 static void resize(const struct attn_image *image)

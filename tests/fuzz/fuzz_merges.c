@@ -7,7 +7,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_bpe.h"
-#include "text/bpe.h"
+#include "tokenizer/models/bpe.h"
 
 #include <string.h>
 

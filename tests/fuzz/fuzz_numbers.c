@@ -6,8 +6,8 @@
  */
 #include "base/number.h"
 #include "encode/float_text.h"
-#include "output/output.h"
 #include "tests/fuzz/fuzz.h"
+#include "writers/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
  * UTF-8.
  */
 #include "tests/fuzz/fuzz.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 static const char *const texts[] = {
     "",

@@ -8,8 +8,8 @@
  */
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/stages/normal_form.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode/normal_form.h"
 
 #include <stdio.h>
 #include <string.h>

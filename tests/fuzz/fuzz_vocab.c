@@ -7,8 +7,8 @@
  */
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/tokenizer.h"
-#include "text/vocabulary.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/vocabulary.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/vocabulary.h"
+#include "tokenizer/vocabulary.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #ifndef ATTN_TESTS_TINY_BPE_H
 #define ATTN_TESTS_TINY_BPE_H
 
-#include "text/bpe.h"
-#include "text/regex.h"
-#include "text/tokenizer.h"
+#include "tokenizer/models/bpe.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/tokenizer.h"
 
 /* Held for as long as the process lives; WITH_PREFIX: "add_prefix_space", and an added token. */
 const struct attn_tokenizer *attn_tiny_bpe(bool with_prefix);

@@ -5,7 +5,7 @@
 #define ATTN_TESTS_TOKENIZING_H
 
 #include "base/buffer.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@ cd "$(dirname "$0")/../.." || exit 1
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-of_pictures='base trace encode tables output figures analysis'
-of_run="kernels attention formats text capture model catalog inspect terminal page $of_pictures"
+of_pictures='base trace encode tables writers figures analysis'
+of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page $of_pictures"
 
 # What each layer may include, itself aside.
 declare -A below=(
@@ -23,32 +23,35 @@ declare -A below=(
     [trace]='base'
     [attention]='base kernels trace'
     [formats]='base'
-    [text]='base formats'
-    [model]='base kernels attention formats trace text'
+    [image]='base formats'
+    [tokenizer]='base formats'
+    [model]='base kernels attention formats trace tokenizer'
+    [forward]='base kernels attention formats trace tokenizer model'
+    [gradient]='base kernels attention trace model forward'
     [catalog]='base formats model inspect'
-    [inspect]='base attention formats text trace model'
-    [make]='base formats text model'
+    [inspect]='base attention formats tokenizer trace model forward'
+    [make]='base formats tokenizer model'
     [capture]='base trace'
     [analysis]='base kernels trace capture'
     [encode]='base'
     [tables]='base encode'
-    [output]='base trace formats encode tables'
-    [figures]='base trace encode tables output'
+    [writers]='base trace formats encode tables'
+    [figures]='base trace encode tables writers'
     [terminal]="$of_pictures"
-    [explain]='base encode kernels attention formats trace model tables output figures'
+    [explain]='base encode kernels attention formats trace model forward tables writers figures'
     [page]="$of_pictures"
     [run]="$of_run"
     [records]="$of_run run"
     [experiment]="$of_run run records"
     [compare]="$of_run run experiment"
-    [bench]='base kernels trace attention formats model inspect tables output'
+    [bench]='base kernels trace attention formats model forward gradient inspect tables writers'
 )
 
 # Foreign headers and the one place that may include them: an expression over paths.
 declare -A home=(
     [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/formats/.*'
-    [pcre2.h]='lib/text/.*'
+    [pcre2.h]='lib/tokenizer/.*'
     [zlib.h]='lib/(encode|page|records)/.*'
     [sha2.h]='lib/records/.*'
     [pthread.h]='lib/base/.*'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of lib/text/stages/normal_forms, which normal_form_tables.h describes; with
+"""Writes the tables of lib/tokenizer/unicode/normal_forms, which normal_form_tables.h describes; with
 --lowercase prints the table of lowercase.c, with --classes that of character_class.c, with --widths
 those of lib/base/utf8.c. From Python's Unicode data.
 
@@ -45,7 +45,7 @@ def print_rows(head, rows):
 
 
 def write_table(name, form, rows):
-    folder = "lib/text/stages/normal_forms"
+    folder = "lib/tokenizer/unicode/normal_forms"
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{name}.bin", "wb") as file:
         for row in rows:

@@ -5,8 +5,8 @@
  */
 #include "base/random.h"
 #include "capture/capture.h"
-#include "model/backward.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
+#include "gradient/backward.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"

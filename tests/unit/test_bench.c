@@ -1,8 +1,8 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
 #include "bench/bench.h"
 #include "bench/processor.h"
-#include "output/format_internal.h"
 #include "tests/support/suite.h"
+#include "writers/format_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,14 +8,14 @@
 #include "base/sink_internal.h"
 #include "encode/colormap_internal.h"
 #include "extra.h"
-#include "model/session_internal.h"
-#include "output/outputs_internal.h"
+#include "forward/session_internal.h"
 #include "records/records_internal.h"
 #include "run/host_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "trace/trace_internal.h"
+#include "writers/outputs_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "attn.h"
 #include "base/thread.h"
-#include "model/session_pack.h"
+#include "forward/session_pack.h"
 #include "run/pixels.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

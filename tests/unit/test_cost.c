@@ -4,8 +4,8 @@
  */
 #include "attn.h"
 #include "base/dtype_internal.h"
+#include "forward/session_internal.h"
 #include "model/model_internal.h"
-#include "model/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tool.h"

@@ -4,7 +4,7 @@
  * must reach what is computed from it.
  */
 #include "attn.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

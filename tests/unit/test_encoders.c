@@ -4,8 +4,8 @@
  * float64 in test_family_fixtures.c.
  */
 #include "attn.h"
+#include "forward/session_pack.h"
 #include "model/config.h"
-#include "model/session_pack.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"

@@ -4,8 +4,8 @@
  * compared with std::to_chars.
  */
 #include "encode/float_text.h"
-#include "output/output.h"
 #include "tests/support/suite.h"
+#include "writers/output.h"
 
 #include <math.h>
 #include <stdint.h>

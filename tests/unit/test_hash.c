@@ -1,8 +1,8 @@
 /* Tables of keys from files: keys that collide without a seed do not collide. */
 #include "base/hash.h"
 #include "tests/support/suite.h"
-#include "text/bpe.h"
-#include "text/token_search.h"
+#include "tokenizer/models/bpe.h"
+#include "tokenizer/token_search.h"
 
 #include <stdlib.h>
 

@@ -5,11 +5,11 @@
  */
 #include "base/random.h"
 #include "figures/levels.h"
-#include "output/outputs_internal.h"
-#include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
+#include "writers/outputs_internal.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

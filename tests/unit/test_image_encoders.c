@@ -5,8 +5,8 @@
  */
 #include "attn.h"
 #include "base/buffer.h"
+#include "forward/session_internal.h"
 #include "inspect/cost.h"
-#include "model/session_internal.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"

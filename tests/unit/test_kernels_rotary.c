@@ -2,8 +2,8 @@
  * test_kernels_rotary.c - what rotary positions, gates and soft caps compute: against long double,
  * the same bits from every instruction set, and the frequencies of every type against PyTorch.
  */
+#include "forward/rotary.h"
 #include "kernels/kernels.h"
-#include "model/rotary.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"

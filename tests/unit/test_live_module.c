@@ -3,7 +3,7 @@
 #include "page/live_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #include <limits.h>
 #include <stdio.h>

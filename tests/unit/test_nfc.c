@@ -6,8 +6,8 @@
  */
 #include "base/memory.h"
 #include "tests/support/suite.h"
-#include "text/stages/lowercase.h"
-#include "text/stages/normal_form.h"
+#include "tokenizer/unicode/lowercase.h"
+#include "tokenizer/unicode/normal_form.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "attn.h"
 #include "base/given.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -3,12 +3,12 @@
  * the inputs.
  */
 #include "attn.h"
-#include "output/format_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/npy.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
+#include "writers/format_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

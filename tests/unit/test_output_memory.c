@@ -3,8 +3,8 @@
  * positions and not that of pairs, of which a whole matrix would have ten thousand million.
  */
 #include "attn.h"
-#include "output/writer.h"
 #include "tests/support/suite.h"
+#include "writers/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

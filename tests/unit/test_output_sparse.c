@@ -5,11 +5,11 @@
  * Where arrays are compared the whole matrix is told with what arrays have in masked cells; where
  * text is, with a number of its own in them, which is then taken out of the text.
  */
-#include "output/format_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
+#include "writers/format_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * thumbnails the mean row maxima, and text from outside ends no element. What a browser makes of it
  * tests/browser asks.
  */
-#include "output/writer.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
 #include "tests/support/folder.h"
@@ -13,6 +12,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
+#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

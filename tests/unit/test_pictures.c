@@ -4,7 +4,7 @@
  */
 #include "attn.h"
 #include "base/memory.h"
-#include "formats/image_file_internal.h"
+#include "image/image_file_internal.h"
 #include "run/host_internal.h"
 #include "run/pixels.h"
 #include "tests/support/alloc_fail.h"

@@ -4,7 +4,7 @@
  */
 #include "attn.h"
 #include "experiment/trial.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "run/host_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"

@@ -4,8 +4,8 @@
  * cancel, limits.
  */
 #include "attn.h"
+#include "forward/session_internal.h"
 #include "kernels/gemm_internal.h"
-#include "model/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"

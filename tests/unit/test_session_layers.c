@@ -1,6 +1,6 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
 #include "attn.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"

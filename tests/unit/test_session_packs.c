@@ -3,7 +3,7 @@
  * sequence fed alone.
  */
 #include "attn.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"

@@ -7,7 +7,7 @@
 #include "kernels/gemm_internal.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <pthread.h>
 #include <stdint.h>

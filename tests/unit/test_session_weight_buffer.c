@@ -3,7 +3,7 @@
  * instead of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
-#include "model/session_internal.h"
+#include "forward/session_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

@@ -9,8 +9,8 @@
 #include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/suite.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_internal.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <math.h>
 #include <stdio.h>

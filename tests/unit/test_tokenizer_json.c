@@ -9,10 +9,10 @@
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "text/regex.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_internal.h"
-#include "text/words.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_internal.h"
+#include "tokenizer/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
-#include "text/words.h"
+#include "tokenizer/words.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * double precision; however the rows are split into events.
  */
 #include "base/random.h"
-#include "output/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
+#include "writers/view.h"
 
 #include <math.h>
 #include <stdlib.h>

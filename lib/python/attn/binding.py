@@ -536,6 +536,14 @@ class attn_pixels(Structure):
     pass
 
 
+class attn_edit(Structure):
+    pass
+
+
+class attn_edit_target(Structure):
+    pass
+
+
 class attn_trace_event(Structure):
     pass
 
@@ -573,14 +581,6 @@ class attn_predicted_metric(Structure):
 
 
 class attn_predictions(Structure):
-    pass
-
-
-class attn_edit(Structure):
-    pass
-
-
-class attn_edit_target(Structure):
     pass
 
 
@@ -1163,6 +1163,30 @@ attn_pixels._fields_ = [
     ("values", POINTER(c_float)),
     ("shown", POINTER(c_ubyte)),
 ]
+attn_edit._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("row0", c_size_t),
+    ("row1", c_size_t),
+    ("col0", c_size_t),
+    ("col1", c_size_t),
+    ("op", c_int),
+    ("factor", c_float),
+    ("data", POINTER(c_float)),
+    ("ld", c_size_t),
+    ("later", c_void_p * 4),
+]
+attn_edit_target._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("row0", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+    ("ld", c_size_t),
+    ("data", POINTER(c_float)),
+]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
     ("site", c_int),
@@ -1255,30 +1279,6 @@ attn_predictions._fields_ = [
     ("n_next", c_size_t),
     ("metric", POINTER(attn_predicted_metric)),
     ("n_metric", c_size_t),
-]
-attn_edit._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("row0", c_size_t),
-    ("row1", c_size_t),
-    ("col0", c_size_t),
-    ("col1", c_size_t),
-    ("op", c_int),
-    ("factor", c_float),
-    ("data", POINTER(c_float)),
-    ("ld", c_size_t),
-    ("later", c_void_p * 4),
-]
-attn_edit_target._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("row0", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-    ("ld", c_size_t),
-    ("data", POINTER(c_float)),
 ]
 attn_input._fields_ = [
     ("text", c_char_p),

@@ -1,0 +1,114 @@
+/*
+ * block.c - one block of a model: its equations in their order, one a line.
+ *
+ *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
+ *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
+ *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale)) v[g]
+ *     attn_out     = scale1 * post_norm1(concat(z) W_O + b_O)
+ *     resid_mid    = resid_pre + attn_out
+ *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
+ *     mlp_out      = scale2 * post_norm2(mlp_post W_out + b_out)
+ *     resid_post   = resid_mid + mlp_out
+ *
+ * With norms after the sums it is the stream itself that is normalized:
+ *
+ *     normalized_resid_mid  = mid_norm(resid_mid), which the MLP reads and is added to
+ *     normalized_resid_post = end_norm(resid_post), which the next block reads
+ *
+ * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out,
+ * its line does nothing or copies: a norm without weights, a linear map without weights, a sum
+ * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
+ * b_out.
+ */
+#include "forward/block.h"
+
+#include "forward/step_internal.h"
+
+/* The MLP of the rows in f->normed, into OUT. */
+static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)
+{
+    if (f->model->config.has_gated_mlp) {
+        attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_gate, f->normed, f->mlp);
+        attn_linear_step(f, ATTN_SITE_MLP_PRE_LINEAR, &w->mlp_in, f->normed, f->mlp_linear);
+        attn_gate_step(f, ATTN_SITE_MLP_POST, f->mlp, f->mlp_linear);
+    } else {
+        attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_in, f->normed, f->mlp);
+        attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
+    }
+    attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
+    attn_post_norm_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, out);
+    attn_scale_step(f, ATTN_SITE_MLP_OUT, &w->mlp_scale, out);
+}
+
+/* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
+static void run_parallel(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    float *mlp_out = f->normed; /* which the MLP has read by then */
+
+    if (!f->model->config.has_single_norm)
+        attn_norm_step(f, &w->ln2, f->resid, f->normed);
+    run_mlp(f, w, mlp_out);
+    attn_sum_step(f, f->out, mlp_out);
+    attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+}
+
+/* The MLP reads what attention has added. */
+static void run_sequential(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    const bool has_mlp = f->model->config.d_mlp > 0;
+
+    attn_residual_step(f, has_mlp ? ATTN_SITE_RESID_MID : ATTN_SITE_RESID_POST, f->resid, f->out);
+    if (has_mlp) {
+        attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_MID, &w->mid_norm, f->resid);
+        attn_norm_step(f, &w->ln2, f->resid, f->normed);
+        run_mlp(f, w, f->out);
+        attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+        attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_POST, &w->end_norm, f->resid);
+    }
+}
+
+/* From resid_pre to z. */
+static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    const float *kv_input;
+
+    attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
+    attn_norm_step(f, &w->ln1, f->resid, f->normed);
+    kv_input = attn_drop_step(f, f->normed, f->dims.d_model, f->out);
+    kv_input = attn_forward_is_cross(f) ? f->source : kv_input;
+    attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
+    attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
+    attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);
+    attn_rotary_step(f, ATTN_SITE_ROT_Q, &w->q_norm, f->q);
+    attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, f->k);
+    attn_attention_step(f, f->q, f->k, f->v, f->z);
+}
+
+/* From z, which was given, without the input of a parallel MLP. */
+static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);
+    if (f->model->config.has_single_norm)
+        attn_norm_step(f, &w->ln1, f->resid, f->normed);
+    attn_visit(f, ATTN_SITE_Z, f->z);
+}
+
+void attn_block_run(struct attn_forward *f, int layer)
+{
+    const struct attn_config *config = &f->model->config;
+    const struct attn_block_weights *w = &f->model->weights.blocks[layer];
+
+    f->feed.layer = layer;
+    if (f->feed.has_z && layer == f->feed.first_layer)
+        begin_at_z(f, w);
+    else
+        run_heads(f, w);
+    attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
+    attn_post_norm_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, f->out);
+    attn_scale_step(f, ATTN_SITE_ATTN_OUT, &w->attn_scale, f->out);
+    if (config->has_parallel_residual)
+        run_parallel(f, w);
+    else
+        run_sequential(f, w);
+    f->feed.layer = ATTN_NO_LAYER;
+}

@@ -1,0 +1,395 @@
+/* forward.c - the tensors that a feed still needs, its early end, and visits of its tensors. */
+#include "forward/forward_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/pool_internal.h"
+#include "base/thread.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+
+enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
+
+/* --- Needed tensors --------------------------------------------------------------------------- */
+
+bool attn_forward_is_cross(const struct attn_forward *f)
+{
+    return f->feed.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->feed.layer];
+}
+
+/* Whether the rows of SITE are rows of the source. */
+static bool is_of_source(const struct attn_forward *f, enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY && attn_forward_is_cross(f);
+}
+
+struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
+{
+    const struct attn_config *config = &f->model->config;
+    const enum attn_site_layout layout = attn_site_layout(site);
+    struct attn_site_part part = {
+        .n_row = f->feed.n_left, .n_head = 1, .width = attn_site_width(site, &f->dims)};
+
+    if (layout == ATTN_LAYOUT_QUERY)
+        part.n_head = config->n_head;
+    if (layout == ATTN_LAYOUT_KEY) {
+        part.n_head = config->n_kv_head;
+        part.n_row = f->feed.n_row;
+    }
+    if (is_of_source(f, site))
+        part.n_row = f->parts[0].row0 == 0 ? f->n_source : 0;
+    if (attn_site_is_pooled(site, &f->dims))
+        part.n_row = f->feed.n_part;
+    return part;
+}
+
+struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part)
+{
+    return (struct attn_site_rows){part->left, part->row0 + part->n_dropped,
+                                   part->n_row - part->n_dropped - part->n_cut};
+}
+
+bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row)
+{
+    return part->n_logit == 0 ||
+           (row0 < part->logit0 + part->n_logit && part->logit0 < row0 + n_row);
+}
+
+struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
+                                        size_t sequence)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    if (is_of_source(f, site)) /* then there is one sequence */
+        return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
+    if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
+        return (struct attn_site_rows){part->first, part->row0, part->n_row};
+    if (attn_site_is_pooled(site, &f->dims))
+        return (struct attn_site_rows){sequence, 0, 1};
+    if (site == ATTN_SITE_EMBED) /* no position is dropped there */
+        return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
+                                       part->n_row - f->dims.n_front};
+    return attn_feed_part_left(part);
+}
+
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left)
+{
+    size_t sequence = 0;
+
+    for (; sequence + 1 < f->feed.n_part; sequence++) {
+        const struct attn_feed_part *next = &f->parts[sequence + 1];
+
+        if (row < (is_left ? next->left : next->first))
+            break;
+    }
+    return sequence;
+}
+
+struct attn_step_place attn_forward_place(const struct attn_forward *f, enum attn_site site,
+                                          int layer)
+{
+    if (attn_site_is_in_layer(site))
+        return (struct attn_step_place){layer, site};
+    return (struct attn_step_place){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
+}
+
+int attn_place_compare(struct attn_step_place a, struct attn_step_place b)
+{
+    return a.layer != b.layer ? a.layer - b.layer
+                              : attn_site_place(a.site) - attn_site_place(b.site);
+}
+
+bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
+{
+    return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) <= 0;
+}
+
+bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const int layer = f->feed.layer;
+
+    if (f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
+        (site == ATTN_SITE_Q ||
+         site == ATTN_SITE_K)) /* normalized together: each needs the others */
+        return true;
+    if (layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
+        layout == ATTN_LAYOUT_VECTOR)
+        return true;
+    if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
+        return false;
+    return layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(f->trace->selection, layer, head)
+                                     : attn_selection_has_head(f->trace->selection, layer, head);
+}
+
+bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
+{
+    return f->trace && attn_selection_wants(f->trace->selection, site, f->feed.layer);
+}
+
+bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
+{
+    return f->trace && position >= f->first_watched &&
+           position < attn_selection_dims(f->trace->selection)->n_position &&
+           attn_selection_has_query(f->trace->selection, position);
+}
+
+bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
+                             size_t row0, size_t n_row)
+{
+    const size_t last = part->row0 + part->n_row - 1;
+    const int n_layer = (int)f->dims.n_layer;
+    const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
+
+    if (f->feed.layer != last_layer || f->is_projected)
+        return true;
+    if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)))
+        return true;
+    /* A rewind may make any position the last, unless only a reset is possible. */
+    if (f->has_logits && (f->model->config.is_encoder ? attn_feed_part_has_logits(part, row0, n_row)
+                                                      : f->is_rewindable || row0 + n_row > last))
+        return true;
+    for (size_t row = row0; row < row0 + n_row; row++)
+        if (attn_forward_watches_row(f, row))
+            return true;
+    return false;
+}
+
+bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer)
+{
+    const struct attn_attention *attention = &f->attention[layer];
+
+    return (f->model->config.is_cross[layer] || attention->mask == ATTN_MASK_CAUSAL) &&
+           attention->dropout == 0 && !attention->dropout_mask.cells;
+}
+
+/* --- when it ends ----------------------------------------------------------------------------- */
+
+bool attn_forward_is_over(const struct attn_forward *f)
+{
+    return f->feed.status != ATTN_OK || f->feed.is_done;
+}
+
+bool attn_forward_is_stopped(struct attn_forward *f)
+{
+    if (f->feed.status == ATTN_OK && attn_is_canceled(f->cancel))
+        f->feed.status = attn_error_set(f->feed.err, ATTN_CANCELED, "canceled");
+    return attn_forward_is_over(f);
+}
+
+/* All weights are finite: what made a value of the current layer that is not? */
+static enum attn_status refuse_values(const struct attn_forward *f, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(f->model->name);
+    const bool has_both = f->embeddings_name && f->source_name;
+    char where[40] = "outside of the layers";
+
+    if (f->feed.layer != ATTN_NO_LAYER)
+        snprintf(where, sizeof where, "in layer %d", f->feed.layer);
+    /* The numbers of arrays that the caller gave are too large for a model that has no fault. */
+    if (f->embeddings_name || (f->source_name && f->n_source > 0))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the numbers of '%s'%s%s%s are too large: what is computed from them %s is not finite "
+            "in float32",
+            attn_quote_string(f->embeddings_name ? f->embeddings_name : f->source_name).text,
+            has_both ? " or '" : "", has_both ? attn_quote_string(f->source_name).text : "",
+            has_both ? "'" : "", where);
+    if (f->feed.layer == ATTN_NO_LAYER)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' computes values that are not finite outside of its layers, "
+                              "expected float32 numbers",
+                              name.text);
+    return attn_error_set(err, ATTN_FORMAT,
+                          "layer %d of '%s' computes values that are not finite, expected float32 "
+                          "numbers",
+                          f->feed.layer, name.text);
+}
+
+void attn_forward_report_non_finite(struct attn_forward *f)
+{
+    const struct attn_model *model = f->model;
+    const int layer = f->feed.layer;
+    struct attn_feed *feed = &f->feed;
+
+    if (feed->status != ATTN_OK)
+        return;
+    feed->status = attn_weights_find_non_finite(
+        model->naming, model->st,
+        layer == ATTN_NO_LAYER ? layer
+                               : (int)attn_config_weights_layer(&model->config, (size_t)layer),
+        feed->err);
+    if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
+        feed->status =
+            attn_weights_find_non_finite(model->naming, model->st, ATTN_NO_LAYER, feed->err);
+    if (feed->status == ATTN_OK && !feed->has_edits)
+        feed->status = refuse_values(f, feed->err);
+}
+
+/* Values that must be finite, looked at in pieces. */
+struct finite_work {
+    const struct attn_kernels *kernels;
+    const float *x; /* [n] */
+    size_t n;
+    atomic_bool is_violated;
+};
+
+static void find_non_finite(void *context, size_t task, int worker)
+{
+    struct finite_work *work = context;
+    const size_t first = task * FINITE_PIECE, rest = work->n - first;
+
+    (void)worker;
+    if (!work->kernels->is_finite(work->x + first, rest < FINITE_PIECE ? rest : FINITE_PIECE))
+        atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+}
+
+bool attn_pool_is_finite(struct attn_pool *pool, const struct attn_kernels *kernels, const float *x,
+                         size_t n)
+{
+    struct finite_work work = {.kernels = kernels, .x = x, .n = n};
+
+    attn_pool_run(pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
+    return !atomic_load_explicit(&work.is_violated, memory_order_relaxed);
+}
+
+void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
+{
+    if (f->feed.status == ATTN_OK && !attn_pool_is_finite(f->feed.pool, f->engine.kernels, x, n))
+        attn_forward_report_non_finite(f);
+}
+
+/* --- visits ----------------------------------------------------------------------------------- */
+
+/* No event holds NaN or infinity, but for the scores of masked keys. */
+static void check_event(struct attn_forward *f, const struct attn_trace_event *event)
+{
+    const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
+
+    if (f->feed.is_finite && !f->feed.has_edits)
+        return;
+    if (is_scores &&
+        (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
+        return; /* masked keys have the score -inf */
+    if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
+        return; /* an edit masks keys there */
+    for (size_t i = 0; i < event->n_row; i++) {
+        const size_t position = event->row0 + i;
+        const bool is_masked = is_scores && event->is_causal && position < event->n_col;
+        /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
+        const bool is_first_enough = event->site == ATTN_SITE_PATTERN && !f->feed.has_edits;
+        size_t n = event->keys ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
+
+        n = is_first_enough && n > 0 ? 1 : n;
+        if (!f->engine.kernels->is_finite(event->data + i * event->ld, n)) {
+            attn_forward_report_non_finite(f);
+            return;
+        }
+    }
+}
+
+atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    return f->has_effect && part->edits == f->edits ? f->has_effect + sequence * part->n_edit
+                                                    : NULL;
+}
+
+void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited)
+{
+    f->parts[sequence].n_edited += n_edited;
+    f->n_edited += n_edited;
+}
+
+void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_edit_target *target)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    attn_visit_count(
+        f, sequence,
+        attn_edits_apply(part->edits, part->n_edit, attn_forward_effects(f, sequence), target));
+}
+
+void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)
+{
+    struct attn_feed *feed = &f->feed;
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    while (!f->is_trace_over && feed->status == ATTN_OK &&
+           attn_trace_next_part(f->trace->selection, event, &row, &part)) {
+        check_event(f, &part);
+        if (feed->status == ATTN_OK)
+            feed->status = attn_call_status(f->trace->on_event(f->trace->user, &part, feed->err),
+                                            "on_event", feed->err);
+    }
+}
+
+/* Whether the trace wants HEAD of SITE, which it watches. */
+static bool watches_head(const struct attn_forward *f, enum attn_site site, int head)
+{
+    const struct attn_selection *selection = f->trace->selection;
+
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return true;
+    case ATTN_LAYOUT_KEY:
+        return attn_selection_has_kv_head(selection, f->feed.layer, head);
+    default:
+        return attn_selection_has_head(selection, f->feed.layer, head);
+    }
+}
+
+/* The heads of one sequence, whose rows are among DATA. */
+static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site site, float *data)
+{
+    const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+    const bool is_watched = attn_forward_watches(f, site);
+    const struct attn_site_part part = attn_forward_part(f, site);
+    const struct attn_site_rows rows = attn_forward_rows(f, site, sequence);
+    const size_t ld = part.n_head * part.width;
+
+    if (rows.n_row == 0)
+        return;
+    for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
+        const struct attn_edit_target target = {.site = site,
+                                                .layer = f->feed.layer,
+                                                .head = has_heads ? head : ATTN_ALL_HEADS,
+                                                .row0 = rows.row0,
+                                                .n_row = rows.n_row,
+                                                .n_col = part.width,
+                                                .ld = ld,
+                                                .data = data + rows.first * ld +
+                                                        (size_t)head * part.width};
+
+        const struct attn_trace_event event = {.sequence = sequence,
+                                               .site = site,
+                                               .layer = target.layer,
+                                               .head = target.head,
+                                               .row0 = target.row0,
+                                               .n_row = target.n_row,
+                                               .n_col = target.n_col,
+                                               .ld = ld,
+                                               .data = target.data};
+
+        if (!attn_forward_needs_head(f, site, head))
+            continue;
+        attn_visit_edit(f, sequence, &target);
+        if (is_watched && watches_head(f, site, head))
+            attn_visit_emit(f, &event);
+    }
+}
+
+void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
+{
+    const bool is_watched = attn_forward_watches(f, site);
+
+    if (attn_forward_is_over(f))
+        return;
+    if ((is_watched || f->feed.has_edits) && attn_forward_needs(f, site))
+        for (size_t sequence = 0; sequence < f->feed.n_part; sequence++)
+            visit_heads(f, sequence, site, data);
+    f->feed.is_done = attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
+}

@@ -1,0 +1,223 @@
+/*
+ * forward_plan.c - how far a forward pass computes, and its memory.
+ *
+ * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends
+ * there. Everything before feeds the residual stream and is computed in full.
+ */
+#include "forward/forward_internal.h"
+
+#include "trace/trace_internal.h"
+
+enum {
+    LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
+};
+
+struct attn_step_place attn_plan_end(const struct attn_forward *f)
+{
+    struct attn_step_place end = attn_forward_place(f, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+
+    if (f->has_logits)
+        return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    if (f->is_projected)
+        end = attn_forward_place(f, ATTN_SITE_IMAGE_EMBED, ATTN_NO_LAYER);
+    if (!f->trace)
+        return end;
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        const size_t n = attn_site_is_in_layer((enum attn_site)site) ? f->dims.n_layer : 1;
+
+        for (int layer = 0; layer < (int)n; layer++) {
+            const struct attn_step_place place = attn_forward_place(f, (enum attn_site)site, layer);
+
+            if (attn_selection_wants(f->trace->selection, place.site, layer) &&
+                attn_place_compare(place, end) > 0)
+                end = place;
+        }
+    }
+    return end;
+}
+
+double attn_plan_work(const struct attn_forward *f, size_t n_row)
+{
+    const struct attn_dims *c = &f->dims;
+    const double heads =
+        (double)f->dims.n_position * (double)c->n_head * (double)(c->d_head + c->d_value);
+    const double block = attn_weights_work_of_block(&f->model->weights);
+
+    return (double)n_row * (double)(f->end.layer + 1) * (block + heads);
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The largest needs of all linear maps of a model. */
+struct linear_needs {
+    size_t n_scratch; /* floats, of each worker */
+    size_t n_rounded; /* numbers of 16 bits of a row of x */
+};
+
+static void include_linear(struct linear_needs *needs, const struct attn_forward *f,
+                           const struct attn_linear *linear)
+{
+    if (!linear->weight.data)
+        return;
+    needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
+    if (f->keeps_layer)
+        needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch_transposed(linear));
+    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded(linear, f->compute));
+}
+
+static struct linear_needs linear_needs(const struct attn_forward *f)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    struct linear_needs needs = {0};
+
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
+            include_linear(&needs, f, &weights->blocks[layer].linears[i]);
+    for (size_t i = f->end.site == ATTN_SITE_LOGITS || f->keeps_layer ? 0 : 1;
+         i < ATTN_MODEL_N_LINEAR; i++) /* unembed is the first */
+        include_linear(&needs, f, &weights->linears[i]);
+    return needs;
+}
+
+static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_trace *trace = f->trace;
+    const struct attn_selection *selection = trace ? trace->selection : NULL;
+    const struct attn_heads_sizes sizes = {.shape = f->shape,
+                                           .n_head = f->dims.n_head,
+                                           .n_kv_head = f->dims.n_kv_head,
+                                           .n_query = f->n_feed_row,
+                                           .n_key = f->shape.n_max,
+                                           .n_worker = f->n_worker};
+    struct attn_heads_needs needs = {.n_scratch = linear_needs(f).n_scratch};
+
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        attn_heads_needs_include(&needs, &sizes, &f->attention[layer],
+                                 attn_heads_watched_sites(selection, (int)layer),
+                                 !selection ? 0 : attn_selection_n_head(selection, (int)layer));
+    attn_heads_plan(&f->heads, arena, &sizes, &needs);
+}
+
+static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
+{
+    /* A product that overflows would be too large for the arena as well, which then reports it. */
+    return attn_arena_take(arena, n_row, n_col * sizeof(float));
+}
+
+/* q, k, v and z are not read any more when the MLP begins: its rows lie where they were, unless a
+ * backward pass will read all. Patches are not read any more when the layers begin. */
+static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_dims *c = &f->dims;
+    const size_t n = f->n_feed_row, n_key = max_size(n, f->dims.n_source);
+    const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
+    const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
+    const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
+    const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
+    const size_t n_mlp_float = n_mlp * n * c->d_mlp;
+    const size_t n_layer_float =
+        f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float);
+    const size_t n_patch_float = n * f->model->weights.patches.weight.n_row;
+    float *shared = take(arena, 1, max_size(n_layer_float, n_patch_float));
+
+    if (!shared) /* measuring */
+        return;
+    f->q = f->patches = shared;
+    f->mlp = f->keeps_layer ? shared + n_head_float : shared;
+    f->mlp_linear = f->mlp + n * c->d_mlp;
+    f->k = f->q + n * d_q;
+    f->v = f->k + n_key * d_k;
+    f->z = f->v + n_key * d_v;
+}
+
+/* The widest row of a norm or of positions that a model has. */
+static size_t widest_row(const struct attn_forward *f)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    size_t widest = max_size(f->dims.d_model, f->dims.d_embed);
+
+    if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
+        widest = max_size(widest, f->model->config.d_source);
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
+            widest = max_size(widest, weights->blocks[layer].norms[i].w.n);
+    return widest;
+}
+
+/* A table for each rope that differs from those of earlier layers. */
+static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_config *config = &f->model->config;
+    const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
+
+    f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);
+    f->n_rotary = 0;
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->n_feed_row;
+        struct attn_rotary rotary = {.rope = &config->rope[layer]};
+        size_t same = 0; /* the first layer with this rope */
+
+        while (same < layer && !attn_rope_is_same(&config->rope[same], rotary.rope))
+            same++;
+        if (same < layer)
+            continue;
+        rotary.frequencies = take(arena, 1, n_pair);
+        rotary.cosines = take(arena, n, n_pair);
+        rotary.sines = take(arena, n, n_pair);
+        if (!f->rotaries) /* measuring */
+            continue;
+        attn_rope_find_frequencies(rotary.rope, rotary.frequencies);
+        f->rotaries[f->n_rotary++] = rotary;
+    }
+}
+
+void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_dims *c = &f->dims;
+    const bool has_final =
+        f->has_logits || (c->is_pooled && attn_forward_watches(f, ATTN_SITE_LOGITS));
+    const size_t n = f->n_feed_row,
+                 n_run = (size_t)(f->end.layer + 1);          /* layers that run, or more */
+    const size_t d_stream = max_size(c->d_model, c->d_embed); /* the embedding lies there first */
+    size_t n_state = 0; /* floats of the largest state of linear attention */
+    bool has_dropout = false;
+
+    for (size_t layer = 0; layer < c->n_layer; layer++) {
+        n_state = max_size(n_state, attn_heads_state_size(&f->attention[layer], &f->shape));
+        has_dropout = has_dropout || f->attention[layer].dropout > 0;
+    }
+    f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
+    f->dropouts = has_dropout ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
+    f->source = take(arena, f->dims.n_source, f->model->config.d_source);
+    f->resid = take(arena, n, d_stream);
+    f->normed = take(arena, n, d_stream);
+    plan_shared(f, arena);
+    f->out = take(arena, n, max_size(d_stream, c->d_out));
+    f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
+                                 linear_needs(f).n_rounded * sizeof(uint16_t));
+    f->vectors = take(arena, 2, widest_row(f));
+    plan_rotary(f, arena);
+    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_model + c->d_projected);
+    f->n_logit_row = 0;
+    if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
+        f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;
+        f->n_logit_row = f->n_logit_row == 0 ? 1 : f->n_logit_row;
+        f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
+    }
+    f->logits = take(arena, f->n_logit_row, c->n_vocab);
+    f->final = take(arena,
+                    !has_final     ? 0
+                    : c->is_pooled ? f->n_sequence
+                                   : c->n_position,
+                    f->model->weights.unembed.weight.n_row);
+    f->last_logits = take(arena, f->has_logits, c->n_vocab);
+    f->weight_buffer.capacity = attn_weight_buffer_size(
+        &f->weight_buffer, f->model, n_run < c->n_layer ? n_run : c->n_layer,
+        f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);
+    f->weight_buffer.bytes = attn_arena_take(arena, f->weight_buffer.capacity, 1);
+    plan_heads(f, arena);
+    f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);
+}

@@ -1,0 +1,139 @@
+/*
+ * rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
+ * function of theta^(2i/R), in its order of roundings.
+ */
+#include "forward/rotary.h"
+#include "base/pool_internal.h"
+
+#include <math.h>
+
+enum { ROWS_PER_TASK = 16 };
+
+static const double pi = 3.14159265358979323846;
+
+/* theta^t, 0 <= t < 1, from square roots, which are the same everywhere: t is a sum of powers of
+ * 1/2. Its error is far below half a unit of a float's last place. */
+static double power(double theta, double t)
+{
+    double root = theta, product = 1;
+
+    while (t > 0) {
+        root = sqrt(root);
+        t *= 2;
+        if (t >= 1) {
+            product *= root;
+            t -= 1;
+        }
+    }
+    return product;
+}
+
+/* Long waves turn slower by the factor, short ones stay, and between them it is gradual. */
+static float stretch_llama3(const struct attn_rope *rope, float frequency)
+{
+    const float factor = (float)rope->factor, original = (float)rope->n_original;
+    const float wavelength = (1.0F / frequency) * (float)(2 * pi);
+    const float longest = (float)(rope->n_original / rope->low_freq_factor);
+    const float shortest = (float)(rope->n_original / rope->high_freq_factor);
+    const float range = (float)(rope->high_freq_factor - rope->low_freq_factor);
+    float smooth;
+
+    if (wavelength < shortest)
+        return frequency;
+    if (wavelength > longest)
+        return frequency / factor;
+    smooth = ((1.0F / wavelength) * original - (float)rope->low_freq_factor) / range;
+    return (1.0F - smooth) * frequency / factor + smooth * frequency;
+}
+
+/* The component that turns N_TURN times within the original length. */
+static double yarn_component(const struct attn_rope *rope, double n_turn)
+{
+    return (double)rope->d_rotary * log(rope->n_original / (n_turn * 2 * pi)) /
+           (2 * log(rope->theta));
+}
+
+/* How far component I lies between those that stay (0) and those that are interpolated (1). */
+static float yarn_ramp(const struct attn_rope *rope, size_t i)
+{
+    double low = yarn_component(rope, rope->beta_fast);
+    double high = yarn_component(rope, rope->beta_slow);
+    float ramp;
+
+    if (rope->is_truncated) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, (double)rope->d_rotary - 1);
+    if (low == high)
+        high += 0.001;
+    ramp = ((float)i - (float)low) / (float)(high - low);
+    return fminf(fmaxf(ramp, 0), 1);
+}
+
+void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies)
+{
+    for (size_t i = 0; i < rope->d_rotary / 2; i++) {
+        const float t = (float)(2 * i) / (float)rope->d_rotary;
+        const float p = (float)power((double)(float)rope->theta, (double)t);
+
+        frequencies[i] = 1.0F / p;
+        if (rope->type == ATTN_ROPE_LINEAR)
+            frequencies[i] /= (float)rope->factor;
+        if (rope->type == ATTN_ROPE_LLAMA3)
+            frequencies[i] = stretch_llama3(rope, frequencies[i]);
+        if (rope->type == ATTN_ROPE_YARN) {
+            const float kept = 1.0F - yarn_ramp(rope, i);
+            const float interpolated = 1.0F / ((float)rope->factor * p);
+
+            frequencies[i] = interpolated * (1.0F - kept) + 1.0F / p * kept;
+        }
+        if (rope->divisors)
+            frequencies[i] /= rope->divisors[i];
+    }
+}
+
+bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
+{
+    return a->type == b->type && a->d_rotary == b->d_rotary && a->theta == b->theta &&
+           a->factor == b->factor && a->low_freq_factor == b->low_freq_factor &&
+           a->high_freq_factor == b->high_freq_factor && a->n_original == b->n_original &&
+           a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
+           a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
+           a->divisors == b->divisors;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+struct filling {
+    const struct attn_rotary *rotary;
+    const struct attn_kernels *kernels;
+    size_t row0, n_row;
+};
+
+static void fill_rows(void *context, size_t task, int worker)
+{
+    const struct filling *filling = context;
+    const struct attn_rotary *rotary = filling->rotary;
+    const struct attn_rope *rope = rotary->rope;
+    const size_t n = rope->d_rotary / 2, first = task * ROWS_PER_TASK;
+    const float factor = rope->type == ATTN_ROPE_YARN ? (float)rope->attention_factor : 1;
+
+    (void)worker;
+    for (size_t row = first; row < first + ROWS_PER_TASK && row < filling->n_row; row++) {
+        float *angles = rotary->cosines + row * n;
+
+        filling->kernels->scale(rotary->frequencies, (float)(filling->row0 + row), n, angles);
+        filling->kernels->turn(angles, n, factor, rotary->cosines + row * n,
+                               rotary->sines + row * n);
+    }
+}
+
+void attn_rotary_fill(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
+                      size_t row0, size_t n_row, struct attn_pool *pool)
+{
+    struct filling filling = {rotary, kernels, row0, n_row};
+
+    attn_pool_run(pool, (n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, fill_rows, &filling);
+}

@@ -1,0 +1,828 @@
+/*
+ * session.c - the life of a session: created with all its memory, fed, rewound, reset, freed; and
+ * its logits.
+ */
+#include "forward/session.h"
+
+#include "attention/attention_internal.h"
+#include "attention/keys.h"
+#include "base/dtype_internal.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "formats/safetensors.h"
+#include "forward/decoder.h"
+#include "forward/forward_internal.h"
+#include "forward/session_internal.h"
+#include "forward/step_internal.h"
+#include "model/config_internal.h"
+#include "model/image_patches.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The system maps 64 KiB of the table for each embedding row. From this number of rows on, the
+ * pages are given back. */
+static const size_t many_rows = 64;
+
+/* --- Checks of the options -------------------------------------------------------------------- */
+
+/* The attention of LAYER as it runs. */
+static struct attn_attention find_attention(const struct attn_model *model,
+                                            const struct attn_session_options *options,
+                                            size_t layer)
+{
+    const struct attn_attention *from =
+        options->attention ? options->attention : model->config.attention;
+    const bool is_cross = model->config.is_cross[layer];
+    struct attn_attention attention = from[layer];
+
+    if (is_cross && attention.mask == ATTN_MASK_CAUSAL)
+        attention.mask = ATTN_MASK_NONE;
+    attn_attention_resolve_stride(&attention, is_cross ? options->n_source : options->n_max);
+    return attention;
+}
+
+/* Whether the layers can compute the watched sites. */
+static enum attn_status check_attention(const struct attn_model *model,
+                                        const struct attn_session_options *options,
+                                        struct attn_error *err)
+{
+    const struct attn_trace *trace = options->trace;
+
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = find_attention(model, options, layer);
+        const attn_site_set given = attn_attention_sites(&attention);
+        const bool is_cross = model->config.is_cross[layer];
+
+        ATTN_TRY(attn_attention_check(&attention, is_cross, err));
+        ATTN_TRY(attn_attention_check_keys(&attention,
+                                           is_cross ? options->n_source : options->n_max, err));
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace; site++)
+            if ((given & ATTN_SITE_BIT(site)) == 0 &&
+                attn_selection_wants(trace->selection, (enum attn_site)site, (int)layer))
+                return attn_error_set(err, ATTN_INVALID, "'%s' attention of layer %zu has no '%s'",
+                                      attn_attention_kind_name(attention.kind), layer,
+                                      attn_site_name((enum attn_site)site));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_check_edits(const struct attn_attention *attention,
+                                          const struct attn_dims *dims,
+                                          const struct attn_edit *edits, size_t n_edit,
+                                          struct attn_error *err)
+{
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        const enum attn_engine engine = attn_attention_engine(&attention[layer]);
+
+        if (engine != ATTN_ENGINE_LINEAR && engine != ATTN_ENGINE_BLOCKWISE)
+            continue;
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
+            if (attn_edits_touch(edits, n_edit, (enum attn_site)site, (int)layer))
+                return attn_error_set(err, ATTN_INVALID,
+                                      "'%s' of layer %zu cannot be edited: %s attention computes z "
+                                      "without it",
+                                      attn_site_name((enum attn_site)site), layer,
+                                      engine == ATTN_ENGINE_LINEAR ? "linear" : "blockwise");
+    }
+    return attn_edits_check(edits, n_edit, dims, err);
+}
+
+/* Whether TRACE can watch a model of DIMS: the consumers of its events allocate by the sizes of its
+ * selection. */
+static enum attn_status check_trace(const struct attn_trace *trace, const struct attn_model *model,
+                                    const struct attn_dims *dims, struct attn_error *err)
+{
+    const struct attn_dims *wanted;
+    attn_site_set sites;
+
+    if (!attn_trace_is_given(trace, err))
+        return ATTN_INVALID;
+    wanted = attn_selection_dims(trace->selection);
+    sites = attn_selection_sites(trace->selection);
+    if (wanted->n_layer != dims->n_layer || wanted->n_head != dims->n_head ||
+        wanted->n_kv_head != dims->n_kv_head || wanted->d_model != dims->d_model ||
+        wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||
+        wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
+        wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
+        wanted->d_projected != dims->d_projected || wanted->is_pooled != dims->is_pooled ||
+        wanted->n_front != dims->n_front || wanted->n_rank < dims->n_rank ||
+        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection was made for another model than '%s'",
+                              attn_quote_string(model->name).text);
+    if ((sites & attn_sites_derived()) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "derived sites are selected, and only a run has them, not a session");
+    return ATTN_OK;
+}
+
+/* Whether the layers take the masks of keys and of the source. */
+static enum attn_status check_masks(const struct attn_model *model,
+                                    const struct attn_session_options *options,
+                                    struct attn_error *err)
+{
+    if (options->key_mask && !model->config.is_encoder)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is no encoder, so it takes no key mask",
+                              attn_quote_string(model->name).text);
+    if (options->key_mask)
+        ATTN_TRY(attn_key_mask_check(options->key_mask, options->n_key_mask, err));
+    if (options->source_mask)
+        ATTN_TRY(attn_key_mask_check(options->source_mask, options->n_source_mask, err));
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = find_attention(model, options, layer);
+        const bool is_cross = model->config.is_cross[layer];
+
+        if ((is_cross ? options->source_mask : options->key_mask) &&
+            attn_key_mask_check_kind(&attention, err) != ATTN_OK)
+            return ATTN_INVALID;
+    }
+    return ATTN_OK;
+}
+
+/* Whether the model has the logits or projections that OPTIONS ask for. */
+static enum attn_status check_results(const struct attn_config *config, const char *name,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
+                              attn_quote_string(name).text);
+    if (options->has_projections && config->d_projected == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no projection",
+                              attn_quote_string(name).text);
+    return ATTN_OK;
+}
+
+static enum attn_status check_options(const struct attn_model *model,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+    struct attn_dims dims = attn_config_dims(config, options->n_max);
+    const bool is_one = options->n_sequence <= 1;
+    const size_t largest = is_one && config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
+    const size_t largest_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
+
+    dims.n_source = options->n_source;
+    attn_attention_set_dims(options->attention ? options->attention : config->attention, &dims);
+    if (options->n_max == 0 || options->n_max > largest)
+        return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
+                              options->n_max, attn_quote_string(model->name).text, largest);
+    if (options->n_source > largest_source)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a source of %zu rows is too long, expected at most %zu",
+                              options->n_source, largest_source);
+    if (options->n_sequence > 1 && options->cache != ATTN_CACHE_ONE_LAYER)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a session that is fed several sequences at once keeps the keys of "
+                              "one layer");
+    ATTN_TRY(check_results(config, model->name, options, err));
+    if (!attn_is_choice(options->cache, ATTN_CACHE_ONE_LAYER + 1, "cache", err) ||
+        !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
+        !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
+        (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)))
+        return ATTN_INVALID;
+    ATTN_TRY(check_masks(model, options, err));
+    if (options->trace)
+        ATTN_TRY(check_trace(options->trace, model, &dims, err));
+    ATTN_TRY(check_attention(model, options, err));
+    return attn_session_check_edits(options->attention ? options->attention : config->attention,
+                                    &dims, options->edits, options->n_edit, err);
+}
+
+/* --- creating --------------------------------------------------------------------------------- */
+
+/* Whether text_embed or image_embed is watched, or is read by the output layer of logits that are
+ * watched or asked for later. */
+static bool needs_projection(const struct attn_forward *f)
+{
+    const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;
+    attn_site_set sites = f->trace ? attn_selection_sites(f->trace->selection) : 0;
+
+    if (f->has_logits)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    return (sites & (ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED))) !=
+               0 ||
+           (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
+}
+
+/* Sets up the forward pass of SESSION, except for buffers and the gemm engine. */
+static struct attn_forward forward_of(const struct attn_session *session,
+                                      const struct attn_model *model,
+                                      const struct attn_session_options *options)
+{
+    const struct attn_config *config = &model->config;
+    const bool is_staged = options->reads_once && !model->weights.is_reused;
+    const bool is_part =
+        options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
+    size_t n_key; /* that some layer reads: positions, rows of a source, or low-rank mixtures */
+    struct attn_forward f = {
+        .model = model,
+        .attention = session->attention,
+        .has_own_stride = session->has_own_stride,
+        .edits = session->edits,
+        .has_effect = session->has_effect,
+        .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
+        .n_feed_row = is_part ? options->n_feed : options->n_max,
+        .trace = options->trace,
+        .has_logits = options->has_logits,
+        .keeps_layer = session->keeps_layer,
+        .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
+        .dims = attn_config_dims(config, options->n_max),
+        .cancel = options->cancel,
+        .pool = options->pool,
+        .n_worker = options->pool ? attn_pool_n_thread(options->pool) : 1,
+        .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
+        .activation = attn_activation_find(config->act_fn),
+        .head_activation =
+            attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
+        .weight_buffer = {.st = is_staged ? model->st : NULL},
+        .feed = {.layer = ATTN_NO_LAYER},
+        .embeddings_name = options->embeddings_name,
+        .source_name = options->source_name,
+        .key_mask = options->key_mask,
+        .n_key_mask = options->n_key_mask,
+        .source_mask = options->source_mask,
+        .n_source_mask = options->n_source_mask,
+        .n_cache_layer =
+            options->cache == ATTN_CACHE_ALL_LAYERS && !config->is_encoder ? config->n_layer : 1,
+    };
+
+    f.dims.n_source = options->n_source;
+    attn_attention_set_dims(session->attention, &f.dims);
+    n_key = f.dims.n_position > f.dims.n_source ? f.dims.n_position : f.dims.n_source;
+    f.shape = (struct attn_head_shape){.d_head = config->d_head,
+                                       .d_value = config->d_value,
+                                       .n_max = n_key > f.dims.n_rank ? n_key : f.dims.n_rank,
+                                       .ldq = config->n_head * config->d_head,
+                                       .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
+    f.is_projected = options->has_projections;
+    f.end = attn_plan_end(&f);
+    f.is_projected = f.is_projected || needs_projection(&f);
+    return f;
+}
+
+/* All steps before allocation: decisions, copies of the arrays that the options borrow, and the
+ * total memory. Release it also after a failure. */
+static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
+                                const struct attn_session_options *options, struct attn_error *err)
+{
+    const struct attn_attention *given =
+        options->attention ? options->attention : model->config.attention;
+    const size_t n_layer = model->config.n_layer;
+
+    ATTN_TRY(check_options(model, options, err));
+    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->n_edit = options->n_edit;
+    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
+    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
+    if (!session->edits || !session->attention || !session->has_own_stride)
+        return ATTN_NO_MEMORY;
+    if (options->n_edit > 0) {
+        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
+
+        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+        session->has_effect =
+            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        if (!session->has_effect)
+            return ATTN_NO_MEMORY;
+    }
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        session->attention[layer] = find_attention(model, options, layer);
+        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
+                                         session->attention[layer].stride != given[layer].stride;
+    }
+    session->forward = forward_of(session, model, options);
+    attn_plan_memory(&session->forward, &session->arena);
+    return ATTN_OK;
+}
+
+static void release(struct attn_session *session)
+{
+    attn_arena_release(&session->arena);
+    attn_free(session->edits);
+    attn_free(session->has_effect);
+    attn_free(session->attention);
+    attn_free(session->has_own_stride);
+}
+
+/* Starts the product engine of F; a feed may start more. */
+static struct attn_gemm_engine start_engine(const struct attn_forward *f,
+                                            const struct attn_session_options *options)
+{
+    const struct attn_model *model = f->model;
+
+    if (model->has_engine && model->gemm == options->gemm && model->isa == options->isa &&
+        model->compute == f->compute)
+        return model->engine;
+    return attn_gemm_engine_start_for(f->compute, options->gemm, options->isa,
+                                      attn_plan_work(f, f->dims.n_position));
+}
+
+/* All that a session needs; it is freed also after a failure. */
+static enum attn_status build(struct attn_session *s, const struct attn_model *model,
+                              const struct attn_session_options *options, struct attn_error *err)
+{
+    struct attn_forward *f = &s->forward;
+
+    ATTN_TRY(prepare(s, model, options, err));
+    ATTN_TRY(attn_arena_allocate(&s->arena, err));
+    attn_plan_memory(f, &s->arena);
+    f->engine = start_engine(f, options);
+    f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
+    if (f->engine.lacks_memory)
+        return attn_error_no_memory(err);
+    attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
+    return ATTN_OK;
+}
+
+static enum attn_status create(const struct attn_model *model,
+                               const struct attn_session_options *given, bool keeps_layer,
+                               struct attn_session **session, struct attn_error *err)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *s;
+
+    if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_options_read(given, &options, err));
+    s = attn_alloc(1, sizeof *s, err);
+    if (!s)
+        return ATTN_NO_MEMORY;
+    s->keeps_layer = keeps_layer;
+    ATTN_RETURN_MADE(build(s, model, &options, err), session, s, attn_session_free);
+}
+
+enum attn_status attn_session_create(const struct attn_model *model,
+                                     const struct attn_session_options *given,
+                                     struct attn_session **session, struct attn_error *err)
+{
+    return create(model, given, false, session, err);
+}
+
+enum attn_status attn_session_create_keeping(const struct attn_model *model,
+                                             const struct attn_session_options *given,
+                                             struct attn_session **session, struct attn_error *err)
+{
+    return create(model, given, true, session, err);
+}
+
+enum attn_status attn_session_measure(const struct attn_model *model,
+                                      const struct attn_session_options *given, size_t *n_byte,
+                                      struct attn_error *err)
+{
+    struct attn_session session = {.n_position = 0};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    enum attn_status status;
+
+    ATTN_TRY(attn_options_read(given, &options, err));
+    status = prepare(&session, model, &options, err);
+    if (status == ATTN_OK && session.arena.is_overflowed)
+        status = attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        *n_byte = session.arena.used;
+    release(&session);
+    return status;
+}
+
+void attn_session_free(struct attn_session *session)
+{
+    if (!session)
+        return;
+    release(session);
+    attn_free(session);
+}
+
+/* --- feeding ---------------------------------------------------------------------------------- */
+
+/* Numbers that a caller gives. */
+struct given_rows {
+    const char *name, *what; /* their name in messages: their file, or else WHAT */
+    const float *x;          /* [n, n_col] */
+    size_t n, n_col;
+};
+
+static enum attn_status check_numbers(const struct attn_forward *f, const struct given_rows *rows,
+                                      struct attn_error *err)
+{
+    const char *mark = rows->name ? "'" : "";
+    const struct attn_quote name = attn_quote_string(rows->name ? rows->name : rows->what);
+
+    for (size_t i = 0; i < rows->n; i++)
+        if (!f->engine.kernels->is_finite(rows->x + i * rows->n_col, rows->n_col))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu of %s%s%s is not finite, expected float32 numbers", i,
+                                  mark, name.text, mark);
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_check_matrices(const struct attn_session *session, size_t layer,
+                                             size_t n, struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    const struct attn_attention *attention = &f->attention[layer];
+    const size_t n_key = config->is_cross[layer] ? f->n_source : session->n_position + n;
+    const size_t n_head = config->n_head;
+
+    if (attention->mask == ATTN_MASK_MATRIX)
+        ATTN_TRY(attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err));
+    return attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n, n_key, err);
+}
+
+size_t attn_session_max_positions(const struct attn_forward *f)
+{
+    const size_t n_ctx = f->model->config.n_ctx;
+
+    return f->dims.n_position < n_ctx ? f->dims.n_position : n_ctx;
+}
+
+enum attn_status attn_session_check_feed(const struct attn_session *session, size_t first, size_t n,
+                                         struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    const size_t n_position = session->n_position, n_max = attn_session_max_positions(f);
+    bool is_whole = !f->is_rewindable || f->is_projected;
+
+    if (session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
+    if (n == 0)
+        return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
+    if (config->is_encoder && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' takes its whole sequence in one feed: every %s sees those "
+                              "after it, and %zu were fed without these; reset the session first",
+                              attn_quote_string(f->model->name).text,
+                              config->image.patch_height > 0 ? "patch" : "token", n_position);
+    if (n > n_max - n_position)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu tokens after %zu are too many, the session holds %zu", n,
+                              n_position, n_max);
+    if (n > f->n_feed_row)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu tokens are too many for one feed, the session takes %zu", n,
+                              f->n_feed_row);
+    for (size_t layer = first; layer < config->n_layer; layer++) {
+        const bool is_cross = config->is_cross[layer];
+
+        if (is_cross && f->n_source == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "layer %zu of '%s' attends to a source, and none was set", layer,
+                                  attn_quote_string(f->model->name).text);
+        if (attn_session_check_matrices(session, layer, n, err) != ATTN_OK)
+            return ATTN_INVALID;
+        if (!attn_forward_takes_steps(f, layer))
+            is_whole = true;
+    }
+    if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`key_mask` has %zu item%s, expected one for each of %zu tokens",
+                              f->n_key_mask, f->n_key_mask == 1 ? "" : "s", n);
+    if (is_whole && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "this session takes its whole sequence in one feed");
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
+                                         struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
+    const struct attn_tensor *table = &f->model->weights.source_positions;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = config->d_source;
+
+    if (!attn_config_has_cross(config))
+        return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
+                              attn_quote_string(f->model->name).text);
+    if (n == 0 || n > f->dims.n_source)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a source of %zu rows does not fit, the session holds 1 to %zu", n,
+                              f->dims.n_source);
+    if (f->source_mask && n != f->n_source_mask)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`key_mask` has %zu item%s, expected one for each of %zu rows of the source",
+            f->n_source_mask, f->n_source_mask == 1 ? "" : "s", n);
+    if (session->n_position > 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
+    if (check_numbers(f, &rows, err) != ATTN_OK)
+        return ATTN_INVALID;
+    memcpy(f->source, x, n * d * sizeof(float));
+    f->n_source = n;
+    for (size_t i = 0; i < n && config->source_positions == ATTN_POSITIONS_LEARNED; i++) {
+        float *row = f->source + i * d; /* source[i] += W_pos[i] */
+
+        kernels->convert((const char *)table->data + i * d * (attn_dtype_bits(table->dtype) / 8),
+                         table->dtype, d, f->vectors);
+        kernels->add(row, f->vectors, d, row);
+    }
+    return ATTN_OK;
+}
+
+/* Begins a feed of the next N positions of one sequence. */
+static void begin_feed(struct attn_session *session, size_t n, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+
+    f->parts[0] = (struct attn_feed_part){.row0 = session->n_position,
+                                          .n_row = n,
+                                          .key_mask = f->key_mask,
+                                          .edits = session->edits,
+                                          .n_edit = session->n_edit};
+    attn_decoder_begin(f, 1, err);
+}
+
+enum attn_status attn_session_run_feed(struct attn_session *session)
+{
+    struct attn_forward *f = &session->forward;
+
+    session->is_broken = true;
+    session->has_last_logits = false;
+    f->n_cached = f->n_source;
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        if (part->row0 + part->n_row > f->n_cached)
+            f->n_cached = part->row0 + part->n_row;
+    ATTN_TRY(attn_decoder_run(f));
+    session->is_broken = false;
+    session->n_position += f->feed.n_row;
+    return ATTN_OK;
+}
+
+void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_t n, float *x)
+{
+    const struct attn_tensor *table = &f->model->weights.embed;
+
+    attn_model_gather(f->model, f->engine.kernels, ids, n, x);
+    if (n >= many_rows && attn_tensor_files_owns_address(f->model->st, table->data))
+        attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
+}
+
+enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
+                                   struct attn_error *err)
+{
+    return attn_session_feed_types(session, ids, NULL, n, err);
+}
+
+enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
+                                         const int32_t *types, size_t n, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(ids, "ids", err)))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(attn_model_check_ids(f->model, ids, n, session->n_position, err));
+    if (types)
+        ATTN_TRY(attn_model_check_types(f->model, types, n, err));
+    begin_feed(session, n, err);
+    f->parts[0].ids = ids;
+    f->parts[0].types = types;
+    attn_session_gather(f, ids, n, f->resid);
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
+                                              size_t n, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+    const size_t d = f->model->config.d_embed;
+    const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, d};
+
+    if (f->model->config.image.patch_height > 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not embeddings",
+                              attn_quote_string(f->model->name).text);
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(check_numbers(f, &rows, err));
+    begin_feed(session, n, err);
+    memcpy(f->resid, x, n * d * sizeof(float));
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
+                                          size_t height, size_t width, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+    const struct attn_image_config *image = &f->model->config.image;
+    const struct given_rows rows = {f->embeddings_name, "the picture", pixels,
+                                    image->n_channel * height, width};
+    const size_t n_in = f->model->weights.patches.weight.n_row;
+    struct attn_image_grid grid;
+    size_t n;
+
+    ATTN_TRY(attn_image_find_grid(image, f->model->name, height, width, &grid, err));
+    n = grid.n_front + grid.n_row * grid.n_col;
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(check_numbers(f, &rows, err));
+    begin_feed(session, n, err);
+    f->parts[0].grid = grid;
+    f->parts[0].has_usual_grid = attn_image_is_usual(image, height, width);
+    memset(f->patches, 0, grid.n_front * n_in * sizeof *f->patches);
+    attn_image_cut(image, pixels, height, width, f->patches + grid.n_front * n_in);
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_check_layer(const struct attn_forward *f, int layer,
+                                          struct attn_error *err)
+{
+    const int n_layer = (int)f->dims.n_layer;
+
+    if (layer < 0 || layer > n_layer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    for (int i = 0; i < n_layer; i++)
+        if (f->attention[i].dropout > 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "a feed with dropout begins at the embeddings: its numbers are "
+                                  "drawn layer after layer");
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
+                                         size_t n, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+
+    ATTN_TRY(attn_session_check_layer(f, layer, err));
+    ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));
+    begin_feed(session, n, err);
+    f->feed.first_layer = layer;
+    memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
+    return attn_session_run_feed(session);
+}
+
+size_t attn_session_n_position(const struct attn_session *session)
+{
+    return session ? session->n_position : 0;
+}
+
+void attn_session_watch_from(struct attn_session *session, size_t first)
+{
+    session->forward.first_watched = first;
+}
+
+void attn_session_end_trace(struct attn_session *session)
+{
+    session->forward.is_trace_over = true;
+}
+
+size_t attn_session_n_edited_row(const struct attn_session *session)
+{
+    return session->forward.n_edited;
+}
+
+bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit)
+{
+    return atomic_load_explicit(&session->has_effect[sequence * session->n_edit + edit],
+                                memory_order_relaxed);
+}
+
+/* --- rewinding -------------------------------------------------------------------------------- */
+
+static void truncate_to(struct attn_session *session, size_t n)
+{
+    attn_kv_cache_truncate(&session->forward, n);
+    session->n_position = n;
+    session->has_last_logits = false;
+    session->is_broken = false;
+}
+
+enum attn_status attn_session_rewind(struct attn_session *session, size_t n, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err))
+        return ATTN_INVALID;
+    if (n > session->n_position || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
+                              session->is_broken ? (size_t)0 : session->n_position);
+    if (n > 0 && n < session->n_position && session->forward.model->config.is_encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an encoder cannot go back to %zu positions of %zu: every token saw "
+                              "those after it",
+                              n, session->n_position);
+    if (n > 0 && !session->forward.is_rewindable)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a session that keeps one layer can only be reset");
+    truncate_to(session, n);
+    return ATTN_OK;
+}
+
+void attn_session_reset(struct attn_session *session)
+{
+    if (session)
+        truncate_to(session, 0);
+}
+
+/* --- logits ----------------------------------------------------------------------------------- */
+
+enum attn_status attn_session_check_logits(const struct attn_session *session,
+                                           struct attn_error *err)
+{
+    if (!session->forward.has_logits)
+        return attn_error_set(err, ATTN_INVALID, "the session was created without logits");
+    if (session->n_position == 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "there are no logits before a successful feed");
+    return ATTN_OK;
+}
+
+/* Logits after the N positions from FIRST on, outside of a feed. */
+static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, float *logits,
+                                struct attn_error *err)
+{
+    f->feed.status = ATTN_OK;
+    f->feed.err = err;
+    attn_decoder_unembed(f, f->final + first * f->model->weights.unembed.weight.n_row, n, logits);
+    attn_decoder_unembed_edit(f, first, n, logits);
+    attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
+    return f->feed.status;
+}
+
+size_t attn_session_n_logits(const struct attn_session *session)
+{
+    return session->forward.dims.is_pooled ? session->forward.feed.n_part : session->n_position;
+}
+
+enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
+                                             struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
+    const size_t position = f->feed.is_pack ? row - part->first : row;
+
+    if (row >= attn_session_n_logits(session))
+        return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
+                              row, attn_session_n_logits(session));
+    if (f->dims.is_pooled) /* a row of a sequence, not of a position */
+        return ATTN_OK;
+    if (f->model->config.is_encoder
+            ? !attn_feed_part_has_logits(part, position, 1)
+            : !f->is_rewindable && position + 1 != part->row0 + part->n_row &&
+                  !attn_forward_watches_row(f, position))
+        return attn_error_set(err, ATTN_INVALID,
+                              "position %zu was not computed to its end: nothing watches it", row);
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
+                                        float *logits, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+    size_t n_position;
+
+    ATTN_TRY(attn_session_check_logits(session, err));
+    n_position = attn_session_n_logits(session);
+    if (first >= n_position || n > n_position - first)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu positions from %zu on are not among the %zu that were fed", n,
+                              first, n_position);
+    for (size_t row = first; row < first + n; row++)
+        ATTN_TRY(attn_session_check_position(session, row, err));
+    return unembed(f, first, n, logits, err);
+}
+
+enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
+                                     struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
+    struct attn_forward *f = &session->forward;
+
+    ATTN_TRY(attn_session_check_logits(session, err));
+    if (!session->has_last_logits)
+        ATTN_TRY(unembed(f, attn_session_n_logits(session) - 1, 1, f->last_logits, err));
+    session->has_last_logits = true;
+    *logits = f->last_logits;
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
+                                              double *log_probability, struct attn_error *err)
+{
+    if (!attn_is_given(session, "session", err) ||
+        !attn_is_given(log_probability, "log_probability", err))
+        return ATTN_INVALID;
+    const struct attn_forward *f = &session->forward;
+    const float *logits;
+
+    ATTN_TRY(attn_session_logits(session, &logits, err));
+    if (id < 0 || (size_t)id >= f->dims.n_vocab)
+        return attn_error_set(err, ATTN_INVALID, "token id %d is out of range, expected 0 to %zu",
+                              id, f->dims.n_vocab - 1);
+    *log_probability = (double)logits[id] - f->engine.kernels->log_sum_exp(logits, f->dims.n_vocab);
+    return ATTN_OK;
+}

@@ -1,0 +1,552 @@
+/*
+ * step.c - norms, linear maps, activations and sums, on the pool; which linear maps run together,
+ * and the elementwise steps fused into them.
+ *
+ * Order of every sum: product, then bias, then residual, each rounded.
+ */
+#include "forward/step_internal.h"
+
+#include "base/pool_internal.h"
+
+#include <string.h>
+
+enum { ROWS_PER_TASK = 16 };
+
+/* --- linear maps that wait -------------------------------------------------------------------- */
+
+/* Every product is looked at for values that are not finite. The residual stream alone does not
+ * show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes -inf 0. */
+static void run_maps(struct attn_forward *f)
+{
+    struct attn_pending *pending = &f->pending;
+
+    if (pending->n_map == 0 || attn_forward_is_over(f)) {
+        pending->n_map = 0;
+        return;
+    }
+    atomic_store_explicit(&pending->is_violated, false, memory_order_relaxed);
+    attn_weight_buffer_run_linear(&f->weight_buffer, pending->maps, pending->n_map, f->feed.pool);
+    pending->n_map = 0;
+    if (atomic_load_explicit(&pending->is_violated, memory_order_relaxed))
+        attn_forward_report_non_finite(f);
+}
+
+/* DATA was found to be finite. */
+static void visit_finite(struct attn_forward *f, enum attn_site site, float *data)
+{
+    f->feed.is_finite = true;
+    attn_visit(f, site, data);
+    f->feed.is_finite = false;
+}
+
+void attn_step_finish(struct attn_forward *f)
+{
+    run_maps(f);
+    for (size_t i = 0; i < f->pending.n_visit; i++) {
+        const struct attn_pending_visit *visit = &f->pending.visits[i];
+        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but what became of one */
+
+        (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
+    }
+    f->pending.n_visit = 0;
+}
+
+/* The map that waits and gives all columns of Y, or NULL. */
+static struct attn_linear_args *find_map(struct attn_forward *f, const float *y)
+{
+    for (size_t i = 0; i < f->pending.n_map; i++) {
+        struct attn_linear_args *map = &f->pending.maps[i];
+
+        if (map->y == y && map->last_col == map->linear->weight.n_col)
+            return map;
+    }
+    return NULL;
+}
+
+static struct attn_pending_visit *find_visit(struct attn_forward *f, const float *data)
+{
+    for (size_t i = 0; i < f->pending.n_visit; i++)
+        if (f->pending.visits[i].data == data)
+            return &f->pending.visits[i];
+    return NULL;
+}
+
+/* The maps that are multiplied soon after LINEAR of the current layer, in the order of the
+ * equations: its first panels are prefetched meanwhile. After q, k and v comes attention. */
+static const struct attn_linear *find_next(const struct attn_forward *f,
+                                           const struct attn_linear *linear)
+{
+    const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
+    const struct attn_linear *end = w->linears + ATTN_BLOCK_N_LINEAR;
+    const bool is_last_layer = f->feed.layer + 1 == (int)f->dims.n_layer;
+
+    if (linear < &w->out)
+        return NULL;
+    for (const struct attn_linear *next = linear + 1; next < end; next++)
+        if (next->weight.data)
+            return next;
+    return is_last_layer || !w[1].q.weight.data ? NULL : &w[1].q;
+}
+
+/* --- linear maps ------------------------------------------------------------------------------ */
+
+/* The heads first .. last-1 of SITE that are needed, from *LAST on; false at the end. */
+static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
+                       int *last)
+{
+    *first = *last;
+    while (*first < n_head && !attn_forward_needs_head(f, site, *first))
+        (*first)++;
+    *last = *first;
+    while (*last < n_head && attn_forward_needs_head(f, site, *last))
+        (*last)++;
+    return *first < *last;
+}
+
+void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
+                      const float *x, float *y)
+{
+    const struct attn_site_part part = attn_forward_part(f, site);
+    struct attn_linear_args map = {.linear = linear,
+                                   .next = find_next(f, linear),
+                                   .engine = &f->engine,
+                                   .scratch = f->heads.scratch,
+                                   .x = x,
+                                   .ldx = linear->weight.n_row,
+                                   .n_row = part.n_row,
+                                   .compute = f->compute,
+                                   .rounded = f->rounded,
+                                   .ldy = part.n_head * part.width,
+                                   .activation = f->activation,
+                                   .is_violated = &f->pending.is_violated};
+
+    if (f->pending.n_visit == ATTN_LINEAR_MOST ||
+        (f->pending.n_map > 0 && f->pending.maps[0].x != x))
+        attn_step_finish(f);
+    if (attn_forward_is_over(f) || part.n_row == 0)
+        return;
+    for (int head = 0, end = 0; find_heads(f, site, (int)part.n_head, &head, &end);) {
+        const size_t n = part.n_row * part.n_head * part.width;
+
+        if (!linear->weight.data) {
+            memcpy(y, x, n * sizeof(float));
+            attn_forward_check_finite(f, y, n);
+            continue;
+        }
+        map.first_col = (size_t)head * part.width;
+        map.last_col = (size_t)end * part.width;
+        map.y = y + map.first_col;
+        if (f->pending.n_map == ATTN_LINEAR_MOST)
+            run_maps(f);
+        f->pending.maps[f->pending.n_map++] = map;
+    }
+    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, y};
+}
+
+/* --- work on rows ----------------------------------------------------------------------------- */
+
+/* The operation on rows x, y [n_row, n_col]. */
+enum row_operation {
+    NORMALIZE_ROWS, /* y = normalize(x), by the norm that was read */
+    GATE_ROWS,      /* y = act(y) * x */
+    ACTIVATE_ROWS,  /* y = act(y) */
+    ADD_ROWS,       /* y = y + x */
+    SCALE_ROWS,     /* y = y * x, by the factors that were read */
+    TURN_ROWS       /* the heads of y are normalized and turned by their positions */
+};
+
+/* Rows shared over the pool in pieces of ROWS_PER_TASK. */
+struct row_work {
+    const struct attn_forward *f;
+    enum row_operation operation;
+    const float *x;
+    float *y;
+    size_t n_row, n_col;
+
+    /* Of queries and keys that are turned: all heads of a site, side by side, and the angles of
+     * their positions. */
+    struct attn_site_part part;
+    enum attn_site site;
+    const struct attn_rotary *rotary;
+};
+
+/* A norm without a bias adds 0. */
+void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights)
+{
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t n = weights->w.n;
+
+    kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
+    for (size_t i = 0; i < n && f->model->config.norm == ATTN_NORM_RMSNORM_PLUS_ONE; i++)
+        f->vectors[i] += 1;
+    if (weights->b.data)
+        kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
+    else
+        memset(f->vectors + n, 0, n * sizeof *f->vectors);
+}
+
+bool attn_norm_has_mean(const struct attn_config *config)
+{
+    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS;
+}
+
+void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)
+{
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const float *w = f->vectors, eps = f->model->config.norm_eps;
+
+    if (attn_norm_has_mean(&f->model->config))
+        kernels->layer_norm(x, w, w + n, n, eps, y);
+    else
+        kernels->rms_norm(x, w, n, eps, y);
+}
+
+/* One position: its heads are normalized, all at once or each, and turned. */
+static void turn_row(const struct row_work *work, size_t row)
+{
+    const struct attn_forward *f = work->f;
+    const enum attn_qk_norm norm = f->model->config.qk_norm;
+    const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
+    float *x = work->y + row * work->n_col;
+    size_t angle = row * n_pair; /* of the row of the feed that has the position */
+
+    if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
+        const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];
+
+        angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
+    }
+    if (norm == ATTN_QK_NORM_ALL_HEADS)
+        attn_norm_row(f, x, work->n_col, x);
+    for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
+        if (!attn_forward_needs_head(f, work->site, head))
+            continue;
+        if (norm == ATTN_QK_NORM_PER_HEAD)
+            attn_norm_row(f, x, width, x);
+        f->engine.kernels->rotate(x, work->rotary->cosines + angle, work->rotary->sines + angle,
+                                  n_pair);
+    }
+}
+
+static void run_row_task(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    const struct attn_forward *f = work->f;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t first = task * ROWS_PER_TASK, rest = work->n_row - first, d = work->n_col;
+    const size_t n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
+    float *y = work->y + first * d;
+
+    (void)worker;
+    switch (work->operation) {
+    case NORMALIZE_ROWS:
+        for (size_t i = 0; i < n; i++)
+            attn_norm_row(f, work->x + (first + i) * d, d, y + i * d);
+        break;
+    case GATE_ROWS:
+        kernels->gate(f->activation, y, work->x + first * d, n * d);
+        break;
+    case ACTIVATE_ROWS:
+        kernels->activate(f->activation, y, n * d);
+        break;
+    case ADD_ROWS:
+        kernels->add(y, work->x + first * d, n * d, y);
+        break;
+    case SCALE_ROWS:
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < d; k++)
+                y[i * d + k] *= f->vectors[k];
+        break;
+    case TURN_ROWS:
+        for (size_t i = 0; i < n; i++)
+            turn_row(work, first + i);
+        break;
+    }
+}
+
+static void share_rows(struct attn_forward *f, struct row_work *work)
+{
+    attn_pool_run(f->feed.pool, (work->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task,
+                  work);
+}
+
+/* The rows of the feed that are left. */
+static void run_rows(struct attn_forward *f, enum row_operation operation, const float *x, float *y,
+                     size_t n_col)
+{
+    struct row_work work = {
+        .f = f, .operation = operation, .x = x, .y = y, .n_row = f->feed.n_left, .n_col = n_col};
+
+    share_rows(f, &work);
+}
+
+const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer)
+{
+    const struct attn_rotary *rotary = f->rotaries;
+
+    while (!attn_rope_is_same(rotary->rope, &f->model->config.rope[layer]))
+        rotary++;
+    return rotary;
+}
+
+void attn_rotary_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *weights, float *x)
+{
+    struct row_work work = {
+        .f = f, .operation = TURN_ROWS, .y = x, .part = attn_forward_part(f, site), .site = site};
+
+    if (f->model->config.positions != ATTN_POSITIONS_ROTARY)
+        return;
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (weights->w.data)
+        attn_norm_read(f, weights);
+    work.n_row = attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left;
+    work.n_col = work.part.n_head * work.part.width;
+    work.rotary = attn_rotary_of_layer(f, f->feed.layer);
+    share_rows(f, &work);
+    attn_visit(f, site, x);
+}
+
+/* --- rows that are not needed any more -------------------------------------------------------- */
+
+/* Whether A and B name the same rows of the same tensor: the columns of a knockout come as several
+ * edits, one after another. */
+static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b)
+{
+    return a->site == b->site && a->layer == b->layer && a->head == b->head && a->row0 == b->row0 &&
+           a->row1 == b->row1;
+}
+
+/* Rows among the dropped positions ROW0 .. +N_ROW-1 of PART that edits of the current or a later
+ * layer name: they are counted as changed, though they are not computed, so that the count does not
+ * depend on the wanted tensors. */
+static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
+                           size_t row0, size_t n_row)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < part->n_edit; i++) {
+        const struct attn_edit *edit = &part->edits[i];
+        const enum attn_site_layout layout = attn_site_layout(edit->site);
+        const bool has_heads = layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_MATRIX;
+        const size_t first = edit->row0 > row0 ? edit->row0 : row0;
+        const size_t end = edit->row1 < row0 + n_row ? edit->row1 : row0 + n_row;
+        const bool is_here = attn_site_is_in_layer(edit->site)
+                                 ? edit->layer == f->feed.layer || edit->layer == ATTN_ALL_LAYERS
+                                 : edit->site == ATTN_SITE_LN_FINAL;
+
+        if (is_here && edit->site != ATTN_SITE_RESID_PRE && layout != ATTN_LAYOUT_KEY &&
+            attn_forward_needs(f, edit->site) && end > first &&
+            (i == 0 || !is_of_same_rows(edit, edit - 1)))
+            n += (end - first) * (has_heads && edit->head == ATTN_ALL_HEADS ? f->dims.n_head : 1);
+    }
+    return n;
+}
+
+/* Moves the rows of X [n_row, N_COL] that are left to its beginning. */
+static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
+{
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        memmove(x + part->left * n_col, x + (part->first + part->n_dropped) * n_col,
+                attn_feed_part_left(part).n_row * n_col * sizeof *x);
+}
+
+/* Whether the rows of the current layer can be computed without each other: a row of an encoder
+ * sees all keys, whichever rows are left; dropout takes its numbers row after row. */
+static bool can_drop(const struct attn_forward *f)
+{
+    const struct attn_attention *attention = &f->attention[f->feed.layer];
+
+    if (f->model->config.is_encoder)
+        return attention->dropout == 0 && !attention->dropout_mask.cells;
+    return attn_forward_takes_steps(f, (size_t)f->feed.layer);
+}
+
+/* Finds which rows of PART are dropped: those before the first needed row, or before the last row;
+ * for encoders also those after the last needed row. */
+static void find_dropped(const struct attn_forward *f, struct attn_feed_part *part)
+{
+    const size_t end = part->row0 + part->n_row;
+
+    part->n_dropped = part->n_cut = 0;
+    while (part->n_dropped + 1 < part->n_row &&
+           !attn_forward_needs_rows(f, part, part->row0 + part->n_dropped, 1))
+        part->n_dropped++;
+    while (f->model->config.is_encoder && part->n_dropped + part->n_cut + 1 < part->n_row &&
+           !attn_forward_needs_rows(f, part, end - part->n_cut - 1, 1))
+        part->n_cut++;
+}
+
+const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all)
+{
+    size_t n_left = 0;
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f) || !can_drop(f))
+        return x;
+    for (size_t i = 0; i < f->feed.n_part; i++) { /* the remaining rows of each sequence */
+        struct attn_feed_part *part = &f->parts[i];
+
+        find_dropped(f, part);
+        part->left = n_left;
+        n_left += attn_feed_part_left(part).n_row;
+        if (part->n_dropped + part->n_cut > 0)
+            attn_visit_count(
+                f, i,
+                count_edited(f, part, part->row0, part->n_dropped) +
+                    count_edited(f, part, part->row0 + part->n_row - part->n_cut, part->n_cut));
+    }
+    f->feed.n_left = n_left;
+    if (n_left == f->feed.n_row)
+        return x;
+    if (all)
+        memcpy(all, x, f->feed.n_row * n_col * sizeof *all);
+    gather_rows(f, x, n_col);
+    gather_rows(f, f->resid, f->dims.d_model);
+    return all;
+}
+
+/* --- the other equations ---------------------------------------------------------------------- */
+
+void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
+                    float *y)
+{
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (!weights->w.data) {
+        memcpy(y, x, f->feed.n_left * f->model->config.d_model * sizeof(float));
+        return;
+    }
+    attn_norm_read(f, weights);
+    run_rows(f, NORMALIZE_ROWS, x, y, weights->w.n);
+}
+
+void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
+                        const struct attn_norm_weights *weights, float *x)
+{
+    if (!weights->w.data)
+        return;
+    attn_norm_step(f, weights, x, x);
+    attn_visit(f, site, x);
+}
+
+void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
+                   const enum attn_activation *activation, const float *x, float *y)
+{
+    const struct attn_linear_args map = {.linear = linear,
+                                         .engine = &f->engine,
+                                         .scratch = f->heads.scratch,
+                                         .x = x,
+                                         .ldx = linear->weight.n_row,
+                                         .n_row = f->feed.n_left,
+                                         .compute = f->compute,
+                                         .rounded = f->rounded,
+                                         .y = y,
+                                         .ldy = linear->weight.n_col,
+                                         .last_col = linear->weight.n_col,
+                                         .activation = activation ? *activation : f->activation,
+                                         .has_activation = activation};
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
+    attn_forward_check_finite(f, y, map.n_row * map.ldy);
+}
+
+/* Applies OPERATION with WEIGHTS to X, which the map before it computed for SITE. */
+static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
+                          const struct attn_norm_weights *weights, float *x)
+{
+    struct attn_pending_visit *early = find_visit(f, x);
+
+    if (!weights->w.data)
+        return;
+    if (early) /* the last: X was computed by the line before */
+        f->pending.n_visit--;
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    attn_norm_read(f, weights);
+    run_rows(f, operation, x, x, f->model->config.d_model);
+    attn_visit(f, site, x);
+}
+
+void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
+                         const struct attn_norm_weights *weights, float *x)
+{
+    change_output(f, site, NORMALIZE_ROWS, weights, x);
+}
+
+void attn_scale_step(struct attn_forward *f, enum attn_site site,
+                     const struct attn_norm_weights *weights, float *x)
+{
+    change_output(f, site, SCALE_ROWS, weights, x);
+}
+
+void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)
+{
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    run_rows(f, GATE_ROWS, y, x, f->model->config.d_mlp);
+    attn_visit(f, site, x);
+}
+
+void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
+{
+    struct attn_linear_args *map = find_map(f, x);
+    struct attn_pending_visit *before = find_visit(f, x);
+
+    if (map && before && !f->feed.has_edits && !attn_forward_watches(f, before->site)) {
+        map->has_activation = true;
+        before->site = site;
+        return;
+    }
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    run_rows(f, ACTIVATE_ROWS, x, x, f->model->config.d_mlp);
+    attn_visit(f, site, x);
+}
+
+/* SUM = SUM + X by the map that waits for X, when there is no edit that could change X first.
+ * Returns whether it does that. */
+static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
+{
+    struct attn_linear_args *map = f->feed.has_edits ? NULL : find_map(f, x);
+
+    if (map)
+        map->sum = sum;
+    return map;
+}
+
+void attn_sum_step(struct attn_forward *f, float *sum, const float *x)
+{
+    const bool is_added = add_by_map(f, sum, x);
+
+    attn_step_finish(f);
+    if (!is_added && !attn_forward_is_over(f))
+        run_rows(f, ADD_ROWS, x, sum, f->model->config.d_model);
+}
+
+void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x)
+{
+    const size_t d = f->model->config.d_model;
+    const bool has_residual = f->model->config.has_residual;
+    const bool is_added = has_residual && add_by_map(f, resid, x);
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (!is_added) {
+        if (has_residual)
+            run_rows(f, ADD_ROWS, x, resid, d);
+        else
+            memcpy(resid, x, f->feed.n_left * d * sizeof(float));
+        attn_forward_check_finite(f, resid, f->feed.n_left * d);
+    }
+    visit_finite(f, site, resid);
+}

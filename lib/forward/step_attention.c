@@ -1,0 +1,211 @@
+/*
+ * step_attention.c - attention as one of the equations of a block, and the KV cache.
+ * attention/heads.h computes the heads; it calls back to find out which heads and rows are needed,
+ * and to give watched matrices to the trace.
+ */
+#include "forward/step_internal.h"
+
+#include "attention/attention_internal.h"
+#include "base/pool_internal.h"
+
+#include <string.h>
+
+/* One sequence of the feed in the current layer. */
+struct attention_step {
+    struct attn_forward *f;
+    size_t sequence; /* its number */
+    const struct attn_feed_part *part;
+    struct attn_attention attention; /* as it is for this sequence */
+    struct attn_heads heads;
+    struct attn_dropout dropout; /* which the heads have, where there is some */
+};
+
+/* --- callbacks of heads.h --------------------------------------------------------------------- */
+
+static bool needs_head(const void *context, int head)
+{
+    const struct attention_step *step = context;
+
+    return attn_forward_needs_head(step->f, ATTN_SITE_Z, head);
+}
+
+static bool needs_rows(const void *context, size_t row0, size_t n_row)
+{
+    const struct attention_step *step = context;
+
+    return attn_forward_needs_rows(step->f, step->part, row0, n_row);
+}
+
+static bool is_stopped(void *context)
+{
+    const struct attention_step *step = context;
+
+    return attn_forward_is_stopped(step->f);
+}
+
+static void emit(void *context, const struct attn_trace_event *event)
+{
+    const struct attention_step *step = context;
+
+    attn_visit_emit(step->f, event);
+}
+
+/* The heads of STEP, without dropout, q and z. */
+static struct attn_heads heads_of(struct attention_step *step)
+{
+    struct attn_forward *f = step->f;
+    const struct attn_feed_part *part = step->part;
+    const struct attn_site_rows left = attn_feed_part_left(part);
+    const struct attn_dims *dims = &f->dims;
+    const struct attn_selection *selection = f->trace ? f->trace->selection : NULL;
+    const int layer = f->feed.layer;
+
+    return (struct attn_heads){
+        .feed = {.attention = &step->attention,
+                 .shape = &f->shape,
+                 .sequence = step->sequence,
+                 .layer = layer,
+                 .random_layer = layer,
+                 .row0 = left.row0,
+                 .n_row = left.n_row,
+                 .n_key = attn_forward_is_cross(f) ? f->n_source : part->row0 + part->n_row,
+                 .ldz = dims->n_head * dims->d_value,
+                 .key_mask = attn_forward_is_cross(f) ? f->source_mask : part->key_mask,
+                 .edits = part->edits,
+                 .n_edit = part->n_edit,
+                 .has_effect = attn_forward_effects(f, step->sequence)},
+        .engines = &f->engines,
+        .memory = &f->heads,
+        .caller = {needs_head, needs_rows, is_stopped, emit, step},
+        .pool = f->feed.pool,
+        .n_worker = f->n_worker,
+        .cancel = f->cancel,
+        .selection = selection,
+        .watched = attn_heads_watched_sites(selection, layer),
+        .n_head = dims->n_head,
+        .n_kv_head = dims->n_kv_head,
+        .q_step = dims->d_head,
+        .kv = &f->kv[(size_t)layer % f->n_cache_layer * dims->n_kv_head],
+        .z_step = dims->d_value,
+    };
+}
+
+/* --- the KV cache ----------------------------------------------------------------------------- */
+
+/* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
+struct appending {
+    const struct attention_step *step;
+    float *k;                 /* rows.k */
+    struct attn_kv_rows rows; /* of head 0 */
+};
+
+static void append_head(void *context, size_t g, int worker)
+{
+    const struct appending *appending = context;
+    const struct attn_heads *heads = &appending->step->heads;
+    const struct attn_forward *f = appending->step->f;
+    const size_t d_head = f->dims.d_head;
+    struct attn_kv_rows rows = appending->rows;
+
+    if (!attn_forward_needs_head(f, ATTN_SITE_K, (int)g))
+        return;
+    rows.k += g * d_head;
+    rows.v = attn_forward_needs_head(f, ATTN_SITE_V, (int)g) ? rows.v + g * f->dims.d_value : NULL;
+    if (heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
+        attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
+    attn_heads_append_kv(heads, g, worker, &rows);
+    /* Layers and sequences that share one cache may have held more rows before. */
+    if (f->n_cache_layer == 1 && rows.first + rows.n < f->n_cached)
+        attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);
+}
+
+/* K and V of the whole feed. */
+static void append_rows(const struct attention_step *step, float *k, const float *v)
+{
+    const struct attn_forward *f = step->f;
+    const struct attn_site_rows rows = attn_forward_rows(f, ATTN_SITE_K, step->sequence);
+    const size_t n_kv_head = f->dims.n_kv_head;
+    const size_t ldk = n_kv_head * f->dims.d_head, ldv = n_kv_head * f->dims.d_value;
+    struct appending appending = {.step = step,
+                                  .k = k + rows.first * ldk,
+                                  .rows = {.k = k + rows.first * ldk,
+                                           .v = v + rows.first * ldv,
+                                           .ldk = ldk,
+                                           .ldv = ldv,
+                                           .first = rows.row0,
+                                           .n = rows.n_row}};
+    const bool is_shared = attn_attention_engine(&step->attention) != ATTN_ENGINE_LOWRANK;
+
+    /* Low-rank attention mixes one head after the other in one scratch. */
+    if (rows.n_row > 0)
+        attn_pool_run(is_shared ? f->feed.pool : NULL, n_kv_head, append_head, &appending);
+}
+
+void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
+{
+    const size_t n_kv_head = f->dims.n_kv_head;
+
+    for (size_t i = 0; i < f->n_cache_layer * n_kv_head; i++)
+        if (n < f->n_cached && (n == 0 || !f->model->config.is_cross[i / n_kv_head])) {
+            attn_kv_erase(&f->kv[i], &f->shape, n, f->n_cached);
+            f->kv[i].n_summed = 0;
+        }
+    f->n_cached = n == 0 || n > f->n_source ? n : f->n_source;
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+static void attend(struct attention_step *step, float *q)
+{
+    struct attn_forward *f = step->f;
+    const struct attn_attention *attention = &step->attention;
+    const size_t n_row = attn_feed_part_left(step->part).n_row;
+    const bool is_given = attention->dropout_mask.cells;
+
+    if (attention->similarity == ATTN_SIMILARITY_COSINE)
+        for (size_t h = 0; h < f->dims.n_head; h++)
+            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, n_row, f->dims.d_head);
+    if (attention->dropout > 0 || is_given) {
+        const size_t n_query = step->part->n_row, n_key = step->heads.feed.n_key;
+
+        if (!is_given)
+            attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
+                              f->dims.n_head * n_query * n_key, f->heads.dropout);
+        /* Which weights of the layer stay. */
+        step->dropout = (struct attn_dropout){.given = is_given ? &attention->dropout_mask : NULL,
+                                              .bits = f->heads.dropout,
+                                              .n_query = n_query,
+                                              .n_key = n_key,
+                                              .factor = 1.0F / (float)(1 - attention->dropout)};
+        step->heads.feed.dropout = &step->dropout;
+    }
+    if (f->n_engine_row != n_row)
+        attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer, n_row);
+    f->n_engine_row = n_row;
+    attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
+}
+
+void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
+{
+    attn_step_finish(f);
+    for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
+        struct attention_step step = {
+            .f = f, .sequence = i, .part = &f->parts[i], .attention = f->attention[f->feed.layer]};
+        float *part_q = q + step.part->left * f->shape.ldq;
+
+        if (f->feed.is_pack && f->has_own_stride[f->feed.layer]) {
+            /* A whole sequence of a pack has the stride of its length. */
+            step.attention.stride = 0;
+            attn_attention_resolve_stride(&step.attention, step.part->n_row);
+        }
+        step.heads = heads_of(&step);
+        step.heads.q = part_q;
+        if (attn_forward_needs(f, ATTN_SITE_Z))
+            step.heads.z = z + step.part->left * step.heads.feed.ldz;
+        append_rows(&step, k, v);
+        if (attn_forward_needs(f, ATTN_SITE_QK))
+            attend(&step, part_q);
+    }
+    if (!attn_forward_is_over(f))
+        attn_visit(f, ATTN_SITE_Z, z);
+}

@@ -1,0 +1,96 @@
+/*
+ * step_internal.h - the equations of a forward pass, a function each, over the rows of the current
+ * feed.
+ *
+ * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
+ * wait until another equation needs a result. So maps of the same rows run side by side, and a map
+ * also computes the activation or the sum after it while its result is in cache, unless the tensor
+ * in between is watched or edited. Visits keep the order of the lines; results are the same either
+ * way.
+ */
+#ifndef ATTN_FORWARD_STEP_INTERNAL_H
+#define ATTN_FORWARD_STEP_INTERNAL_H
+
+#include "forward/forward_internal.h"
+
+/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
+ * else D], which may be the same rows where there is a norm. No site. */
+void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
+                    float *y);
+
+/* Reads a norm's weight, and its bias if it has one, into f->vectors; and, with these, one row: y =
+ * normalize(x) * w + b [n]. */
+void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
+void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);
+
+/* Whether norms subtract the mean; otherwise they are RMS norms. */
+bool attn_norm_has_mean(const struct attn_config *config);
+
+/* The angles by which LAYER turns. */
+const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
+
+/*
+ * Drops the rows that are not needed from here on, in the last layer: all but the last rows of each
+ * sequence, from the first one that is watched or whose logits are asked for. The others of the
+ * stream and of X [n_row, N_COL] move up. Returns the original X, the input of keys and values: a
+ * copy in ALL [n_row, N_COL] if rows were dropped, unless ALL is NULL.
+ */
+const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all);
+
+/* SITE: y = x W + b, for the heads that are needed; y = x where the model has no such weights. */
+void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
+                      const float *x, float *y);
+
+/* SITE, which the map before it computed into X: x = normalize(x) * w + b, [n_row, D]. Nothing
+ * happens where the model has no such norm. */
+void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
+                         const struct attn_norm_weights *weights, float *x);
+
+/* The same where a model has layer scale: x = x * w. */
+void attn_scale_step(struct attn_forward *f, enum attn_site site,
+                     const struct attn_norm_weights *weights, float *x);
+
+/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has
+ * no such norm. */
+void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
+                        const struct attn_norm_weights *weights, float *x);
+
+/* y = x W + b outside of the layers, where nothing waits; with ACTIVATION act(x W + b). No site. */
+void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
+                   const enum attn_activation *activation, const float *x, float *y);
+
+/* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned
+ * by their positions. Nothing happens where positions are not rotary. */
+void attn_rotary_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *weights, float *x);
+
+/* SITE: x = act(x) * y, x and y [n_row, F]. */
+void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y);
+
+/* SITE: x = act(x), x [n_row, F]. */
+void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x);
+
+/* SITE: resid = resid + x, or x where the model has no residual stream; [n_row, D]. The residual
+ * stream is looked at for values that are not finite. */
+void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x);
+
+/* sum = sum + x, [n_row, D]. No site. */
+void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
+
+/*
+ * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
+ * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or the equation
+ * of the layer's kind of attention, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for the
+ * heads that are needed. k and v of a source are appended once. Cosine similarity normalizes q and
+ * k in place.
+ */
+void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
+
+/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is
+ * 0. */
+void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
+
+/* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */
+void attn_step_finish(struct attn_forward *f);
+
+#endif

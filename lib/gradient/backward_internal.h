@@ -1,0 +1,126 @@
+/*
+ * backward_internal.h - the state of a backward pass, and its lines. For backward*.c.
+ *
+ * b->at holds the tensors that the layer's gradients read. They were kept during the feed, or a
+ * second session, whose buffers keep them, computes the layer again. d_NAME is the gradient of
+ * NAME.
+ *
+ * A line turns the gradient of the result of its line in block.c into the gradient of its input,
+ * and visits the sites of the input: the trace gets them. After the first failure it has no effect.
+ */
+#ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
+#define ATTN_GRADIENT_BACKWARD_INTERNAL_H
+
+#include "forward/session_internal.h"
+#include "gradient/backward.h"
+
+struct attn_backward {
+    const struct attn_model *model;
+    struct attn_session *session;    /* owns; computes layers again */
+    struct attn_forward *f;          /* its pass */
+    struct attn_selection *computed; /* owns; the tensors that it has to compute in a layer */
+    struct attn_trace trace;         /* takes q and k before their norms */
+    const struct attn_trace *asked_by;
+    enum attn_backward_rule rule;
+    struct attn_pool *pool; /* NULL when the work is too small to share */
+    size_t n;               /* positions */
+    size_t first;           /* the first row that lines work on: gradients before it are 0 */
+    bool skips_zeros;
+
+    const float *stream;    /* [n_layer + 1, n, D] of the run */
+    const float *resid_pre; /* [n, D] of the layer */
+    const struct attn_kept_layers *kept;
+    const struct attn_heads_swap *swaps;
+    int layer, last_layer;       /* whose gradients are computed now, and last */
+    bool is_done;                /* no later gradient is wanted */
+    struct attn_layer_values at; /* of that layer */
+    enum attn_status status;     /* the first failure */
+    struct attn_error *err;
+
+    struct attn_arena arena; /* owns the buffers below */
+    float *d;                /* [n, D] of the residual stream, where the pass is */
+    float *d_normed;         /* [n, D] gradient of the output of a norm */
+    float *d_branch;         /* [n, D] of the stream, through a parallel MLP */
+    float *unnormed;         /* [n, D] the input of a norm after attention or MLP */
+    float *product;          /* [n, D] on its way into a sum */
+    float *q, *k;            /* before their norms, computed again; NULL: they have none */
+    float *d_mlp, *d_mlp_linear;
+    float *d_q, *d_k, *d_v, *d_z;   /* where those were */
+    float *logits, *raw, *d_logits; /* [n_logit_row, V]; raw: before the soft cap */
+    size_t n_logit_row;
+    struct attn_heads_back_memory heads;
+};
+
+/* Whether the rest is skipped; checks the caller's cancel flag. */
+bool attn_backward_is_over(struct attn_backward *b);
+
+/* The gradient LAST of the layer is complete: the rest is skipped if no later gradient is
+ * wanted. */
+void attn_end_back(struct attn_backward *b, enum attn_site last);
+
+/* DATA holds the gradient SITE: the trace gets the rows that it wants. */
+void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
+
+/* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
+ * checked rows to the trace. The gradient of the stream is checked once after each change. */
+void attn_check_back(struct attn_backward *b, const float *x, size_t n);
+void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data);
+
+/* One event, of numbers that are finite. */
+void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
+
+/* The block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */
+void attn_block_back(struct attn_backward *b, int layer);
+
+/* --- lines (backward_step.c) ------------------------------------------------------------------ */
+
+/* The tensors of b->layer that its gradients read: b->at. */
+void attn_recompute_layer(struct attn_backward *b);
+
+/* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
+void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
+                        const float *d);
+
+/* A tensor is read in two places: D += MORE. */
+void attn_add_back(struct attn_backward *b, const float *more, float *d);
+
+/* y = normalize(x) w + b: dx from dy, which may be the same. */
+void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
+                    const float *x, const float *dy, float *dx);
+
+/* y = x W + b: dx = dy W^T, the gradient SITE; and dx = dx + dy W^T, without a site. */
+void attn_linear_back(struct attn_backward *b, enum attn_site site,
+                      const struct attn_linear *linear, const float *dy, float *dx);
+void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
+                           const float *dy, float *dx);
+
+/* A norm after LINEAR, which reads X: the gradient of the norm's input, in D_NORMED; or D itself if
+ * the model has no such norm. */
+const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
+                                 const struct attn_linear *linear, const float *x, const float *d);
+
+/* Computes mlp_post again, into OUT. */
+void attn_recompute_mlp_post(struct attn_backward *b, float *out);
+
+/* mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: from D_MLP of the product to D_MLP of
+ * mlp_pre, and D_MLP_LINEAR. */
+void attn_activation_back(struct attn_backward *b);
+
+/* From d_z to d_q, d_k and d_v; q and k are those that scores are made of. Keys and values of all
+ * rows have gradients. */
+void attn_attention_back(struct attn_backward *b);
+
+/* From here on lines work on all rows: keys have added gradients to those that were 0. */
+void attn_widen_back(struct attn_backward *b);
+
+/* From the gradient D of rotated queries or keys to the gradient SITE of those before norm and
+ * rotation, which X is. */
+void attn_rotary_back(struct attn_backward *b, enum attn_site site,
+                      const struct attn_norm_weights *weights, const float *x, float *d);
+
+/* --- the output (backward_output.c) ----------------------------------------------------------- */
+
+/* From the number to the stream after the last layer, b->d. */
+void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *goal);
+
+#endif

@@ -1,0 +1,55 @@
+/* image_file_internal.h - the steps of reading pictures: formats, orientation; and resizing. */
+#ifndef ATTN_IMAGE_IMAGE_FILE_INTERNAL_H
+#define ATTN_IMAGE_IMAGE_FILE_INTERNAL_H
+
+#include "base/file.h"
+#include "image/image_file.h"
+
+#include <stdint.h>
+
+/* Reads FILE, which begins with the signature of the format, into IMAGE, which is {0}. After a
+ * failure it may own memory. */
+enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
+                                     struct attn_error *err);
+enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
+                                      struct attn_error *err);
+
+/* As attn_image_read, of FILE, which is open and may be taken over (zeroed). */
+enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
+                                      struct attn_image *image, struct attn_ndarray *values,
+                                      struct attn_error *err);
+
+/* Allocates IMAGE for WIDTH x HEIGHT pixels, the size in the header of the file PATH, unless it is
+ * too large. */
+enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
+                                     struct attn_image *image, struct attn_error *err);
+
+/* --- Orientation ------------------------------------------------------------------------------ */
+
+/* A camera writes the rows of a JPEG in the order of the sensor, and the orientation, 1 to 8, in
+ * the Exif data (APP1, a small TIFF): a picture with 6 has to be rotated clockwise by 90 degrees.
+ */
+
+/* The orientation of the JPEG in DATA [size], 1 to 8; 1, not rotated, if it is missing or
+ * invalid. */
+int attn_image_orientation(const unsigned char *data, size_t size);
+
+/* Rotates and mirrors IMAGE according to ORIENTATION. Untouched on failure. */
+enum attn_status attn_image_turn(struct attn_image *image, int orientation, struct attn_error *err);
+
+/* --- Resizing in integers, with the bits of Pillow 12 ----------------------------------------- */
+
+/* The numbers are Pillow's. */
+enum attn_image_filter {
+    ATTN_IMAGE_LANCZOS = 1,
+    ATTN_IMAGE_BILINEAR = 2,
+    ATTN_IMAGE_BICUBIC = 3,
+};
+
+/* Resizes IMAGE, which has pixels, to HEIGHT x WIDTH, neither 0; the caller owns *resized.
+ * ATTN_UNSUPPORTED if the result or the intermediate image has more than ATTN_IMAGE_MAX_PIXELS. */
+enum attn_status attn_image_resize(const struct attn_image *image, size_t height, size_t width,
+                                   enum attn_image_filter filter, struct attn_image *resized,
+                                   struct attn_error *err);
+
+#endif

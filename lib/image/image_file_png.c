@@ -1,0 +1,233 @@
+/*
+ * image_file_png.c - see image_file_internal.h. The only file that uses libpng.
+ *
+ * libpng reports a failure to a function that must not return. Ours jumps back into decode(), which
+ * therefore has no variable that changes: all state is in `struct png_reading`, whose owner
+ * releases it. libpng allocates memory itself, at most 8 MB a chunk.
+ */
+#include "image/image_file_internal.h"
+
+#include "base/dynamic.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "image/image_functions.h"
+
+#include <assert.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char library_name[] = "libpng16.so.16";
+
+/* The functions of the library that is open. */
+struct png_library {
+    void *library;
+/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+#define PNG_POINTER(result, name, arguments) result(*name) arguments;
+    ATTN_PNG_MAP(PNG_POINTER)
+#undef PNG_POINTER
+    /* NOLINTEND(bugprone-macro-parentheses) */
+};
+
+struct png_reading {
+    struct png_library png;
+    const struct attn_file *file;
+    struct attn_image *image;
+    struct attn_error *err;
+    FILE *stream; /* owns, as the next two: the bytes of the file */
+    png_struct *reader;
+    png_info *info;
+    uint32_t width, height;
+    bool is_wide_gray; /* 16 bits of gray, which Pillow cuts at 255 */
+    jmp_buf jump;      /* where a failure of libpng leads */
+    char text[128];    /* the message of libpng; empty: no failure */
+};
+
+static enum attn_status open_png(struct png_library *png, const char *path, struct attn_error *err)
+{
+    static const struct attn_dynamic_function functions[] = {
+#define PNG_ROW(result, function, arguments) {#function, offsetof(struct png_library, function)},
+        ATTN_PNG_MAP(PNG_ROW)
+#undef PNG_ROW
+    };
+    const char *failure =
+        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL, functions,
+                          sizeof functions / sizeof *functions, png, &png->library);
+
+    if (!failure)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_IO, "'%s' is a PNG, which needs %s, %s", attn_quote_string(path).text,
+                   library_name, failure);
+    attn_error_hint(err, "apt-get install libpng16-16, or an array: np.save('FILE.npy', "
+                         "np.array(image.convert('RGB')))");
+    return ATTN_IO;
+}
+
+/* --- Callbacks of libpng -------------------------------------------------------------------- */
+
+/* Only libpng knows our state here, and the function that gets it from libpng is a part of the
+ * state. libpng is in memory already, so that function is looked up again. */
+static struct png_reading *find_reading(const png_struct *reader)
+{
+    void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *(*get_error_ptr)(const png_struct *png), *found;
+    struct png_reading *reading;
+
+    assert(library); /* it calls */
+    found = dlsym(library, "png_get_error_ptr");
+    memcpy(&get_error_ptr, &found, sizeof found);
+    reading = get_error_ptr(reader);
+    dlclose(library);
+    return reading;
+}
+
+static _Noreturn void on_error(png_struct *reader, const char *text)
+{
+    struct png_reading *reading = find_reading(reader);
+
+    snprintf(reading->text, sizeof reading->text, "%s", text);
+    longjmp(reading->jump, 1);
+}
+
+/* Warnings are ignored: other programs show such pictures, too. */
+static void on_warning(png_struct *reader, const char *text)
+{
+    (void)reader, (void)text;
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+/* Whether so many bytes of a file can hold the rows of a picture: deflate makes at most 1032 bytes
+ * of one. */
+static enum attn_status check_size(const struct png_reading *reading, int depth, int color)
+{
+    const uint64_t n_channel = color & ATTN_PNG_COLOR_MASK_PALETTE
+                                   ? 1
+                                   : (color & ATTN_PNG_COLOR_MASK_COLOR ? 3 : 1) +
+                                         (color & ATTN_PNG_COLOR_MASK_ALPHA ? 1 : 0);
+    const uint64_t row = (reading->width * n_channel * (unsigned)depth + 7) / 8 + 1;
+
+    if (attn_saturated_mul(row, reading->height) / 1032 <= reading->file->size)
+        return ATTN_OK;
+    return attn_error_set(reading->err, ATTN_FORMAT,
+                          "'%s' has a header of %u x %u pixels, more than its %zu bytes can hold",
+                          attn_quote_string(reading->file->path).text, (unsigned)reading->width,
+                          (unsigned)reading->height, reading->file->size);
+}
+
+/* Reads the header, allocates the picture, and sets the format of rows. */
+static enum attn_status begin(struct png_reading *reading)
+{
+    const struct png_library *png = &reading->png;
+    int depth = 0, color = 0;
+
+    /* The limits are ours, below. */
+    png->png_set_user_limits(reading->reader, INT32_MAX, INT32_MAX);
+    png->png_init_io(reading->reader, reading->stream);
+    png->png_read_info(reading->reader, reading->info);
+    png->png_get_IHDR(reading->reader, reading->info, &reading->width, &reading->height, &depth,
+                      &color, NULL, NULL, NULL);
+    ATTN_TRY(check_size(reading, depth, color));
+    ATTN_TRY(attn_image_allocate(reading->file->path, reading->width, reading->height,
+                                 reading->image, reading->err));
+    reading->is_wide_gray = depth == 16 && color == 0;
+    if (color & ATTN_PNG_COLOR_MASK_PALETTE)
+        png->png_set_palette_to_rgb(reading->reader);
+    else if (depth < 8)
+        png->png_set_expand_gray_1_2_4_to_8(reading->reader);
+    if (depth == 16 && !reading->is_wide_gray)
+        png->png_set_strip_16(reading->reader);
+    png->png_set_strip_alpha(reading->reader);
+    if (!(color & ATTN_PNG_COLOR_MASK_COLOR) && !reading->is_wide_gray)
+        png->png_set_gray_to_rgb(reading->reader);
+    return ATTN_OK;
+}
+
+/* Makes RGB of a row of 16 bits of gray, from its end on, since it grows. */
+static void spread_gray(unsigned char *row, size_t width)
+{
+    for (size_t x = width; x-- > 0;) {
+        const unsigned char gray = row[2 * x] > 0 ? 255 : row[2 * x + 1];
+
+        row[3 * x] = row[3 * x + 1] = row[3 * x + 2] = gray;
+    }
+}
+
+static enum attn_status read_rows(struct png_reading *reading)
+{
+    const struct png_library *png = &reading->png;
+    const struct attn_image *image = reading->image;
+    const size_t stride = image->width * 3;
+    const int n_pass = png->png_set_interlace_handling(reading->reader);
+
+    png->png_read_update_info(reading->reader, reading->info);
+    if (png->png_get_rowbytes(reading->reader, reading->info) !=
+        image->width * (reading->is_wide_gray ? 2 : 3))
+        return attn_error_set(reading->err, ATTN_UNSUPPORTED,
+                              "'%s' is a PNG whose rows are not understood",
+                              attn_quote_string(reading->file->path).text);
+    for (int pass = 0; pass < n_pass; pass++)
+        for (size_t y = 0; y < image->height; y++)
+            png->png_read_row(reading->reader, image->rgb + y * stride, NULL);
+    png->png_read_end(reading->reader, NULL);
+    for (size_t y = 0; reading->is_wide_gray && y < image->height; y++)
+        spread_gray(image->rgb + y * stride, image->width);
+    return ATTN_OK;
+}
+
+/* Stores the failure that libpng reported. */
+static enum attn_status report(const struct png_reading *reading)
+{
+    if (strstr(reading->text, "emory"))
+        return attn_error_no_memory(reading->err);
+    return attn_error_set(reading->err, ATTN_FORMAT, "'%s' is no whole PNG: %s",
+                          attn_quote_string(reading->file->path).text,
+                          strcmp(reading->text, "Read Error") == 0
+                              ? "it ends too early"
+                              : attn_quote_string(reading->text).text);
+}
+
+/* Reads all. Where libpng fails it comes back from setjmp a second time. */
+static enum attn_status decode(struct png_reading *reading)
+{
+    const struct png_library *png = &reading->png;
+
+    if (setjmp(reading->jump) != 0)
+        return report(reading);
+    reading->reader =
+        png->png_create_read_struct(png->png_get_libpng_ver(NULL), reading, on_error, on_warning);
+    if (reading->reader)
+        reading->info = png->png_create_info_struct(reading->reader);
+    if (!reading->info)
+        return attn_error_no_memory(reading->err);
+    ATTN_TRY(begin(reading));
+    return read_rows(reading);
+}
+
+enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
+                                     struct attn_error *err)
+{
+    struct png_reading *reading = attn_alloc(1, sizeof *reading, err);
+    enum attn_status status;
+
+    if (!reading)
+        return ATTN_NO_MEMORY;
+    reading->file = file;
+    reading->image = image;
+    reading->err = err;
+    /* A stream that is only read. */
+    reading->stream = fmemopen((void *)(uintptr_t)file->data, file->size, "rb");
+    status = reading->stream ? open_png(&reading->png, file->path, err) : attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        status = decode(reading);
+    if (reading->reader)
+        reading->png.png_destroy_read_struct(&reading->reader, &reading->info, NULL);
+    if (reading->png.library)
+        dlclose(reading->png.library);
+    if (reading->stream)
+        fclose(reading->stream);
+    attn_free(reading);
+    return status;
+}

@@ -1,0 +1,492 @@
+/* added_tokens.c - see added_tokens.h. */
+#include "tokenizer/added_tokens.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json_reader.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/token_search.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum attn_status attn_added_append(struct attn_added *added, struct attn_added_token token,
+                                   const char *content, size_t size, struct attn_error *err)
+{
+    ATTN_TRY(attn_grow((void **)&added->tokens, &added->capacity, added->n + 1,
+                       sizeof *added->tokens, err));
+    token.begin = added->contents.size;
+    token.size = size;
+    attn_buffer_append(&added->contents, content, size);
+    added->tokens[added->n++] = token;
+    return attn_buffer_check(&added->contents, err);
+}
+
+void attn_added_release(struct attn_added *added)
+{
+    attn_buffer_release(&added->contents);
+    attn_free(added->tokens);
+    *added = (struct attn_added){0};
+}
+
+enum attn_status attn_added_read_flags(const struct attn_json *json, const struct attn_node *node,
+                                       struct attn_added_token *token, struct attn_error *err)
+{
+    ATTN_TRY(attn_json_get_bool(json, node, "lstrip", &token->strips_left, err));
+    ATTN_TRY(attn_json_get_bool(json, node, "rstrip", &token->strips_right, err));
+    return attn_json_get_bool(json, node, "single_word", &token->is_single_word, err);
+}
+
+enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_added *added = &tokenizer->added;
+
+    tokenizer->is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->is_foreign, err);
+    if (!tokenizer->is_foreign)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < added->n; i++)
+        tokenizer->is_foreign[added->tokens[i].id] = added->tokens[i].is_new;
+    return ATTN_OK;
+}
+
+/* --- The stage -------------------------------------------------------------------------------- */
+
+/* The \w of Rust, which has no numbers but digits and letters, and has ZERO WIDTH (NON-)JOINER. */
+static const char word_pattern[] =
+    "[\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+    "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}]";
+
+struct added_stage {
+    const struct attn_added *added; /* borrows */
+    size_t *indices;                /* owns; [n] the tokens of this stage */
+    size_t n;
+    struct attn_search search; /* its words are those of `indices` */
+    struct attn_regex *letter; /* owns; NULL if no token needs it */
+};
+
+struct added_scratch {
+    struct attn_search_hits hits;
+    struct attn_match *letter; /* owns, or NULL */
+};
+
+static void free_stage(void *data)
+{
+    struct added_stage *stage = data;
+
+    attn_search_release(&stage->search);
+    attn_regex_free(stage->letter);
+    attn_free(stage->indices);
+    attn_free(stage);
+}
+
+static void end_scratch(void *data)
+{
+    struct added_scratch *scratch = data;
+
+    attn_free(scratch->hits.list);
+    attn_match_free(scratch->letter);
+    attn_free(scratch);
+}
+
+static enum attn_status begin_scratch(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    const struct added_stage *stage = data;
+    struct added_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    return stage->letter ? attn_match_create(stage->letter, n, &scratch->letter, err) : ATTN_OK;
+}
+
+/* Where the character before AT begins, not before BEGIN. */
+static size_t step_back(const char *text, size_t begin, size_t at)
+{
+    do
+        at--;
+    while (at > begin && ((unsigned char)text[at] & 0xc0) == 0x80);
+    return at;
+}
+
+/* Sets *is_alone to false when the character at AT < END is one of a word. */
+static enum attn_status look_beside(struct added_scratch *scratch, const char *text, size_t at,
+                                    size_t end, bool *is_alone, struct attn_error *err)
+{
+    uint32_t code_point;
+    size_t length = attn_utf8_decode(text + at, end - at, &code_point);
+    struct attn_found found;
+
+    if (length == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_match_find(scratch->letter, text + at, length, 0, &found, err));
+    *is_alone = *is_alone && found.begin != 0;
+    return ATTN_OK;
+}
+
+/* Where the white space begins that ends at END, not before BEGIN. */
+static size_t strip_left(const char *text, size_t begin, size_t end)
+{
+    while (end > begin) {
+        size_t at = step_back(text, begin, end);
+        uint32_t code_point;
+
+        if (attn_utf8_decode(text + at, end - at, &code_point) == 0 ||
+            !attn_utf8_is_white_space(code_point))
+            break;
+        end = at;
+    }
+    return end;
+}
+
+/* Where the white space ends that begins at BEGIN. */
+static size_t strip_right(const char *text, size_t begin, size_t end)
+{
+    while (begin < end) {
+        uint32_t code_point;
+        size_t length = attn_utf8_decode(text + begin, end - begin, &code_point);
+
+        if (length == 0 || !attn_utf8_is_white_space(code_point))
+            break;
+        begin += length;
+    }
+    return begin;
+}
+
+/* A token that was found, and the rest of the slice, which was not passed on yet. */
+struct found_token {
+    size_t begin, end;
+    size_t done; /* passed on */
+};
+
+/* Passes the text before TOKEN, which is FOUND in SLICE, to the next stage, and appends TOKEN. */
+static enum attn_status append_token(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     const struct attn_added_token *token,
+                                     struct found_token *found, struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    size_t begin = found->begin, end = found->end;
+
+    /* A token may begin in white space that the previous token stripped: it is still found, but
+     * cannot strip that white space again. */
+    if (token->strips_left)
+        begin = begin < found->done ? found->done : strip_left(text, found->done, begin);
+    if (token->strips_right)
+        end = strip_right(text, end, slice.end);
+    if (found->done < begin)
+        ATTN_TRY(
+            attn_walk_next(walk, at, (struct attn_slice){slice.layer, found->done, begin}, err));
+    if (begin < end)
+        ATTN_TRY(attn_encoding_push(walk->encoding, token->id, begin, end, err));
+    found->done = end;
+    return ATTN_OK;
+}
+
+static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
+{
+    const struct added_stage *stage = walk->pipeline->stages[at].data;
+    struct added_scratch *scratch = walk->scratch[at];
+    const char *text = slice.layer->text;
+    struct found_token found = {.end = slice.begin, .done = slice.begin};
+
+    ATTN_TRY(attn_search_find(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
+                              &scratch->hits, err));
+    /* The stages after it find no added tokens of this one, so the list of hits stays. */
+    for (size_t i = scratch->hits.n; i-- > 0;) {
+        const struct attn_search_hit hit = scratch->hits.list[i];
+        const struct attn_added_token *token = &stage->added->tokens[stage->indices[hit.word]];
+        bool is_wanted = !(token->is_special && walk->options->special == ATTN_SPECIAL_TEXT);
+
+        if (slice.begin + hit.at < found.end)
+            continue; /* within the one before */
+        found.begin = slice.begin + hit.at;
+        found.end = found.begin + stage->search.sizes[hit.word];
+        if (is_wanted && token->is_single_word && found.begin > slice.begin)
+            ATTN_TRY(look_beside(scratch, text, step_back(text, slice.begin, found.begin),
+                                 found.begin, &is_wanted, err));
+        if (is_wanted && token->is_single_word && found.end < slice.end)
+            ATTN_TRY(look_beside(scratch, text, found.end, slice.end, &is_wanted, err));
+        if (is_wanted)
+            ATTN_TRY(append_token(walk, at, slice, token, &found, err));
+    }
+    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, found.done, slice.end}, err);
+}
+
+static const struct attn_text_stage_kind kind = {
+    .run = run_added, .begin = begin_scratch, .end = end_scratch, .free = free_stage};
+
+/* --- Building it ------------------------------------------------------------------------------ */
+
+/* A stage after the normalizers that records the normalized content of a token. */
+static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                        struct attn_error *err)
+{
+    struct attn_buffer *out = walk->pipeline->stages[at].data;
+
+    attn_buffer_append(out, attn_slice_text(slice), attn_slice_size(slice));
+    return attn_buffer_check(out, err);
+}
+
+static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
+
+/* The state of building a stage. */
+struct stage_builder {
+    struct added_stage *stage;
+    struct attn_search_word *words; /* owns */
+    struct attn_buffer bytes;       /* the words, concatenated */
+};
+
+/* Chooses the tokens of the stage, special ones first: of equal words the last is found. */
+static enum attn_status choose(struct added_stage *stage, bool is_normalized,
+                               struct attn_error *err)
+{
+    const struct attn_added *added = stage->added;
+    bool needs_letters = false;
+
+    stage->indices = attn_alloc_uninitialized(added->n, sizeof *stage->indices, err);
+    if (!stage->indices)
+        return ATTN_NO_MEMORY;
+    for (int is_special = 1; is_special >= 0; is_special--)
+        for (size_t i = 0; i < added->n; i++) {
+            if (added->tokens[i].is_normalized != is_normalized ||
+                added->tokens[i].is_special != is_special)
+                continue;
+            stage->indices[stage->n++] = i;
+            needs_letters = needs_letters || added->tokens[i].is_single_word;
+        }
+    if (!needs_letters)
+        return ATTN_OK;
+    return attn_regex_create(word_pattern, sizeof word_pattern - 1, "tokenizer.json", false,
+                             &stage->letter, err);
+}
+
+/* Collects the words of the tokens, their contents after the last N_NORMALIZER stages of PIPELINE,
+ * and builds the search. */
+static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
+                              size_t n_normalizer, struct attn_error *err)
+{
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct added_stage *stage = builder->stage;
+    struct attn_pipeline normalizers = {.n = n_normalizer};
+    const char *text;
+
+    builder->words = attn_alloc(stage->n, sizeof *builder->words, err);
+    if (!builder->words)
+        return ATTN_NO_MEMORY;
+    memcpy(normalizers.stages, pipeline->stages + pipeline->n - n_normalizer,
+           n_normalizer * sizeof *pipeline->stages);
+    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, &builder->bytes};
+    for (size_t i = 0; i < stage->n; i++) {
+        const char *content = attn_added_content(stage->added, stage->indices[i]);
+        const size_t size = stage->added->tokens[stage->indices[i]].size;
+        const size_t before = builder->bytes.size;
+        struct attn_encoding encoding = {0};
+
+        ATTN_TRY(attn_pipeline_encode(&normalizers, content, size, &options, &encoding, err));
+        builder->words[i].size = builder->bytes.size - before;
+        if (builder->words[i].size == 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "the added token '%s' is empty when it is normalized",
+                                  attn_quote(content, size).text);
+    }
+    text = builder->bytes.data;
+    for (size_t i = 0; i < stage->n; text += builder->words[i++].size)
+        builder->words[i].text = text;
+    return attn_search_build(&stage->search, builder->words, stage->n, err);
+}
+
+enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
+                                      const struct attn_added *added, bool is_normalized,
+                                      size_t n_normalizer, struct attn_error *err)
+{
+    struct stage_builder builder = {.stage = attn_alloc(1, sizeof *builder.stage, err)};
+    enum attn_status status;
+
+    if (!builder.stage)
+        return ATTN_NO_MEMORY;
+    builder.stage->added = added;
+    status = choose(builder.stage, is_normalized, err);
+    if (status == ATTN_OK && builder.stage->n > 0)
+        status = build(&builder, pipeline, is_normalized ? n_normalizer : 0, err);
+    attn_buffer_release(&builder.bytes);
+    attn_free(builder.words);
+    if (status == ATTN_OK && builder.stage->n > 0)
+        return attn_pipeline_add(pipeline, &kind, builder.stage, err);
+    free_stage(builder.stage);
+    return status;
+}
+
+/* --- `added_tokens` of tokenizer.json --------------------------------------------------------- */
+
+/* So few bytes of JSON have so few tokens that they are looked up without an index. */
+enum { FEW = 2048 };
+
+static const char file_name[] = "tokenizer.json"; /* in messages */
+
+/*
+ * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the
+ * library went on from any added token with a higher id, which a vocabulary with holes may have.
+ */
+struct numbering {
+    uint64_t next; /* the number of keys, and of new tokens so far */
+    uint64_t old;  /* as before 0.23 */
+    bool has_new;
+};
+
+/* The list as it is read. */
+struct added_reader {
+    struct attn_json_reader json;
+    struct attn_tokenizer *tokenizer;
+    struct numbering numbering;
+    size_t index; /* index of the token in the list */
+    /* The token. */
+    struct attn_added_token token;
+    struct attn_buffer content;
+    uint64_t id;
+    unsigned seen; /* bit i: member i of `members` came */
+};
+
+#define FLAG(field) "true or false", offsetof(struct added_reader, token.field)
+
+/* The members that a token must have. */
+static const struct {
+    const char *key, *expected;
+    size_t offset; /* offset of the flag; 0: not a flag */
+} members[] = {
+    {"id", "an integer from 0", 0},        {"content", "a string that is not empty", 0},
+    {"single_word", FLAG(is_single_word)}, {"lstrip", FLAG(strips_left)},
+    {"rstrip", FLAG(strips_right)},        {"normalized", FLAG(is_normalized)},
+    {"special", FLAG(is_special)},
+};
+enum { ID, CONTENT, N_MEMBER = sizeof members / sizeof *members };
+
+static enum attn_status read_member(struct added_reader *reader, const struct attn_json_token *key,
+                                    struct attn_error *err)
+{
+    struct attn_json_token value;
+    int member = 0;
+    bool is_right;
+
+    while (member < N_MEMBER && !attn_json_equals(key, members[member].key))
+        member++;
+    if (member == N_MEMBER)
+        return attn_json_skip(&reader->json, err);
+    if (reader->seen >> member & 1)
+        return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' has '%s' twice",
+                              reader->index, file_name, members[member].key);
+    reader->seen |= 1u << member;
+    ATTN_TRY(attn_json_next(&reader->json, &value, err));
+    if (member == ID) {
+        is_right = attn_json_uint(&value, &reader->id) && reader->id <= INT32_MAX;
+    } else if (member == CONTENT) {
+        is_right = value.type == ATTN_JSON_STRING && value.size > 0;
+        if (is_right)
+            attn_json_unescape(&value, &reader->content);
+    } else {
+        is_right = value.type == ATTN_JSON_TRUE || value.type == ATTN_JSON_FALSE;
+        *(bool *)((char *)reader + members[member].offset) = value.type == ATTN_JSON_TRUE;
+    }
+    if (!is_right)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' of added token %zu in '%s' is '%s', expected %s",
+                              members[member].key, reader->index, file_name,
+                              attn_quote(value.text, value.size).text, members[member].expected);
+    return attn_buffer_check(&reader->content, err);
+}
+
+/* Reads the rest of an object. */
+static enum attn_status read_token(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_json_token key;
+
+    attn_buffer_reset(&reader->content);
+    reader->token = (struct attn_added_token){0};
+    reader->seen = 0;
+    for (;;) {
+        ATTN_TRY(attn_json_next(&reader->json, &key, err));
+        if (key.type != ATTN_JSON_KEY)
+            break;
+        ATTN_TRY(read_member(reader, &key, err));
+    }
+    for (int member = 0; member < N_MEMBER; member++)
+        if (!(reader->seen >> member & 1))
+            return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' has no '%s'",
+                                  reader->index, file_name, members[member].key);
+    return ATTN_OK;
+}
+
+/* Gives the token the id that the library gives it, and appends it. */
+static enum attn_status place_token(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &reader->tokenizer->vocabulary;
+    struct numbering *numbering = &reader->numbering;
+    const char *content = reader->content.data;
+    const size_t size = reader->content.size;
+    const int32_t known = attn_vocabulary_find(vocabulary, content, size);
+    const uint64_t id = known >= 0 ? (uint64_t)known : numbering->next;
+
+    if (known < 0 && numbering->old != numbering->next)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the added token '%s' in '%s' has id %llu or %llu, as the version of "
+                              "tokenizers has it, which is not supported",
+                              attn_quote(content, size).text, file_name,
+                              (unsigned long long)numbering->next,
+                              (unsigned long long)numbering->old);
+    if (reader->id != id)
+        return attn_error_set(
+            err, ATTN_FORMAT, "the added token '%s' has id %llu in '%s', expected %llu, %s",
+            attn_quote(content, size).text, (unsigned long long)reader->id, file_name,
+            (unsigned long long)id,
+            known >= 0 ? "its id in the vocabulary" : "the next one after the vocabulary");
+    reader->token.id = (int32_t)id;
+    reader->token.is_new = known < 0;
+    if (known < 0) {
+        ATTN_TRY(attn_vocabulary_add(vocabulary, content, size, reader->token.id, err));
+        numbering->has_new = true;
+        numbering->next++;
+    }
+    numbering->old = id >= numbering->old ? id + 1 : numbering->old;
+    return attn_added_append(&reader->tokenizer->added, reader->token, content, size, err);
+}
+
+static enum attn_status read_list(struct added_reader *reader, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
+    struct attn_json_token token;
+
+    ATTN_TRY(attn_json_next(&reader->json, &token, err));
+    if (reader->json.size > FEW)
+        ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    if (token.type != ATTN_JSON_ARRAY_BEGIN)
+        return attn_error_set(err, ATTN_FORMAT, "'added_tokens' in '%s' is not a list", file_name);
+    for (;; reader->index++) {
+        ATTN_TRY(attn_json_next(&reader->json, &token, err));
+        if (token.type == ATTN_JSON_ARRAY_END)
+            break;
+        if (token.type != ATTN_JSON_OBJECT_BEGIN)
+            return attn_error_set(err, ATTN_FORMAT, "added token %zu in '%s' is not an object",
+                                  reader->index, file_name);
+        ATTN_TRY(read_token(reader, err));
+        ATTN_TRY(place_token(reader, err));
+    }
+    if (!reader->numbering.has_new)
+        return ATTN_OK;
+    ATTN_TRY(attn_vocabulary_finish(&tokenizer->vocabulary, file_name, true, err));
+    return attn_added_mark_foreign(tokenizer, err);
+}
+
+enum attn_status attn_added_read_json(struct attn_tokenizer *tokenizer, const char *text,
+                                      size_t size, struct attn_error *err)
+{
+    struct added_reader reader = {
+        .json = attn_json_reader_init(text, size, file_name),
+        .tokenizer = tokenizer,
+        .numbering = {.next = tokenizer->vocabulary.n_key, .old = tokenizer->vocabulary.n_key}};
+    const enum attn_status status = read_list(&reader, err);
+
+    attn_buffer_release(&reader.content);
+    return status;
+}

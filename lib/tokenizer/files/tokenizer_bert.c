@@ -1,0 +1,200 @@
+/*
+ * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
+ * its id. tokenizer_config.json defines how texts are normalized and which tokens are special; the
+ * defaults are BERT's.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "tokenizer/stages/bert.h"
+#include "tokenizer/stages/change.h"
+#include "tokenizer/stages/split.h"
+
+#include <string.h>
+
+static const char config_name[] = "tokenizer_config.json";
+
+/* The order in which transformers adds them. */
+enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
+
+/* The settings in tokenizer_config.json. */
+struct config {
+    struct attn_json *json; /* owns; or NULL */
+    struct attn_bert_normalizer normalizer;
+};
+
+/* --- Lines ------------------------------------------------------------------------------------ */
+
+/* The fault of a token, or NULL. */
+static const char *find_problem(const char *line, size_t size)
+{
+    if (size == 0)
+        return "is empty, expected a token";
+    if (memchr(line, '\0', size))
+        return "has a NUL";
+    return attn_utf8_valid_length(line, size) < size ? "is not UTF-8" : NULL;
+}
+
+static enum attn_status read_lines(struct attn_vocabulary *vocabulary, const struct attn_file *file,
+                                   struct attn_error *err)
+{
+    const char *text = (const char *)file->data, *end = text + file->size;
+
+    for (size_t number = 1; text < end; number++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        size_t size = (size_t)((newline ? newline : end) - text);
+        const char *problem;
+
+        if (size > 0 && text[size - 1] == '\r')
+            size--;
+        problem = find_problem(text, size);
+        if (problem)
+            return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s' %s", number,
+                                  attn_quote_string(file->path).text, problem);
+        if (number > INT32_MAX)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has more than %d lines",
+                                  attn_quote_string(file->path).text, INT32_MAX);
+        ATTN_TRY(attn_vocabulary_add(vocabulary, text, size, (int32_t)(number - 1), err));
+        text = newline ? newline + 1 : end;
+    }
+    return attn_vocabulary_finish(vocabulary, file->path, false, err);
+}
+
+/* --- Settings --------------------------------------------------------------------------------- */
+
+/* Reads the flag KEY, which may be null. */
+static enum attn_status read_flag(const struct config *config, const char *key, bool *flag,
+                                  struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_find(attn_json_root(config->json), key);
+
+    if (node && attn_node_is_null(node))
+        return ATTN_OK;
+    return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
+}
+
+/* Refuses settings of the class for Japanese: words found by MeCab, or characters. */
+static enum attn_status refuse_variants(const struct config *config, struct attn_error *err)
+{
+    static const char *const keys[][2] = {{"word_tokenizer_type", "basic"},
+                                          {"subword_tokenizer_type", "wordpiece"}};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *type = keys[i][1];
+
+        ATTN_TRY(attn_json_get_string(config->json, attn_json_root(config->json), keys[i][0], &type,
+                                      err));
+        if (strcmp(type, keys[i][1]) != 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "%s '%s' in '%s', expected '%s'",
+                                  keys[i][0], attn_quote_string(type).text, config_name,
+                                  keys[i][1]);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_config(struct config *config, struct attn_error *err)
+{
+    struct attn_bert_normalizer *normalizer = &config->normalizer;
+
+    ATTN_TRY(refuse_variants(config, err));
+    ATTN_TRY(read_flag(config, "do_lower_case", &normalizer->lowers, err));
+    ATTN_TRY(read_flag(config, "tokenize_chinese_chars", &normalizer->sets_apart, err));
+    normalizer->strips_accents = normalizer->lowers;
+    return read_flag(config, "strip_accents", &normalizer->strips_accents, err);
+}
+
+/* Parses the file, if there is one. */
+static enum attn_status parse_config(struct config *config, const struct attn_source *source,
+                                     struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    if (!attn_source_has_part(source, config_name))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(source, config_name, &file, err));
+    status = attn_json_parse(&file, &config->json, err);
+    attn_file_release(&file);
+    ATTN_TRY(status);
+    return read_config(config, err);
+}
+
+/* --- The tokenizer ---------------------------------------------------------------------------- */
+
+/* Sets up the model and the post-processing. */
+static enum attn_status add_model(struct attn_tokenizer *tokenizer,
+                                  const struct attn_token_role *roles, struct attn_error *err)
+{
+    static const char prefix[] = "##";
+    const struct attn_decode_step decode = {
+        .run = attn_decode_wordpiece, .n_a = sizeof prefix - 1, .start = 1};
+    struct attn_wordpiece_model *model = &tokenizer->wordpiece;
+    const char *unk = attn_vocabulary_key(&tokenizer->vocabulary, roles[UNK].id, &model->n_unk);
+
+    model->vocabulary = &tokenizer->vocabulary;
+    model->max_character = 100;
+    model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
+    model->n_prefix = sizeof prefix - 1;
+    model->unk = attn_strndup(unk, model->n_unk, err);
+    if (!model->prefix || !model->unk)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
+    return attn_post_process_set_ends(&tokenizer->post, roles[CLS].id, roles[SEP].id, false, err);
+}
+
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer,
+                                   const struct attn_bert_normalizer *normalizer,
+                                   struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    const struct attn_added *added = &tokenizer->added;
+    size_t n_before;
+
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
+    n_before = pipeline->n;
+    ATTN_TRY(attn_bert_add_normalizer(pipeline, normalizer, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
+    return attn_pipeline_add(pipeline, &attn_split_bert, NULL, err);
+}
+
+static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                                 struct attn_file *file, struct config *config,
+                                 struct attn_error *err)
+{
+    struct attn_token_role roles[N_ROLE] = {
+        [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", NULL, false, -1},
+        [UNK] = {"unk_token", "[UNK]", true, -1},    [SEP] = {"sep_token", "[SEP]", true, -1},
+        [PAD] = {"pad_token", "[PAD]", false, -1},   [CLS] = {"cls_token", "[CLS]", true, -1},
+        [MASK] = {"mask_token", "[MASK]", false, -1}};
+
+    ATTN_TRY(attn_file_read_part(source, "vocab.txt", file, err));
+    ATTN_TRY(attn_tokenizer_add_unread(tokenizer, file->path, err));
+    ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
+    ATTN_TRY(parse_config(config, source, err));
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, config->json, roles, N_ROLE, err));
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    ATTN_TRY(add_stages(tokenizer, &config->normalizer, err));
+    return add_model(tokenizer, roles, err);
+}
+
+enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct config config = {.json = NULL};
+    enum attn_status status;
+
+    tokenizer->kind = ATTN_TOKENIZER_WORDPIECE;
+    tokenizer->skips_unknown_ids = true;
+    status = read_all(tokenizer, source, &file, &config, err);
+    attn_file_release(&file);
+    attn_json_free(config.json);
+    return status;
+}

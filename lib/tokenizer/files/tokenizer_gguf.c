@@ -1,0 +1,570 @@
+/*
+ * tokenizer_gguf.c - the tokenizer in the metadata of a GGUF file.
+ *
+ * Two kinds are read. `gpt2` is byte-level BPE; the file names how texts are split, and the rules
+ * are here, as the library tokenizers writes them. `llama` is SentencePiece's BPE: there are no
+ * merges, of all neighbours that make a token those with the highest score are joined first, the
+ * leftmost of equals.
+ *
+ * Traps: llama.cpp leaves out the normal form NFC, and so gives decomposed texts other ids than the
+ * model's own tokenizer; it is done here. Files that were converted without tokenizer.model have
+ * the same score in every token.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "formats/gguf.h"
+#include "tokenizer/stages/change.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY(name) "tokenizer.ggml." name
+
+/* Types of tokens (llama.h `llama_token_type`). */
+enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_UNUSED, TYPE_BYTE };
+
+/* --- Parts, as tokenizer.json has them -------------------------------------------------------- */
+
+#define NFC "{\"type\": \"NFC\"}"
+#define SEQUENCE(list) "{\"type\": \"Sequence\", \"pretokenizers\": [" list "]}"
+#define BYTE_LEVEL(use_regex)                                                                      \
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": false, "             \
+    "\"use_regex\": " use_regex "}"
+#define SPLIT(pattern)                                                                             \
+    "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" pattern                                    \
+    "\"}, \"behavior\": \"Isolated\", "                                                            \
+    "\"invert\": false}"
+
+/* The pattern of tiktoken's cl100k_base, with DIGITS, LETTER and OTHER of its variants. */
+#define PATTERN(digits, letter, other)                                                             \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?" letter "+|" digits "| ?" other   \
+    "+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define LETTER "\\\\p{L}"
+#define OTHER "[^\\\\s\\\\p{L}\\\\p{N}]"
+#define CL100K SEQUENCE(SPLIT(PATTERN("\\\\p{N}{1,3}", LETTER, OTHER)) ", " BYTE_LEVEL("false"))
+#define QWEN2 SEQUENCE(SPLIT(PATTERN("\\\\p{N}", LETTER, OTHER)) ", " BYTE_LEVEL("false"))
+#define QWEN35                                                                                     \
+    SEQUENCE(SPLIT(PATTERN("\\\\p{N}", "[\\\\p{L}\\\\p{M}]",                                       \
+                           "[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]")) ", " BYTE_LEVEL("false"))
+#define DIGITS SEQUENCE("{\"type\": \"Digits\", \"individual_digits\": true}, " BYTE_LEVEL("true"))
+
+/* How texts are split, by the name in `tokenizer.ggml.pre`. */
+static const struct split_rule {
+    const char *name;
+    const char *normalizer; /* or NULL */
+    const char *pre_tokenizer;
+    bool takes_whole_pieces, has_bos; /* bos is added by default */
+} split_rules[] = {
+    {.name = "gpt-2", .pre_tokenizer = BYTE_LEVEL("true")},
+    {.name = "phi-2", .pre_tokenizer = BYTE_LEVEL("true")},
+    {.name = "olmo", .normalizer = NFC, .pre_tokenizer = BYTE_LEVEL("true")},
+    {.name = "mpt", .normalizer = NFC, .pre_tokenizer = BYTE_LEVEL("true")},
+    {.name = "smollm", .pre_tokenizer = DIGITS},
+    {.name = "starcoder", .pre_tokenizer = DIGITS},
+    {.name = "refact", .pre_tokenizer = DIGITS},
+    {.name = "codeshell", .pre_tokenizer = DIGITS},
+    {.name = "llama-bpe", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
+    {.name = "llama3", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
+    {.name = "llama-v3", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
+    {.name = "dbrx", .pre_tokenizer = CL100K},
+    {.name = "smaug-bpe", .pre_tokenizer = CL100K},
+    {.name = "qwen2", .normalizer = NFC, .pre_tokenizer = QWEN2},
+    {.name = "deepseek-r1-qwen", .normalizer = NFC, .pre_tokenizer = QWEN2},
+    {.name = "qwen35", .normalizer = NFC, .pre_tokenizer = QWEN35},
+};
+
+static const char byte_decoder[] = BYTE_LEVEL("true");
+
+#define SPACE "\xe2\x96\x81" /* U+2581 */
+#define REPLACE(from, to)                                                                          \
+    "{\"type\": \"Replace\", \"pattern\": {\"String\": \"" from "\"}, \"content\": \"" to "\"}"
+
+static const char sentence_normalizer[] = REPLACE(" ", SPACE);
+static const char prefixed_normalizer[] =
+    "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"Prepend\", \"prepend\": \"" SPACE
+    "\"}, " REPLACE(" ", SPACE) "]}";
+
+#define SENTENCE_DECODERS REPLACE(SPACE, " ") ", {\"type\": \"ByteFallback\"}, {\"type\": \"Fuse\"}"
+static const char sentence_decoder[] =
+    "{\"type\": \"Sequence\", \"decoders\": [" SENTENCE_DECODERS "]}";
+static const char prefixed_decoder[] =
+    "{\"type\": \"Sequence\", \"decoders\": [" SENTENCE_DECODERS
+    ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1, \"stop\": 0}]}";
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+/* The state of reading one tokenizer. */
+struct reading {
+    struct attn_tokenizer *tokenizer;
+    const struct attn_gguf *gguf;
+    const char *path; /* quoted, for messages */
+    size_t n;         /* tokens */
+};
+
+static enum attn_status hint_vocab(enum attn_status status, struct attn_error *err)
+{
+    attn_error_hint(err, "`vocab tokenizer.json` takes the tokenizer of the model's own directory");
+    return status;
+}
+
+/* The array KEY of TYPE, with as many items as there are tokens, or without any where it may
+ * lack. */
+static enum attn_status get_list(const struct reading *reading, const char *key,
+                                 enum attn_gguf_type type, struct attn_gguf_pair *list,
+                                 struct attn_error *err)
+{
+    ATTN_TRY(attn_gguf_get_array(reading->gguf, key, type, list, err));
+    if (list->n == reading->n || !list->is_array)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' in '%s' has %zu items, expected %zu, one per token", key,
+                          reading->path, (size_t)list->n, reading->n);
+}
+
+static bool equals(const char *text, size_t size, const char *word)
+{
+    return strlen(word) == size && memcmp(text, word, size) == 0;
+}
+
+/* Adds all tokens, and finds out what type each is of. */
+static enum attn_status read_tokens(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_gguf_pair tokens, types;
+    struct attn_tensor_entry embed;
+    const char *text;
+    size_t size;
+
+    ATTN_TRY(attn_gguf_get_array(reading->gguf, KEY("tokens"), ATTN_GGUF_STRING, &tokens, err));
+    reading->n = (size_t)tokens.n;
+    if (reading->n == 0 || reading->n > INT32_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has %zu items, expected the tokens",
+                              KEY("tokens"), reading->path, reading->n);
+    if (attn_tensor_files_find(attn_gguf_files(reading->gguf), "token_embd.weight", &embed) &&
+        embed.tensor.rank == 2 && embed.tensor.shape[0] < reading->n)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' in '%s' has %zu items, expected at most %zu, the rows of "
+                              "'token_embd.weight'",
+                              KEY("tokens"), reading->path, reading->n, embed.tensor.shape[0]);
+    ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
+    tokenizer->is_foreign = attn_alloc(reading->n, sizeof *tokenizer->is_foreign, err);
+    if (!tokenizer->is_foreign)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; attn_gguf_next_text(&tokens, &text, &size); i++) {
+        struct attn_added_token added = {.id = (int32_t)i};
+        int64_t type = TYPE_NORMAL;
+
+        attn_gguf_next_int(&types, &type);
+        if (type < TYPE_NORMAL || type > TYPE_BYTE)
+            return attn_error_set(
+                err, ATTN_FORMAT, "item %zu of '%s' in '%s' is %lld, expected a type from %d to %d",
+                i, KEY("token_type"), reading->path, (long long)type, TYPE_NORMAL, TYPE_BYTE);
+        tokenizer->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
+        if (size == 0)
+            continue;
+        ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, text, size, (int32_t)i, err));
+        added.is_special = type == TYPE_CONTROL || type == TYPE_UNKNOWN;
+        if (added.is_special || type == TYPE_USER)
+            ATTN_TRY(attn_added_append(&tokenizer->added, added, text, size, err));
+    }
+    return attn_vocabulary_finish(&tokenizer->vocabulary, tokenizer->unread->path, true, err);
+}
+
+/* --- Merges ----------------------------------------------------------------------------------- */
+
+static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_bpe_model *model = &tokenizer->bpe;
+    struct attn_buffer joined = {0};
+    struct attn_merge merge = {.merged = -1};
+    struct attn_gguf_pair list;
+    enum attn_status status;
+    const char *text;
+    size_t size;
+
+    ATTN_TRY(attn_gguf_get_array(tokenizer->gguf, KEY("merges"), ATTN_GGUF_STRING, &list, err));
+    if (list.n == 0)
+        return hint_vocab(
+            attn_error_set(err, ATTN_UNSUPPORTED,
+                           "'%s' in '%s' is missing or empty, and no text can be merged without",
+                           KEY("merges"), attn_quote_string(tokenizer->unread->path).text),
+            err);
+    status = attn_merges_allocate(&model->merges, (size_t)list.n, tokenizer->unread->path, err);
+    for (size_t i = 0; status == ATTN_OK && attn_gguf_next_text(&list, &text, &size); i++) {
+        const char *space = size > 2 ? memchr(text + 1, ' ', size - 2) : NULL;
+        struct attn_merge_keys keys = {.left = text};
+
+        if (space) {
+            keys.n_left = (size_t)(space - text);
+            keys.right = space + 1, keys.n_right = size - keys.n_left - 1;
+            status = attn_merges_find(model->vocabulary, &keys, &joined, &merge, err);
+        }
+        if (status == ATTN_OK && (!space || merge.left < 0 || merge.right < 0 || merge.merged < 0))
+            status =
+                attn_error_set(err, ATTN_FORMAT,
+                               "item %zu of '%s' in '%s' is '%s', expected two tokens that "
+                               "make a third",
+                               i, KEY("merges"), attn_quote_string(tokenizer->unread->path).text,
+                               attn_quote(text, size).text);
+        if (status == ATTN_OK)
+            attn_merges_add(&model->merges, &merge, true);
+    }
+    attn_buffer_release(&joined);
+    return status;
+}
+
+/* A token that pairs are joined to. */
+struct scored {
+    float score;
+    int32_t id;
+};
+
+static int compare_scored(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+
+    if (x->score < y->score || x->score > y->score)
+        return x->score < y->score ? 1 : -1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The state of deriving merges from scores. */
+struct scoring {
+    struct attn_bpe_model *model;
+    const struct attn_unread *unread;
+    uint64_t budget;           /* bytes that may still be looked up */
+    struct scored *tokens;     /* owns; [n] of type NORMAL, the highest score first */
+    struct attn_merge *merges; /* owns; [n_merge], in that order */
+    uint32_t *orders;          /* owns; [n_merge] the number of their score */
+    size_t n, n_merge, merge_capacity, order_capacity, character_capacity;
+};
+
+static int compare_code_points(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Finds the tokens of type NORMAL, and their characters that are no tokens themselves. */
+static enum attn_status find_tokens(struct scoring *scoring, const struct attn_gguf *gguf,
+                                    struct attn_error *err)
+{
+    struct attn_bpe_model *model = scoring->model;
+    const struct attn_vocabulary *vocabulary = model->vocabulary;
+    struct attn_gguf_pair scores, types;
+    size_t size, n_character = 0;
+
+    ATTN_TRY(attn_gguf_get_array(gguf, KEY("scores"), ATTN_GGUF_F32, &scores, err));
+    ATTN_TRY(attn_gguf_get_array(gguf, KEY("token_type"), ATTN_GGUF_I32, &types, err));
+    scoring->tokens = attn_alloc(vocabulary->n, sizeof *scoring->tokens, err);
+    if (!scoring->tokens)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        int64_t type = TYPE_NORMAL;
+        double score = 0;
+
+        attn_gguf_next_real(&scores, &score);
+        attn_gguf_next_int(&types, &type);
+        if (type != TYPE_NORMAL || !attn_vocabulary_has(vocabulary, (int32_t)i))
+            continue;
+        scoring->tokens[scoring->n++] = (struct scored){(float)score, (int32_t)i};
+        for (size_t at = 0, length; at < size; at += length) {
+            uint32_t code_point;
+
+            length = attn_utf8_decode(key + at, size - at, &code_point);
+            if (length == 0)
+                break; /* no text has it */
+            if (attn_bpe_model_symbol(model, key + at, length) >= 0)
+                continue;
+            ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
+                               sizeof *model->characters, err));
+            model->characters[n_character++] = code_point;
+        }
+    }
+    qsort(scoring->tokens, scoring->n, sizeof *scoring->tokens, compare_scored);
+    if (n_character > 0)
+        qsort(model->characters, n_character, sizeof *model->characters, compare_code_points);
+    for (size_t i = 0; i < n_character; i++)
+        if (i == 0 || model->characters[i] != model->characters[i - 1])
+            model->characters[model->n_character++] = model->characters[i];
+    return ATTN_OK;
+}
+
+/* Adds each way of making TOKEN of two symbols. */
+static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint32_t order,
+                                   struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scoring->model;
+    size_t size;
+    const char *key = attn_vocabulary_key(model->vocabulary, token, &size);
+    uint32_t code_point;
+
+    for (size_t at = attn_utf8_decode(key, size, &code_point), length; at > 0 && at < size;
+         at += length) {
+        struct attn_merge merge = {.merged = token};
+
+        if (size > scoring->budget)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "the tokens of '%s' in '%s' are so long that it takes too long "
+                                  "to find their parts: item %d has %zu bytes",
+                                  KEY("tokens"), attn_quote_string(scoring->unread->path).text,
+                                  (int)token, size);
+        if (attn_is_canceled(scoring->unread->cancel))
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        scoring->budget -= size;
+        merge.left = attn_bpe_model_symbol(model, key, at);
+        merge.right = attn_bpe_model_symbol(model, key + at, size - at);
+        length = attn_utf8_decode(key + at, size - at, &code_point);
+        if (length == 0)
+            return ATTN_OK;
+        if (merge.left < 0 || merge.right < 0)
+            continue;
+        ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
+                           sizeof *scoring->merges, err));
+        ATTN_TRY(attn_grow(&scoring->orders, &scoring->order_capacity, scoring->n_merge + 1,
+                           sizeof *scoring->orders, err));
+        scoring->merges[scoring->n_merge] = merge;
+        scoring->orders[scoring->n_merge++] = order;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status make_merges(struct scoring *scoring, const struct attn_gguf *gguf,
+                                    struct attn_error *err)
+{
+    struct attn_merges *merges = &scoring->model->merges;
+    uint32_t order = 0;
+
+    ATTN_TRY(find_tokens(scoring, gguf, err));
+    for (size_t i = 0; i < scoring->n; i++) {
+        order += i > 0 && scoring->tokens[i].score < scoring->tokens[i - 1].score;
+        ATTN_TRY(add_splits(scoring, scoring->tokens[i].id, order, err));
+    }
+    ATTN_TRY(attn_merges_allocate(merges, scoring->n_merge, scoring->unread->path, err));
+    for (size_t i = 0; i < scoring->n_merge; i++)
+        attn_merges_add(merges, &scoring->merges[i], true);
+    merges->orders = scoring->orders;
+    scoring->orders = NULL;
+    return ATTN_OK;
+}
+
+/* Every split of a token in two is a merge, in the order of the token's score. */
+static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct scoring scoring = {.model = &tokenizer->bpe,
+                              .unread = tokenizer->unread,
+                              .budget = attn_lookup_budget(tokenizer->vocabulary.keys.size)};
+    const enum attn_status status = make_merges(&scoring, tokenizer->gguf, err);
+
+    attn_free(scoring.tokens);
+    attn_free(scoring.merges);
+    attn_free(scoring.orders);
+    return status;
+}
+
+/* Scores must be finite, and not all equal. */
+static enum attn_status check_scores(const struct reading *reading, struct attn_error *err)
+{
+    struct attn_gguf_pair scores, types;
+    double score, first = (double)NAN;
+    bool differ = false;
+
+    ATTN_TRY(get_list(reading, KEY("scores"), ATTN_GGUF_F32, &scores, err));
+    ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
+    for (size_t i = 0; attn_gguf_next_real(&scores, &score); i++) {
+        int64_t type = TYPE_NORMAL;
+
+        attn_gguf_next_int(&types, &type);
+        if (!isfinite(score))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of '%s' in '%s' is not finite, expected a score", i,
+                                  KEY("scores"), reading->path);
+        if (type != TYPE_NORMAL)
+            continue;
+        differ = differ || score < first || score > first;
+        first = isnan(first) ? score : first;
+    }
+    if (differ)
+        return ATTN_OK;
+    return hint_vocab(
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' in '%s' has one score for all tokens, and no text can be "
+                       "split by it",
+                       KEY("scores"), reading->path),
+        err);
+}
+
+/* --- The parts -------------------------------------------------------------------------------- */
+
+/* Adds the token that KEY names before the text or after it, when IS_ADDED. */
+static enum attn_status add_end(const struct reading *reading, const char *id_key,
+                                const char *add_key, bool is_added, bool is_front,
+                                struct attn_error *err)
+{
+    struct attn_template added = {.n = 2};
+    size_t id = SIZE_MAX;
+
+    ATTN_TRY(attn_gguf_get_bool(reading->gguf, add_key, &is_added, err));
+    if (!is_added)
+        return ATTN_OK;
+    ATTN_TRY(attn_gguf_get_size(reading->gguf, id_key, &id, err));
+    if (id == SIZE_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", id_key, reading->path);
+    if (id >= reading->n)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected a token below %zu",
+                              id_key, reading->path, id, reading->n);
+    added.items[is_front ? 0 : 1].id = (int32_t)id;
+    added.items[is_front ? 1 : 0].id = ATTN_TEMPLATE_TEXT;
+    return attn_post_process_wrap(&reading->tokenizer->post, &added, err);
+}
+
+static enum attn_status read_part(const struct reading *reading, enum attn_tokenizer_role role,
+                                  const char *text, struct attn_error *err)
+{
+    return attn_tokenizer_read_part(reading->tokenizer, role, text, text ? strlen(text) : 0, err);
+}
+
+/* Adds the stages of a text, which PRE_TOKENIZER may split, and the decoder. */
+static enum attn_status add_stages(const struct reading *reading, const char *normalizer,
+                                   const char *pre_tokenizer, const char *decoder,
+                                   struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    ATTN_TRY(read_part(reading, ATTN_ROLE_NORMALIZER, normalizer, err));
+    ATTN_TRY(read_part(reading, ATTN_ROLE_PRE_TOKENIZER, pre_tokenizer, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
+    return read_part(reading, ATTN_ROLE_DECODER, decoder, err);
+}
+
+static enum attn_status find_rule(const struct reading *reading, const struct split_rule **rule,
+                                  struct attn_error *err)
+{
+    const char *name = NULL;
+    size_t size = 0;
+
+    ATTN_TRY(attn_gguf_get_text(reading->gguf, KEY("pre"), &name, &size, err));
+    for (size_t i = 0; name && i < sizeof split_rules / sizeof *split_rules; i++)
+        if (equals(name, size, split_rules[i].name)) {
+            *rule = &split_rules[i];
+            return ATTN_OK;
+        }
+    if (!name)
+        return hint_vocab(
+            attn_error_set(err, ATTN_UNSUPPORTED,
+                           "'%s' is missing in '%s': how texts are split is not known", KEY("pre"),
+                           reading->path),
+            err);
+    return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
+                                     "'%s' in '%s' is '%s', a way of splitting texts that is not "
+                                     "known",
+                                     KEY("pre"), reading->path, attn_quote(name, size).text),
+                      err);
+}
+
+static enum attn_status read_gpt2(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    const struct split_rule *rule = split_rules;
+
+    ATTN_TRY(find_rule(reading, &rule, err));
+    tokenizer->bpe.takes_whole_pieces = rule->takes_whole_pieces;
+    tokenizer->unread->read = read_merges;
+    ATTN_TRY(add_stages(reading, rule->normalizer, rule->pre_tokenizer, byte_decoder, err));
+    return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), rule->has_bos, true, err);
+}
+
+static enum attn_status read_llama(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_bpe_model *model = &tokenizer->bpe;
+    bool has_prefix = true;
+    size_t unk = 0;
+
+    ATTN_TRY(check_scores(reading, err));
+    ATTN_TRY(attn_gguf_get_bool(reading->gguf, KEY("add_space_prefix"), &has_prefix, err));
+    ATTN_TRY(attn_gguf_get_size(reading->gguf, KEY("unknown_token_id"), &unk, err));
+    if (unk < reading->n) {
+        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)unk, &model->n_unk);
+
+        model->unk = attn_strndup(key, model->n_unk, err);
+        if (!model->unk)
+            return ATTN_NO_MEMORY;
+    }
+    model->has_byte_fallback = model->spells_after = true;
+    tokenizer->unread->read = read_scores;
+    ATTN_TRY(add_stages(reading, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
+                        has_prefix ? prefixed_decoder : sentence_decoder, err));
+    /* Tokens are any bytes. */
+    ATTN_TRY(attn_decode_add(&tokenizer->decoder,
+                             (struct attn_decode_step){.run = attn_decode_valid}, NULL, NULL, err));
+    return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);
+}
+
+/* --- The file --------------------------------------------------------------------------------- */
+
+static enum attn_status read_metadata(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    const char *model = NULL, *path = attn_tensor_files_path(attn_gguf_files(reading->gguf), 0);
+    size_t size = 0;
+    bool is_llama;
+
+    ATTN_TRY(attn_gguf_get_text(reading->gguf, KEY("model"), &model, &size, err));
+    if (!model)
+        return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
+                                         "'%s' has no tokenizer: '%s' is missing", reading->path,
+                                         KEY("model")),
+                          err);
+    is_llama = equals(model, size, "llama");
+    if (!is_llama && !equals(model, size, "gpt2"))
+        return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
+                                         "'%s' in '%s' is '%s', this version reads gpt2 and llama",
+                                         KEY("model"), reading->path, attn_quote(model, size).text),
+                          err);
+    ATTN_TRY(attn_tokenizer_add_unread(tokenizer, path, err));
+    tokenizer->kind = ATTN_TOKENIZER_BPE;
+    tokenizer->skips_unknown_ids = true;
+    tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
+    tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
+    ATTN_TRY(read_tokens(reading, err));
+    ATTN_TRY(is_llama ? read_llama(reading, err) : read_gpt2(reading, err));
+    return add_end(reading, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
+}
+
+enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_quote path;
+    struct reading reading = {.tokenizer = tokenizer};
+    const char *whole = NULL;
+    size_t size = 0;
+
+    ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
+    ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &tokenizer->gguf, err));
+    reading.gguf = tokenizer->gguf;
+    path = attn_quote_string(attn_tensor_files_path(attn_gguf_files(reading.gguf), 0));
+    reading.path = path.text;
+    ATTN_TRY(attn_gguf_get_text(reading.gguf, "tokenizer.huggingface.json", &whole, &size, err));
+    if (whole) {
+        const struct attn_blob blob = {"tokenizer.json", whole, size};
+        const struct attn_source inside = {.name = source->name, .blobs = &blob, .n_blob = 1};
+
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, &inside, err));
+        tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.huggingface.json'";
+        return ATTN_OK;
+    }
+    return read_metadata(&reading, err);
+}

@@ -1,0 +1,192 @@
+/*
+ * tokenizer_tokens.c - the text of each single token of a tokenizer, as bytes.
+ *
+ * A run shows few tokens. So the bytes of a token are computed on first use, with those of its
+ * neighbours, on the calling thread. They are stored at the place of their key among the keys,
+ * because they are never longer. If a decoder replaces parts of tokens they may be longer, and are
+ * all computed at once.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 }; /* ids */
+
+/* Whether token ID stands for its key. */
+static bool is_literal(const struct attn_tokenizer *tokenizer, size_t id)
+{
+    return tokenizer->is_added[id] ||
+           (tokenizer->kind != ATTN_TOKENIZER_BPE && tokenizer->kind != ATTN_TOKENIZER_UNIGRAM);
+}
+
+/* Stores what KEY stands for, if that is bytes in GPT-2's alphabet, or one named byte, at TO, which
+ * has room for SIZE, and how many. */
+static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
+                                const struct attn_alphabet *alphabet, const char *key, size_t size,
+                                char *to, size_t *n)
+{
+    int byte;
+
+    if (tokenizer->bpe.is_by_byte && attn_alphabet_to_bytes(alphabet, key, size, to, n))
+        return true;
+    byte = tokenizer->bpe.has_byte_fallback ? attn_decode_named_byte(key, size) : -1;
+    if (byte < 0)
+        return false;
+    *to = (char)byte;
+    *n = 1;
+    return true;
+}
+
+/* --- Blocks on demand --------------------------------------------------------------------------
+ */
+
+static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    const struct attn_decoded *decoded = &tokenizer->decoded;
+    const size_t first = block * BLOCK_SIZE, left = vocabulary->n - first;
+    const size_t end = first + (left < BLOCK_SIZE ? left : BLOCK_SIZE);
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    for (size_t i = first; i < end; i++) {
+        size_t size, n = 0;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        char *to = decoded->bytes + (key - vocabulary->keys.data);
+
+        if (is_literal(tokenizer, i) ||
+            !find_alphabet_bytes(tokenizer, &alphabet, key, size, to, &n)) {
+            memcpy(to, key, size);
+            n = size;
+        }
+        decoded->sizes[i] = (uint32_t)n;
+    }
+}
+
+/* --- All at once, by the decoder -------------------------------------------------------------- */
+
+/* Appends the text of KEY by itself: the key, or the result of the decoder's steps. */
+static void append_bytes(const struct attn_tokenizer *tokenizer,
+                         const struct attn_alphabet *alphabet, const char *key, size_t size,
+                         struct attn_strings *one, struct attn_buffer *out)
+{
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+    size_t n;
+    char *to = attn_buffer_reserve(out, size + 1);
+
+    if (!to)
+        return;
+    if (find_alphabet_bytes(tokenizer, alphabet, key, size, to, &n)) {
+        out->size += n;
+        return;
+    }
+    attn_buffer_reset(&one->bytes);
+    one->n = 0;
+    attn_strings_append(one, key, size);
+    for (size_t i = 0; i < decoder->n; i++) {
+        struct attn_decode_step step = decoder->steps[i];
+
+        step.start = 0; /* a token that is not the first */
+        if (step.run == attn_decode_replace && attn_strings_check(one, NULL) == ATTN_OK)
+            attn_decode_run_step(&step, one);
+    }
+    attn_buffer_append(out, one->bytes.data, one->bytes.size);
+}
+
+/* Appends what all tokens stand for to OUT; ONE is scratch. */
+static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_t *begin,
+                                   struct attn_strings *one, struct attn_buffer *out,
+                                   struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    (void)attn_buffer_reserve(out, vocabulary->keys.size); /* few need more */
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        begin[i] = out->size;
+        if (is_literal(tokenizer, i))
+            attn_buffer_append(out, key, size);
+        else
+            append_bytes(tokenizer, &alphabet, key, size, one, out);
+        ATTN_TRY(attn_strings_check(one, err));
+    }
+    begin[vocabulary->n] = out->size;
+    return attn_buffer_check(out, err);
+}
+
+static enum attn_status find_all(struct attn_decoded *decoded,
+                                 const struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_buffer all = {0};
+    /* The results of the steps for all tokens have one limit. Steps that never lengthen a token
+     * cannot reach it: there are fewer than 64. */
+    struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
+    enum attn_status status;
+
+    decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
+    if (!decoded->begin)
+        return ATTN_NO_MEMORY;
+    status = append_all(tokenizer, decoded->begin, &one, &all, err);
+    attn_strings_release(&one);
+    decoded->bytes = all.data; /* takes over the buffer's memory */
+    return status;
+}
+
+enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+
+    for (size_t i = 0; i < decoder->n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++)
+        if (decoder->steps[i].run == attn_decode_replace) /* that changes a token by itself */
+            return find_all(decoded, tokenizer, err);
+    decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
+    decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
+    decoded->is_block_found =
+        attn_alloc(vocabulary->n / BLOCK_SIZE + 1, sizeof *decoded->is_block_found, err);
+    if (!decoded->bytes || !decoded->sizes || !decoded->is_block_found)
+        return ATTN_NO_MEMORY;
+    return attn_monitor_create(1, &decoded->monitor, err);
+}
+
+void attn_decoded_release(struct attn_decoded *decoded)
+{
+    attn_free(decoded->bytes);
+    attn_free(decoded->begin);
+    attn_free(decoded->sizes);
+    attn_free(decoded->is_block_found);
+    attn_monitor_free(decoded->monitor);
+    *decoded = (struct attn_decoded){0};
+}
+
+const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    const struct attn_decoded *decoded = &tokenizer->decoded;
+    const size_t block = (size_t)id / BLOCK_SIZE;
+    size_t begin;
+
+    if (decoded->begin) {
+        begin = decoded->begin[id];
+        *size = decoded->begin[id + 1] - begin;
+        return *size > 0 ? decoded->bytes + begin : "";
+    }
+    if (!atomic_load_explicit(&decoded->is_block_found[block], memory_order_acquire)) {
+        attn_monitor_enter(decoded->monitor);
+        if (!atomic_load_explicit(&decoded->is_block_found[block], memory_order_relaxed)) {
+            find_block(tokenizer, block);
+            atomic_store_explicit(&decoded->is_block_found[block], true, memory_order_release);
+        }
+        attn_monitor_leave(decoded->monitor);
+    }
+    *size = decoded->sizes[id];
+    return *size > 0 ? decoded->bytes + tokenizer->vocabulary.entries[id].begin : "";
+}

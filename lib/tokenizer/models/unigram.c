@@ -1,0 +1,277 @@
+/*
+ * unigram.c - see unigram.h.
+ *
+ * One pass from left to right: `nodes` has, for each place where a token may end, the best way to
+ * come there (Viterbi). Tokens are looked up by their keys, up to the longest.
+ */
+#include "tokenizer/models/unigram.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CANCEL_INTERVAL = 1 << 12 }; /* characters: some milliseconds */
+
+static const double unk_penalty = 10;
+
+/* The best way to a place of the piece: its last token. */
+struct node {
+    double score;
+    size_t begin; /* of the token; NOWHERE: not reachable */
+    size_t next;  /* where the token ends that begins here, on the best way of all */
+    int32_t id;
+};
+
+#define NOWHERE SIZE_MAX
+
+struct unigram_scratch {
+    const struct attn_unigram_model *model;
+    struct node *nodes; /* owns */
+    size_t n_node;
+    uint64_t budget; /* bytes that may still be looked up */
+};
+
+void attn_unigram_model_finish(struct attn_unigram_model *model)
+{
+    const struct attn_vocabulary *vocabulary = model->vocabulary;
+    double least = (double)INFINITY;
+
+    for (size_t i = 0; i < model->n; i++) {
+        least = model->scores[i] < least ? model->scores[i] : least;
+        if (vocabulary->entries[i].size > model->n_longest)
+            model->n_longest = vocabulary->entries[i].size;
+    }
+    model->unk_score = least - unk_penalty;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char key[8];
+
+        snprintf(key, sizeof key, "<0x%02X>", byte);
+        model->fallback_ids[byte] = attn_vocabulary_find_own(vocabulary, model->is_foreign, key, 6);
+    }
+}
+
+void attn_unigram_model_release(struct attn_unigram_model *model)
+{
+    attn_free(model->scores);
+    *model = (struct attn_unigram_model){0};
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+/* 10 to the N, 0 to 308. */
+static double power_of_ten(int n)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    char text[8];
+    double power = 0;
+
+    if ((size_t)n < sizeof exact / sizeof *exact)
+        return exact[n];
+    snprintf(text, sizeof text, "1e%d", n);
+    (void)attn_parse_double(text, strlen(text), &power);
+    return power;
+}
+
+/* SIGNIFICAND times 10 to the EXPONENT, rounded as often as serde_json does. */
+static double scale(uint64_t significand, int64_t exponent)
+{
+    double value = (double)significand;
+
+    for (; exponent < -308 && value != 0; exponent += 308)
+        value /= 1e308;
+    if (value == 0)
+        return 0;
+    if (exponent > 308)
+        return (double)INFINITY;
+    return exponent >= 0 ? value * power_of_ten((int)exponent)
+                         : value / power_of_ten((int)-exponent);
+}
+
+bool attn_unigram_parse_score(const char *text, size_t size, double *score)
+{
+    const bool is_negative = size > 0 && *text == '-';
+    bool is_fraction = false, is_full = false;
+    uint64_t significand = 0;
+    int64_t exponent = 0, written = 0;
+    size_t i = is_negative;
+
+    for (; i < size && text[i] != 'e' && text[i] != 'E'; i++) {
+        const unsigned digit = (unsigned)(text[i] - '0');
+
+        is_fraction = is_fraction || text[i] == '.';
+        if (text[i] == '.')
+            continue;
+        is_full = is_full || significand > (UINT64_MAX - digit) / 10; /* the rest is ignored */
+        if (!is_full)
+            significand = significand * 10 + digit;
+        exponent += is_full && !is_fraction ? 1 : !is_full && is_fraction ? -1 : 0;
+    }
+    i += i < size;
+    i += i < size && text[i] == '+';
+    if (i < size && !attn_parse_int(text + i, size - i, -100000, 100000, &written))
+        written = text[i] == '-' ? -100000 : 100000;
+    *score = scale(significand, exponent + written);
+    if (is_negative)
+        *score = -*score;
+    return isfinite(*score);
+}
+
+/* --- The best way ----------------------------------------------------------------------------- */
+
+/* Takes the way to END by token ID from BEGIN, if it is better than that which is there. */
+static void take(struct node *nodes, size_t begin, size_t end, int32_t id, double score)
+{
+    struct node *node = &nodes[end];
+
+    if (node->begin != NOWHERE && !(nodes[begin].score + score > node->score))
+        return;
+    node->score = nodes[begin].score + score;
+    node->begin = begin;
+    node->id = id;
+}
+
+static size_t character_size(const char *text, size_t size)
+{
+    uint32_t code_point;
+    const size_t length = attn_utf8_decode(text, size, &code_point);
+
+    return length > 0 ? length : 1;
+}
+
+/* Takes all tokens that begin at AT of PIECE. */
+static enum attn_status add_edges(struct unigram_scratch *scratch, const char *piece, size_t size,
+                                  size_t at, struct attn_error *err)
+{
+    const struct attn_unigram_model *model = scratch->model;
+    const size_t first = character_size(piece + at, size - at);
+    bool has_first = false;
+
+    for (size_t end = at + first; end - at <= model->n_longest;
+         end += character_size(piece + end, size - end)) {
+        const int32_t id =
+            attn_vocabulary_find_own(model->vocabulary, model->is_foreign, piece + at, end - at);
+
+        if (end - at > scratch->budget)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "the tokenizer takes too long to find the tokens of the text");
+        scratch->budget -= end - at;
+        if (id >= 0) {
+            take(scratch->nodes, at, end, id, model->scores[id]);
+            has_first = has_first || end - at == first;
+        }
+        if (end == size)
+            break;
+    }
+    if (!has_first)
+        take(scratch->nodes, at, at + first, model->unk_id, model->unk_score);
+    if (scratch->nodes[at + first].id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the vocabulary has no token for '%s', and no unknown token",
+                              attn_quote(piece + at, first).text);
+    return ATTN_OK;
+}
+
+/* Finds the best way through PIECE. */
+static enum attn_status find_way(struct attn_walk *walk, struct unigram_scratch *scratch,
+                                 const char *piece, size_t size, struct attn_error *err)
+{
+    struct node *nodes;
+    size_t n_passed = 0;
+
+    ATTN_TRY(attn_grow((void **)&scratch->nodes, &scratch->n_node, size + 1, sizeof *nodes, err));
+    nodes = scratch->nodes;
+    for (size_t i = 0; i <= size; i++)
+        nodes[i] = (struct node){.begin = NOWHERE};
+    for (size_t at = 0; at < size; at += character_size(piece + at, size - at)) {
+        if (n_passed++ % CANCEL_INTERVAL == 0 && walk->options->cancel && *walk->options->cancel)
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        ATTN_TRY(add_edges(scratch, piece, size, at, err));
+    }
+    for (size_t end = size; end > 0; end = nodes[end].begin)
+        nodes[nodes[end].begin].next = end;
+    return ATTN_OK;
+}
+
+/* --- The stage -------------------------------------------------------------------------------- */
+
+/* Appends tokens for the bytes of SLICE, which are unknown: the token with exactly this text, the
+ * tokens of the bytes, or the unknown token. */
+static enum attn_status push_unknown(struct attn_walk *walk, const struct attn_unigram_model *model,
+                                     struct attn_slice slice, struct attn_error *err)
+{
+    const unsigned char *text = (const unsigned char *)attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    const int32_t id = attn_vocabulary_find_own(model->vocabulary, model->is_foreign,
+                                                attn_slice_text(slice), size);
+    bool has_all = model->has_byte_fallback && id < 0;
+
+    for (size_t i = 0; i < size && has_all; i++)
+        has_all = model->fallback_ids[text[i]] >= 0;
+    if (!has_all)
+        return attn_encoding_push(walk->encoding, id >= 0 ? id : model->unk_id, slice.begin,
+                                  slice.end, err);
+    for (size_t i = 0; i < size; i++)
+        ATTN_TRY(attn_encoding_push(walk->encoding, model->fallback_ids[text[i]], slice.begin + i,
+                                    slice.begin + i + 1, err));
+    return ATTN_OK;
+}
+
+static enum attn_status run_unigram(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    struct unigram_scratch *scratch = walk->scratch[at];
+    const struct attn_unigram_model *model = scratch->model;
+    const size_t size = attn_slice_size(slice), begin = slice.begin;
+    const struct node *nodes;
+
+    ATTN_TRY(find_way(walk, scratch, attn_slice_text(slice), size, err));
+    nodes = scratch->nodes;
+    for (size_t from = 0, end; from < size; from = end) {
+        const int32_t id = nodes[nodes[from].next].id;
+
+        end = nodes[from].next;
+        if (id != model->unk_id) {
+            ATTN_TRY(attn_encoding_push(walk->encoding, id, begin + from, begin + end, err));
+            continue;
+        }
+        while (end < size && nodes[nodes[end].next].id == model->unk_id)
+            end = nodes[end].next;
+        slice.begin = begin + from;
+        slice.end = begin + end;
+        ATTN_TRY(push_unknown(walk, model, slice, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status begin_scratch(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    struct unigram_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->model = data;
+    scratch->budget = attn_lookup_budget(n);
+    return ATTN_OK;
+}
+
+static void end_scratch(void *data)
+{
+    struct unigram_scratch *scratch = data;
+
+    attn_free(scratch->nodes);
+    attn_free(scratch);
+}
+
+const struct attn_text_stage_kind attn_unigram_stage = {
+    .run = run_unigram, .begin = begin_scratch, .end = end_scratch};

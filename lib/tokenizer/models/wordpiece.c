@@ -1,0 +1,147 @@
+/* wordpiece.c - see wordpiece.h. */
+#include "tokenizer/models/wordpiece.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <string.h>
+
+struct wordpiece_scratch {
+    const struct attn_wordpiece_model *model;
+    struct attn_buffer key; /* the prefix and the rest of the word */
+    uint64_t budget;        /* bytes that may still be looked up */
+};
+
+void attn_wordpiece_model_finish(struct attn_wordpiece_model *model)
+{
+    const struct attn_vocabulary *vocabulary = model->vocabulary;
+
+    for (size_t i = 0; i < vocabulary->n; i++)
+        if (vocabulary->entries[i].size > model->n_longest)
+            model->n_longest = vocabulary->entries[i].size;
+    model->unk_id =
+        attn_vocabulary_find_own(vocabulary, model->is_foreign, model->unk, model->n_unk);
+}
+
+void attn_wordpiece_model_release(struct attn_wordpiece_model *model)
+{
+    attn_free(model->prefix);
+    attn_free(model->unk);
+    *model = (struct attn_wordpiece_model){0};
+}
+
+/* The longest token at AT of the word, which is in `key` after the room for a prefix, or -1. *END
+ * is where it ends in the word. */
+static int32_t find_longest(struct wordpiece_scratch *scratch, size_t at, size_t *end)
+{
+    const struct attn_wordpiece_model *model = scratch->model;
+    char *data = scratch->key.data;
+    const size_t n_prefix = at > 0 ? model->n_prefix : 0;
+    /* The bytes before AT were consumed already: the prefix goes there. */
+    char *key = data + model->n_prefix + at - n_prefix;
+    const size_t left = scratch->key.size - (size_t)(key - data);
+    size_t size = left < model->n_longest ? left : model->n_longest;
+
+    if (n_prefix > 0)
+        memcpy(key, model->prefix, n_prefix);
+    while (size > 0 && size < left && ((unsigned char)key[size] & 0xc0) == 0x80)
+        size--;
+    while (size > n_prefix && scratch->budget > 0) {
+        const int32_t id =
+            attn_vocabulary_find_own(model->vocabulary, model->is_foreign, key, size);
+
+        scratch->budget -= size < scratch->budget ? size : scratch->budget;
+        if (id >= 0) {
+            *end = at + size - n_prefix;
+            return id;
+        }
+        do
+            size--;
+        while (size > n_prefix && ((unsigned char)key[size] & 0xc0) == 0x80);
+    }
+    return -1;
+}
+
+/* Whether the word has more characters than the model takes. */
+static bool is_too_long(const struct attn_wordpiece_model *model, const char *word, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < size && n <= model->max_character; i++)
+        n += ((unsigned char)word[i] & 0xc0) != 0x80;
+    return n > model->max_character;
+}
+
+/* Makes the word one unknown token; those after FIRST are taken back. */
+static enum attn_status append_unknown(struct attn_walk *walk,
+                                       const struct attn_wordpiece_model *model,
+                                       struct attn_slice slice, size_t first,
+                                       struct attn_error *err)
+{
+    walk->encoding->n = first;
+    if (model->unk_id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the vocabulary has neither tokens for '%s', found at byte %zu, nor "
+                              "its unknown token '%s'",
+                              attn_quote(attn_slice_text(slice), attn_slice_size(slice)).text,
+                              attn_layer_origin(slice.layer, slice.begin),
+                              attn_quote(model->unk, model->n_unk).text);
+    return attn_encoding_push(walk->encoding, model->unk_id, slice.begin, slice.end, err);
+}
+
+static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                      struct attn_error *err)
+{
+    struct wordpiece_scratch *scratch = walk->scratch[at];
+    const struct attn_wordpiece_model *model = scratch->model;
+    const char *word = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice), first = walk->encoding->n;
+
+    if (is_too_long(model, word, size))
+        return append_unknown(walk, model, slice, first, err);
+    attn_buffer_reset(&scratch->key);
+    attn_buffer_append(&scratch->key, model->prefix, model->n_prefix);
+    attn_buffer_append(&scratch->key, word, size);
+    ATTN_TRY(attn_buffer_check(&scratch->key, err));
+    for (size_t from = 0, end = 0; from < size; from = end) {
+        const int32_t id = find_longest(scratch, from, &end);
+
+        if (scratch->budget == 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "the tokenizer takes too long to find the tokens of the text");
+        if (id < 0)
+            return append_unknown(walk, model, slice, first, err);
+        if (walk->options->cancel && *walk->options->cancel)
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        ATTN_TRY(
+            attn_encoding_push(walk->encoding, id, slice.begin + from, slice.begin + end, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status begin_scratch(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    struct wordpiece_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->model = data;
+    scratch->budget = attn_lookup_budget(n);
+    return ATTN_OK;
+}
+
+static void end_scratch(void *data)
+{
+    struct wordpiece_scratch *scratch = data;
+
+    attn_buffer_release(&scratch->key);
+    attn_free(scratch);
+}
+
+const struct attn_text_stage_kind attn_wordpiece_stage = {
+    .run = run_wordpiece, .begin = begin_scratch, .end = end_scratch};

@@ -1,0 +1,592 @@
+/*
+ * regex_syntax.c - see regex_syntax.h.
+ *
+ * One pass from left to right. Syntax that PCRE2 and Oniguruma read alike is copied, syntax that
+ * they read differently is rewritten, and all else is refused:
+ *
+ *     \s \S      PCRE2's have U+180E; White_Space is written out, in a set too
+ *     \w \W      PCRE2's lack marks and connectors; \W in a set cannot be written
+ *     \b \B      where such a word begins or ends
+ *     \h \H      hexadecimal digits here, horizontal space there
+ *     \v         a vertical tab here, any line break there
+ *     \xHH       a byte here, a character there: only ASCII is taken. \x alone is a NUL there
+ *     \pL        a letter p and a letter L here
+ *     \p{Han}    the script here, the script and its extensions there
+ *     \X         other versions of Unicode have other clusters
+ *     x{,2}      a repetition here, characters in old versions of PCRE2
+ *     x{2}?      x{2} or nothing here, x{2} there
+ *     x{1,3}+    repeats the repetition here, is possessive there
+ *     (a|){2}    other rules of when a match of nothing ends it
+ *     a(?i)b|c   a(?i:b|c) here, a(?i:b)|c there
+ *     (?i)ss     ß, too, here; no character for several there, and sets take the other case of
+ *                \p{L} here. So only ASCII is taken, without what ligatures stand for
+ *     (?m) (?x)  options but for i mean something else
+ *     [a[b]]     sets in sets, and [a&&b], are characters there
+ */
+#include "tokenizer/regex_syntax.h"
+
+#include "base/escape.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+#define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
+#define WHITE_SPACE ATTN_WHITE_SPACE_MAP(RANGE)
+#define WORD                                                                                       \
+    "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
+    "\\x{1f169}\\x{1f170}-\\x{1f189}"
+/* Outside of sets Oniguruma takes small numbers and fractions of Latin-1 for parts of words. */
+#define WORD_ALONE WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+#define HEXADECIMAL "0-9A-Fa-f"
+
+enum {
+    MAX_BYTES = 64 << 10,    /* limit of a pattern; published tokenizers have a few KiB */
+    MAX_REWRITTEN = 1 << 20, /* limit of the rewritten pattern: \b becomes a thousand bytes */
+    MAX_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
+};
+
+static const char repeated[] = "a repetition that is repeated";
+static const char foreign_escape[] = "an escape that means something else to PCRE2";
+static const char cased[] = "letters beyond ASCII where case does not matter";
+
+/* The element that a repetition would repeat. A place has no characters: ^, a look ahead. */
+enum target { TARGET_NOTHING, TARGET_PLACE, TARGET_ATOM, TARGET_REPETITION };
+
+struct level {
+    bool ignores_case; /* outside of the group */
+    bool is_look;      /* the match is a place */
+    bool has_matter;   /* the alternative so far cannot match the empty string */
+    bool may_be_empty; /* an alternative before it may */
+    int n_option;      /* groups opened by options without a group, within this group */
+};
+
+struct rewriting {
+    const char *text; /* [size] */
+    size_t size, at;
+    struct attn_buffer *out;
+    enum target target;
+    bool is_solid; /* the target, an atom, cannot match nothing */
+    bool ignores_case;
+    uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
+    int n_capture;
+    bool has_name, has_reference;
+    struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
+    int n_level;                         /* groups around */
+    int n_open;                          /* these, and those of options */
+    const char *problem;                 /* what cannot be rewritten, or NULL */
+};
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static void set_target(struct rewriting *r, enum target target, bool is_solid)
+{
+    r->levels[r->n_level].has_matter |= r->is_solid;
+    r->target = target;
+    r->is_solid = is_solid;
+}
+
+static char peek(const struct rewriting *r, size_t offset)
+{
+    return offset < r->size - r->at ? r->text[r->at + offset] : '\0';
+}
+
+static bool begins(const struct rewriting *r, const char *text)
+{
+    const size_t size = strlen(text);
+
+    return size <= r->size - r->at && memcmp(r->text + r->at, text, size) == 0;
+}
+
+/* Copies SIZE bytes. */
+static void copy(struct rewriting *r, size_t size)
+{
+    attn_buffer_append(r->out, r->text + r->at, size);
+    r->at += size;
+}
+
+/* Reads at most MOST digits of BASE at OFFSET; how many. */
+static size_t read_digits(const struct rewriting *r, size_t offset, size_t most, uint32_t base,
+                          uint32_t *value)
+{
+    size_t n = 0;
+
+    for (*value = 0; n < most; n++) {
+        const char c = peek(r, offset + n);
+        const uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                               : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                               : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                      : base;
+        if (digit >= base)
+            break;
+        *value = *value * base + digit;
+    }
+    return n;
+}
+
+/* --- Characters ------------------------------------------------------------------------------- */
+
+static bool is_ascii_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether some character is FIRST and SECOND when case does not matter: ß, and ligatures. */
+static bool has_ligature(uint32_t first, uint32_t second)
+{
+    static const char pairs[][2] = {{'s', 's'}, {'s', 't'}, {'f', 'f'}, {'f', 'i'}, {'f', 'l'}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if ((first | 0x20) == (uint32_t)pairs[i][0] && (second | 0x20) == (uint32_t)pairs[i][1])
+            return true;
+    return false;
+}
+
+/* Takes note of a character of the pattern, which may be one that cannot be where it is. */
+static void note_character(struct rewriting *r, uint32_t code_point, bool is_in_set)
+{
+    const bool is_punctuation = code_point >= 0x2000 && code_point <= 0x206f; /* has no case */
+
+    if (r->ignores_case && code_point >= 0x80 && !is_punctuation)
+        r->problem = cased;
+    if (is_in_set)
+        return;
+    if (r->ignores_case && has_ligature(r->last_letter, code_point))
+        r->problem = "letters that a ligature stands for where case does not matter";
+    r->last_letter = r->ignores_case ? code_point : 0;
+    set_target(r, TARGET_ATOM, true);
+}
+
+static void rewrite_character(struct rewriting *r, bool is_in_set)
+{
+    uint32_t code_point = 0;
+    const size_t size = attn_utf8_decode(r->text + r->at, r->size - r->at, &code_point);
+
+    note_character(r, code_point, is_in_set);
+    copy(r, size > 0 ? size : 1);
+}
+
+/* Writes the character whose SIZE bytes are read by its number. */
+static void write_number(struct rewriting *r, uint32_t code_point, size_t size, bool is_in_set)
+{
+    note_character(r, code_point, is_in_set);
+    attn_buffer_append_format(r->out, "\\x{%x}", (unsigned)code_point);
+    r->at += size;
+}
+
+/* \x{20}, \x20, \u0020, \040 */
+static void rewrite_number(struct rewriting *r, bool is_in_set)
+{
+    const char letter = peek(r, 1);
+    const bool is_braced = letter == 'x' && peek(r, 2) == '{';
+    uint32_t value = 0;
+    size_t n = is_braced       ? read_digits(r, 3, 8, 16, &value)
+               : letter == '0' ? read_digits(r, 2, 2, 8, &value)
+                               : read_digits(r, 2, letter == 'x' ? 2 : 4, 16, &value);
+
+    if (is_braced ? n == 0 || peek(r, 3 + n) != '}'
+                  : (letter == 'x' && n == 0) || (letter == 'u' && n < 4))
+        r->problem = "a character without its number";
+    else if (!is_braced && letter == 'x' && value >= 0x80)
+        r->problem = "a byte that is no character";
+    else
+        write_number(r, value, 2 + n + (is_braced ? 2 : 0), is_in_set);
+}
+
+/* --- Properties ------------------------------------------------------------------------------- */
+
+/* Names of properties that are no scripts, as Oniguruma compares them. */
+static const char *const properties[] = {
+    "c",          "cc",         "cf",        "cn",    "co",
+    "cs",         "l",          "lc",        "ll",    "lm",
+    "lo",         "lt",         "lu",        "m",     "mc",
+    "me",         "mn",         "n",         "nd",    "nl",
+    "no",         "p",          "pc",        "pd",    "pe",
+    "pf",         "pi",         "po",        "ps",    "s",
+    "sc",         "sk",         "sm",        "so",    "z",
+    "zl",         "zp",         "zs",        "any",   "alpha",
+    "alphabetic", "upper",      "uppercase", "lower", "lowercase",
+    "space",      "whitespace", "ascii",     "emoji", "extendedpictographic",
+};
+
+/* \p{L}, \P{L}, \p{^L}, \p{Han}. A name is read in lower case and without '_', '-' and ' '. */
+static void rewrite_property(struct rewriting *r, bool is_in_set)
+{
+    const bool is_not = peek(r, 2) == '{' && peek(r, 3) == '^';
+    size_t at = is_not ? 4 : 3, n = 0;
+    bool is_script = true, is_name = peek(r, 2) == '{';
+    char name[32] = "";
+
+    for (; is_name && peek(r, at) != '}'; at++) {
+        const char c = peek(r, at);
+
+        if (c == '_' || c == '-' || c == ' ')
+            continue;
+        is_name = is_ascii_letter(c) && n + 1 < sizeof name;
+        if (is_name)
+            name[n++] = (char)(c | 0x20);
+    }
+    if (!is_name || n == 0) {
+        r->problem = peek(r, 2) == '{' ? "a property that is not known" : "\\p without braces";
+        return;
+    }
+    if (is_in_set && r->ignores_case)
+        r->problem = cased;
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+        is_script = is_script && strcmp(name, properties[i]) != 0;
+    /* Oniguruma takes \p{Lu} as it is, so do only some versions of PCRE2. */
+    attn_buffer_append_format(r->out, r->ignores_case ? "(?-i:\\%c{%s%s%s})" : "\\%c{%s%s%s}",
+                              peek(r, 1), is_not ? "^" : "", is_script ? "sc:" : "", name);
+    r->at += at + 1;
+}
+
+/* --- Escapes ---------------------------------------------------------------------------------- */
+
+/* The meaning of an escaped letter, in a set and outside. */
+struct escape {
+    char letter;
+    const char *in_set; /* NULL: cannot be written */
+    const char *alone;
+    bool is_class; /* else a place */
+};
+
+static const struct escape escapes[] = {
+    {'s', WHITE_SPACE, "[" WHITE_SPACE "]", true},
+    {'S', "\\S\\x{180e}", "[^" WHITE_SPACE "]", true},
+    {'w', WORD, "[" WORD_ALONE "]", true},
+    {'W', NULL, "[^" WORD_ALONE "]", true},
+    {'d', "\\d", "\\d", true},
+    {'D', "\\D", "\\D", true},
+    {'h', HEXADECIMAL, "[" HEXADECIMAL "]", true},
+    {'H', NULL, "[^" HEXADECIMAL "]", true},
+    {'R', NULL, "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])", true},
+    {'b', "\\x{8}",
+     "(?:(?<=[" WORD_ALONE "])(?![" WORD_ALONE "])|(?<![" WORD_ALONE "])(?=[" WORD_ALONE "]))",
+     false},
+    {'B', NULL,
+     "(?:(?<=[" WORD_ALONE "])(?=[" WORD_ALONE "])|(?<![" WORD_ALONE "])(?![" WORD_ALONE "]))",
+     false},
+    {'A', NULL, "\\A", false},
+    {'z', NULL, "\\z", false},
+    {'Z', NULL, "\\Z", false},
+};
+
+static const struct escape *find_escape(char letter)
+{
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+        if (escapes[i].letter == letter)
+            return &escapes[i];
+    return NULL;
+}
+
+/* Returns false when the escape is one that only stands outside of sets, or is not known. */
+static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
+{
+    const char letter = peek(r, 1);
+    static const char controls[] = "aefnrt";
+
+    if (letter == 'x' || letter == 'u' || letter == '0')
+        rewrite_number(r, is_in_set);
+    else if (letter == 'v')
+        write_number(r, 0x0b, 2, is_in_set);
+    else if (letter == 'p' || letter == 'P')
+        rewrite_property(r, is_in_set);
+    else if (letter != '\0' && strchr(controls, letter))
+        copy(r, 2);
+    else if (is_ascii_letter(letter) || (letter >= '1' && letter <= '9'))
+        return false;
+    else if (r->size - r->at > 1) { /* a character that may have a meaning by itself */
+        copy(r, 1);
+        rewrite_character(r, is_in_set);
+    } else {
+        copy(r, 1); /* the pattern ends: PCRE2 reports it */
+    }
+    return true;
+}
+
+static void rewrite_escape(struct rewriting *r)
+{
+    const char letter = peek(r, 1);
+    const struct escape *escape = find_escape(letter);
+
+    if (escape) {
+        attn_buffer_append_string(r->out, escape->alone);
+        set_target(r, escape->is_class ? TARGET_ATOM : TARGET_PLACE, escape->is_class);
+        r->last_letter = 0;
+        r->at += 2;
+    } else if (letter >= '1' && letter <= '9') {
+        /* A reference to an earlier group; in a pattern with names Oniguruma counts groups
+         * differently. */
+        const char next = peek(r, 2);
+
+        if (letter - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)
+            r->problem = "a reference to a group that is not supported";
+        r->has_reference = true;
+        set_target(r, TARGET_ATOM, false);
+        attn_buffer_append_format(r->out, "(?:\\%c)", letter);
+        r->at += 2;
+    } else {
+        const uint32_t before = r->last_letter;
+
+        if (!rewrite_common_escape(r, false))
+            r->problem = foreign_escape;
+        set_target(r, TARGET_ATOM, true);
+        r->last_letter = r->last_letter == before ? 0 : r->last_letter;
+    }
+}
+
+/* --- Sets ------------------------------------------------------------------------------------- */
+
+/* One element of a set; *is_class: it was a class, *is_range: it is the minus of a range. */
+static void rewrite_element(struct rewriting *r, bool *is_class)
+{
+    const char letter = peek(r, 1);
+    const struct escape *escape = find_escape(letter);
+
+    *is_class = peek(r, 0) == '\\' && (letter == 'p' || letter == 'P' || (escape && letter != 'b'));
+    if (peek(r, 0) == '[') {
+        r->problem = "a set within a set";
+    } else if (begins(r, "&&")) {
+        r->problem = "an intersection of sets";
+    } else if (peek(r, 0) != '\\') {
+        rewrite_character(r, true);
+    } else if (escape) { /* not an end of a range, although its rewritten form might be */
+        if (!escape->in_set)
+            r->problem = "a complement in a set";
+        else if (r->ignores_case && strchr("SwD", escape->letter))
+            r->problem = cased;
+        else
+            attn_buffer_append_string(r->out, escape->in_set);
+        r->at += 2;
+    } else if (!rewrite_common_escape(r, true)) {
+        r->problem = foreign_escape;
+    }
+}
+
+static void rewrite_set(struct rewriting *r)
+{
+    bool is_class = false, was_class = false, is_first = true, was_minus = false;
+
+    copy(r, begins(r, "[^") ? 2 : 1);
+    for (; r->at < r->size && !r->problem; is_first = false) {
+        const bool is_minus = peek(r, 0) == '-' && !is_first;
+
+        if (peek(r, 0) == ']' && !is_first)
+            break;
+        was_class = is_class;
+        rewrite_element(r, &is_class);
+        if ((is_class && was_minus) || (is_minus && was_class && peek(r, 0) != ']'))
+            r->problem = "a range that a class ends";
+        was_minus = is_minus;
+    }
+    copy(r, r->at < r->size ? 1 : 0);
+    set_target(r, TARGET_ATOM, true);
+    r->last_letter = 0;
+}
+
+/* --- Groups ----------------------------------------------------------------------------------- */
+
+static void open_group(struct rewriting *r, size_t size, bool is_look)
+{
+    copy(r, size);
+    set_target(r, TARGET_NOTHING, false);
+    if (r->n_open == MAX_LEVELS) {
+        r->problem = "groups within groups within groups, too many";
+        return;
+    }
+    r->levels[++r->n_level] = (struct level){.ignores_case = r->ignores_case, .is_look = is_look};
+    r->n_open++;
+}
+
+/* Ends the groups that options have begun in this one. */
+static void close_options(struct rewriting *r)
+{
+    struct level *level = &r->levels[r->n_level];
+
+    for (; level->n_option > 0; level->n_option--, r->n_open--)
+        attn_buffer_append_string(r->out, ")");
+}
+
+static void close_group(struct rewriting *r)
+{
+    const struct level *level = &r->levels[r->n_level];
+    bool is_solid;
+
+    set_target(r, TARGET_NOTHING, false);
+    is_solid = level->has_matter && !level->may_be_empty && !level->is_look;
+    close_options(r);
+    copy(r, 1);
+    if (r->n_level == 0)
+        return; /* PCRE2 reports it */
+    r->ignores_case = level->ignores_case;
+    r->n_level--;
+    r->n_open--;
+    set_target(r, level->is_look ? TARGET_PLACE : TARGET_ATOM, is_solid);
+}
+
+/* (?i:a), and (?i)a|b, which is (?i:a|b) to the end of the group around. */
+static void rewrite_option(struct rewriting *r)
+{
+    bool is_off = false, ignores_case = r->ignores_case;
+    size_t n = 2;
+
+    for (; peek(r, n) == 'i' || peek(r, n) == '-'; n++) {
+        is_off = is_off || peek(r, n) == '-';
+        ignores_case = peek(r, n) == 'i' ? !is_off : ignores_case;
+    }
+    if (peek(r, n) == ':') {
+        open_group(r, n + 1, false);
+    } else if (peek(r, n) == ')' && r->n_open < MAX_LEVELS) {
+        copy(r, n);
+        attn_buffer_append_string(r->out, ":");
+        r->at++;
+        r->levels[r->n_level].n_option++;
+        r->n_open++;
+        set_target(r, TARGET_NOTHING, false);
+    } else if (strchr("mxsnaUDSWP", peek(r, n)) && peek(r, n) != '\0') {
+        r->problem = "an option other than i";
+    } else {
+        r->problem = "a kind of group that is not known";
+    }
+    r->ignores_case = ignores_case;
+}
+
+static void rewrite_group(struct rewriting *r)
+{
+    const char *end = NULL;
+
+    if (begins(r, "(?#")) { /* it is left out: the element before it may be repeated after it */
+        while (r->at < r->size && peek(r, 0) != ')')
+            r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
+        if (r->at == r->size)
+            r->problem = "a comment without an end";
+        else
+            r->at++;
+        return;
+    }
+    r->last_letter = 0;
+    if (begins(r, "(*")) {
+        r->problem = "a verb";
+    } else if (!begins(r, "(?")) {
+        r->n_capture++;
+        open_group(r, 1, false);
+    } else if (begins(r, "(?:") || begins(r, "(?>")) {
+        open_group(r, 3, false);
+    } else if (begins(r, "(?=") || begins(r, "(?!")) {
+        open_group(r, 3, true);
+    } else if (begins(r, "(?<=") || begins(r, "(?<!")) {
+        open_group(r, 4, true);
+    } else if (begins(r, "(?<")) {
+        end = memchr(r->text + r->at, '>', r->size - r->at);
+        r->has_name = true;
+        open_group(r, end ? (size_t)(end - r->text) + 1 - r->at : 3, false);
+    } else {
+        rewrite_option(r);
+    }
+}
+
+/* --- Repetitions ------------------------------------------------------------------------------ */
+
+/* How many bytes {2}, {2,}, {2,3} or {,3} has at the place; 0: it is a brace. */
+static size_t interval_size(const struct rewriting *r, bool *is_exact)
+{
+    uint32_t value = 0;
+    size_t first = read_digits(r, 1, 6, 10, &value), at = 1 + first, second = 0;
+
+    *is_exact = peek(r, at) == '}';
+    if (peek(r, at) == ',') {
+        at++;
+        second = read_digits(r, at, 6, 10, &value);
+        at += second;
+    }
+    return first + second > 0 && peek(r, at) == '}' ? at + 1 : 0;
+}
+
+/* A repetition, of SIZE bytes and, unless it IS_PLAIN, with a mark for how it is tried. */
+static void rewrite_repetition(struct rewriting *r, size_t size, bool is_exact)
+{
+    const bool is_interval = peek(r, 0) == '{', is_up_to = begins(r, "{,");
+    const bool is_plus = peek(r, 0) == '+';
+    const char mark = peek(r, size);
+    uint32_t least = 0;
+
+    if (r->target != TARGET_ATOM)
+        r->problem = r->target == TARGET_REPETITION ? repeated : "a repetition of nothing";
+    if (is_interval && (mark == '+' || (mark == '?' && is_exact)))
+        r->problem = repeated;
+    if (is_interval && r->target == TARGET_ATOM && !r->is_solid)
+        r->problem = "a counted repetition of what may be empty";
+    if (is_interval)
+        (void)read_digits(r, 1, 6, 10, &least);
+    if (is_up_to) {
+        attn_buffer_append_string(r->out, "{0");
+        r->at++;
+        size--;
+    }
+    copy(r, size + (mark == '?' || (mark == '+' && !is_interval)));
+    r->is_solid = r->is_solid && (is_interval ? least > 0 : is_plus);
+    set_target(r, TARGET_REPETITION, r->is_solid);
+    r->last_letter = 0;
+}
+
+/* --- All -------------------------------------------------------------------------------------- */
+
+static void rewrite_next(struct rewriting *r)
+{
+    struct level *level = &r->levels[r->n_level];
+    const char c = peek(r, 0);
+    bool is_exact = false;
+    const size_t n_interval = c == '{' ? interval_size(r, &is_exact) : 0;
+
+    if (c == '\\') {
+        rewrite_escape(r);
+    } else if (c == '[') {
+        rewrite_set(r);
+    } else if (c == '(') {
+        rewrite_group(r);
+    } else if (c == ')') {
+        close_group(r);
+    } else if (c == '*' || c == '+' || c == '?') {
+        rewrite_repetition(r, 1, false);
+    } else if (n_interval > 0) {
+        rewrite_repetition(r, n_interval, is_exact);
+    } else if (c == '|' || c == '^' || c == '$') {
+        copy(r, 1);
+        set_target(r, c == '|' ? TARGET_NOTHING : TARGET_PLACE, false);
+        if (c == '|') {
+            level->may_be_empty |= !level->has_matter;
+            level->has_matter = false;
+        }
+        r->last_letter = 0;
+    } else {
+        if (c == '{')
+            attn_buffer_append_string(r->out, "\\");
+        rewrite_character(r, false);
+        r->last_letter = c == '.' ? 0 : r->last_letter;
+    }
+}
+
+enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
+                                    struct attn_buffer *out, struct attn_error *err)
+{
+    struct rewriting r = {.text = text, .size = size, .out = out};
+
+    if (size > MAX_BYTES)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "a pattern in '%s' has %zu bytes, at most %d are supported",
+                              attn_quote_string(name).text, size, MAX_BYTES);
+    while (r.at < size && !r.problem) {
+        rewrite_next(&r);
+        if (out->size > MAX_REWRITTEN)
+            r.problem = "too many escapes";
+    }
+    if (r.n_level == 0)
+        close_options(&r);
+    if (!r.problem && r.has_name && r.has_reference)
+        r.problem = "names of groups and references by number";
+    if (r.problem)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the pattern '%s' in '%s' has %s, which is "
+                              "not supported",
+                              attn_quote(text, size).text, attn_quote_string(name).text, r.problem);
+    return attn_buffer_check(out, err);
+}

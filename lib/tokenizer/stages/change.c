@@ -1,0 +1,428 @@
+/* change.c - see change.h. */
+#include "tokenizer/stages/change.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "tokenizer/unicode/lowercase.h"
+#include "tokenizer/unicode/normal_form.h"
+#include "tokenizer/vocabulary.h"
+
+#include <string.h>
+
+/* Reads the character at AT of SLICE; each malformed byte counts as a character. */
+static size_t next_character(const char *text, size_t size, size_t at, uint32_t *code_point)
+{
+    size_t length = attn_utf8_decode(text + at, size - at, code_point);
+
+    if (length > 0)
+        return length;
+    *code_point = UINT32_MAX;
+    return 1;
+}
+
+/* --- Bytes that are not UTF-8 ----------------------------------------------------------------- */
+
+static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+
+    if (walk->options->invalid != ATTN_INVALID_TEXT_REPLACE)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i < size;) {
+        size_t n_valid = attn_utf8_valid_length(text + i, size - i);
+        uint32_t n_bad;
+
+        attn_layer_keep(layer, i, n_valid);
+        i += n_valid;
+        if (i == size)
+            break;
+        (void)attn_utf8_decode(text + i, size - i, &n_bad);
+        attn_layer_put(layer, replacement, sizeof replacement - 1, i, n_bad);
+        i += n_bad;
+    }
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_text_stage_kind attn_change_invalid = {.run = run_invalid, .makes_layer = true};
+
+/* --- Normal forms ----------------------------------------------------------------------------- */
+
+static enum attn_status run_form(enum attn_normal_form form, struct attn_walk *walk, size_t at,
+                                 struct attn_slice slice, struct attn_error *err)
+{
+    struct attn_layer *layer = walk->scratch[at];
+
+    if (attn_normal_form_is_given(form, attn_slice_text(slice), attn_slice_size(slice)))
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_begin(layer, slice);
+    ATTN_TRY(attn_normal_form_apply(form, layer, attn_slice_size(slice), err));
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+/* X(FORM, form) */
+#define FORM_MAP(X) X(NFC, nfc) X(NFD, nfd) X(NFKC, nfkc) X(NFKD, nfkd)
+#define FORM_STAGE(FORM, form)                                                                     \
+    static enum attn_status run_##form(struct attn_walk *walk, size_t at, struct attn_slice slice, \
+                                       struct attn_error *err)                                     \
+    {                                                                                              \
+        return run_form(ATTN_##FORM, walk, at, slice, err);                                        \
+    }                                                                                              \
+    const struct attn_text_stage_kind attn_change_##form = {.run = run_##form, .makes_layer = true};
+FORM_MAP(FORM_STAGE)
+
+/* --- Lower case ------------------------------------------------------------------------------- */
+
+static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                      struct attn_error *err)
+{
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    size_t kept = 0;
+
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0, length; i < size; i += length) {
+        uint32_t code_point, lower[2];
+        char out[8];
+        size_t n;
+
+        length = next_character(text, size, i, &code_point);
+        n = attn_lowercase(code_point, lower);
+        if (n == 1 && lower[0] == code_point)
+            continue;
+        attn_layer_keep(layer, kept, i - kept);
+        kept = i + length;
+        for (size_t k = 0; k < n; k++)
+            attn_layer_put(layer, out, attn_utf8_encode(lower[k], out), i, length);
+    }
+    if (kept == 0)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_text_stage_kind attn_change_lowercase = {.run = run_lowercase,
+                                                           .makes_layer = true};
+
+/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
+
+static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
+{
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i < size; i++) {
+        char out[2];
+
+        attn_layer_put(layer, out, attn_alphabet_from_bytes(&alphabet, text + i, 1, out), i, 1);
+    }
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_text_stage_kind attn_change_alphabet = {.run = run_alphabet, .makes_layer = true};
+
+/* --- White space at the ends ------------------------------------------------------------------ */
+
+struct strip {
+    bool is_left, is_right;
+};
+
+static enum attn_status run_strip(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
+{
+    const struct strip *strip = walk->pipeline->stages[at].data;
+    const char *text = slice.layer->text;
+    uint32_t code_point;
+
+    while (strip->is_left && slice.begin < slice.end) {
+        size_t length = next_character(text, slice.end, slice.begin, &code_point);
+
+        if (!attn_utf8_is_white_space(code_point))
+            break;
+        slice.begin += length;
+    }
+    while (strip->is_right && slice.begin < slice.end) {
+        size_t last = slice.end - 1;
+
+        while (last > slice.begin && ((unsigned char)text[last] & 0xc0) == 0x80)
+            last--;
+        (void)next_character(text, slice.end, last, &code_point);
+        if (!attn_utf8_is_white_space(code_point))
+            break;
+        slice.end = last;
+    }
+    return attn_walk_next(walk, at, slice, err);
+}
+
+static const struct attn_text_stage_kind strip_kind = {.run = run_strip, .free = attn_free};
+
+enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_left, bool is_right,
+                                       struct attn_error *err)
+{
+    struct strip *strip = attn_alloc(1, sizeof *strip, err);
+
+    if (strip)
+        *strip = (struct strip){is_left, is_right};
+    return attn_pipeline_add(pipeline, &strip_kind, strip, err);
+}
+
+/* --- Replacing -------------------------------------------------------------------------------- */
+
+struct replace {
+    size_t n_pattern, n_content;
+    size_t last;  /* where in the pattern its last character begins: the content stands for that */
+    char bytes[]; /* pattern, then content */
+};
+
+static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    const struct replace *replace = walk->pipeline->stages[at].data;
+    const char *text = attn_slice_text(slice), *found;
+    const size_t size = attn_slice_size(slice), n = replace->n_pattern;
+    struct attn_layer *layer = walk->scratch[at];
+    size_t kept = 0;
+
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i + n <= size; i++) {
+        found = memchr(text + i, replace->bytes[0], size - n + 1 - i);
+        if (!found)
+            break;
+        i = (size_t)(found - text);
+        if (memcmp(found, replace->bytes, n) != 0)
+            continue;
+        attn_layer_keep(layer, kept, i - kept);
+        if (replace->n_content > 0)
+            attn_layer_put(layer, replace->bytes + n, replace->n_content, i + replace->last,
+                           n - replace->last);
+        kept = i + n;
+        i = kept - 1;
+    }
+    if (kept == 0)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+static const struct attn_text_stage_kind replace_kind = {
+    .run = run_replace, .free = attn_free, .makes_layer = true};
+
+enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
+                                         const char *content, struct attn_error *err)
+{
+    const size_t n_pattern = strlen(pattern), n_content = strlen(content);
+    struct replace *replace = attn_alloc(1, sizeof *replace + n_pattern + n_content, err);
+
+    if (!replace)
+        return ATTN_NO_MEMORY;
+    replace->n_pattern = n_pattern;
+    replace->n_content = n_content;
+    replace->last = n_pattern - 1;
+    while (replace->last > 0 && ((unsigned char)pattern[replace->last] & 0xc0) == 0x80)
+        replace->last--;
+    memcpy(replace->bytes, pattern, n_pattern);
+    memcpy(replace->bytes + n_pattern, content, n_content);
+    return attn_pipeline_add(pipeline, &replace_kind, replace, err);
+}
+
+/* --- Replacing matches ------------------------------------------------------------------------ */
+
+struct replace_matches {
+    struct attn_regex *pattern; /* owns */
+    size_t n_content;
+    char content[];
+};
+
+struct matches_scratch {
+    struct attn_layer layer;
+    struct attn_match *match;
+};
+
+/* Replaces FOUND in TEXT by the content. The content has the offsets of the last character that was
+ * matched; where the match is empty, of the character before it. */
+static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
+                          const char *text, const struct attn_found *found)
+{
+    size_t last = found->end;
+
+    if (replace->n_content == 0)
+        return;
+    while (last > 0 && ((unsigned char)text[--last] & 0xc0) == 0x80)
+        continue;
+    attn_layer_put(layer, replace->content, replace->n_content, last, found->end - last);
+}
+
+static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
+                                            struct attn_slice slice, struct attn_error *err)
+{
+    const struct replace_matches *replace = walk->pipeline->stages[at].data;
+    struct matches_scratch *scratch = walk->scratch[at];
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    size_t kept = 0, from = 0, last = SIZE_MAX; /* last: end of the match before */
+    bool is_changed = false;
+
+    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+        return attn_walk_next(walk, at, slice, err);
+    attn_match_watch(scratch->match, walk->options->cancel);
+    attn_layer_begin(&scratch->layer, slice);
+    while (from <= size) {
+        struct attn_found found;
+        uint32_t code_point;
+
+        ATTN_TRY(attn_match_find(scratch->match, text, size, from, &found, err));
+        if (found.begin > size)
+            break;
+        from = found.end;
+        if (found.begin == found.end) /* look further on */
+            from += from < size ? next_character(text, size, from, &code_point) : 1;
+        if (found.begin == found.end && found.begin == last)
+            continue;
+        last = found.end;
+        is_changed = true;
+        attn_layer_keep(&scratch->layer, kept, found.begin - kept);
+        replace_match(replace, &scratch->layer, text, &found);
+        kept = found.end;
+    }
+    if (!is_changed)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(&scratch->layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, &scratch->layer, err);
+}
+
+static enum attn_status begin_matches(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    const struct replace_matches *replace = data;
+    struct matches_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->layer.n_left = attn_layer_limit(n);
+    return attn_match_create(replace->pattern, n, &scratch->match, err);
+}
+
+static void end_matches(void *data)
+{
+    struct matches_scratch *scratch = data;
+
+    attn_match_free(scratch->match);
+    attn_buffer_release(&scratch->layer.copy);
+    attn_free(scratch->layer.splices);
+    attn_free(scratch);
+}
+
+static void free_matches(void *data)
+{
+    struct replace_matches *replace = data;
+
+    attn_regex_free(replace->pattern);
+    attn_free(replace);
+}
+
+static const struct attn_text_stage_kind matches_kind = {
+    .run = run_replace_matches, .begin = begin_matches, .end = end_matches, .free = free_matches};
+
+enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
+                                                 struct attn_regex *pattern, const char *content,
+                                                 struct attn_error *err)
+{
+    const size_t n_content = strlen(content);
+    struct replace_matches *replace = attn_alloc(1, sizeof *replace + n_content, err);
+
+    if (!replace) {
+        attn_regex_free(pattern);
+        return ATTN_NO_MEMORY;
+    }
+    replace->pattern = pattern;
+    replace->n_content = n_content;
+    memcpy(replace->content, content, n_content);
+    return attn_pipeline_add(pipeline, &matches_kind, replace, err);
+}
+
+/* --- Text in front ---------------------------------------------------------------------------- */
+
+struct prefix {
+    enum attn_prefix when;
+    size_t size;
+    char text[];
+};
+
+/* Whether SLICE begins with the first character of the given text, of which a single byte may be a
+ * piece. */
+static bool is_at_start(struct attn_slice slice)
+{
+    const struct attn_layer *given = slice.layer;
+    size_t at = attn_layer_origin(slice.layer, slice.begin);
+
+    while (given->under)
+        given = given->under;
+    while (at > 0 && at < given->size && ((unsigned char)given->text[at] & 0xc0) == 0x80)
+        at--;
+    return at == 0;
+}
+
+static bool is_wanted(const struct prefix *prefix, const struct attn_walk *walk,
+                      struct attn_slice slice)
+{
+    const bool continues = walk->options->place == ATTN_TEXT_CONTINUES;
+
+    if (continues && prefix->when != ATTN_PREFIX_OF_WORD)
+        return false;
+    if (prefix->when == ATTN_PREFIX_ALWAYS)
+        return true;
+    if (prefix->size <= attn_slice_size(slice) &&
+        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
+        return false;
+    if (prefix->when == ATTN_PREFIX_OF_WORD)
+        return !(continues && is_at_start(slice));
+    return prefix->when == ATTN_PREFIX_UNLESS_THERE || is_at_start(slice);
+}
+
+static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                   struct attn_error *err)
+{
+    const struct prefix *prefix = walk->pipeline->stages[at].data;
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    uint32_t code_point;
+    size_t length;
+
+    if (!is_wanted(prefix, walk, slice))
+        return attn_walk_next(walk, at, slice, err);
+    length = next_character(text, size, 0, &code_point);
+    attn_layer_begin(layer, slice);
+    attn_layer_put(layer, prefix->text, prefix->size, 0, length);
+    attn_layer_put(layer, text, length, 0, length);
+    attn_layer_keep(layer, length, size - length);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+static const struct attn_text_stage_kind prefix_kind = {
+    .run = run_prefix, .free = attn_free, .makes_layer = true};
+
+enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
+                                        enum attn_prefix when, struct attn_error *err)
+{
+    const size_t size = strlen(text);
+    struct prefix *prefix = attn_alloc(1, sizeof *prefix + size, err);
+
+    if (!prefix)
+        return ATTN_NO_MEMORY;
+    prefix->when = when;
+    prefix->size = size;
+    memcpy(prefix->text, text, size);
+    return attn_pipeline_add(pipeline, &prefix_kind, prefix, err);
+}

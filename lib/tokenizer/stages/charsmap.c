@@ -1,0 +1,341 @@
+/*
+ * charsmap.c - see charsmap.h.
+ *
+ * The trie is a double array of darts-clone (github.com/s-yata/darts-clone): unit u has the label
+ * u & 0x800000ff, the child by byte c is the unit at its own place ^ offset ^ c if that has the
+ * label c, and when bit 8 is set a string ends here, whose place the unit at place ^ offset has.
+ */
+#include "tokenizer/stages/charsmap.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/stages/rewrite.h"
+
+#include <string.h>
+
+enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced whole */
+
+#define VALUE_BIT UINT32_C(0x80000000)
+
+struct charsmap {
+    struct attn_regex *cluster; /* owns */
+    unsigned char *bytes;       /* owns; [n_byte] all of it */
+    size_t n_byte;
+    uint32_t *units; /* owns; [n_unit] */
+    size_t n_unit;
+    const char *strings; /* [n_string], within `bytes`; the last byte is NUL */
+    size_t n_string;
+};
+
+struct charsmap_scratch {
+    struct attn_layer layer;
+    struct attn_match *cluster;
+};
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static int sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Decodes base64 TEXT [size] to OUT, which has room for SIZE; false if it is malformed. */
+static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
+{
+    size_t n_pad = 0;
+    uint32_t group = 0;
+
+    while (n_pad < 2 && n_pad < size && text[size - 1 - n_pad] == '=')
+        n_pad++;
+    *n = 0;
+    for (size_t i = 0; i < size; i++) {
+        const int value = i < size - n_pad ? sextet(text[i]) : 0;
+
+        if (value < 0)
+            return false;
+        group = group << 6 | (uint32_t)value;
+        if (i % 4 < 3)
+            continue;
+        out[(*n)++] = (unsigned char)(group >> 16);
+        out[(*n)++] = (unsigned char)(group >> 8);
+        out[(*n)++] = (unsigned char)group;
+        group = 0;
+    }
+    *n -= n_pad;
+    return size % 4 == 0;
+}
+
+static uint32_t read_u32(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static size_t offset_of(uint32_t unit)
+{
+    return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
+}
+
+static bool has_leaf(uint32_t unit)
+{
+    return (unit >> 8 & 1) != 0;
+}
+
+/* Whether every unit leads to others, and every string begins with a character. */
+static bool is_closed(const struct charsmap *map)
+{
+    for (size_t i = 0; i < map->n_unit; i++) {
+        const uint32_t unit = map->units[i];
+        const size_t base = i ^ offset_of(unit);
+        size_t at;
+
+        if (unit & VALUE_BIT)
+            continue;
+        if (base >= map->n_unit)
+            return false;
+        if (!has_leaf(unit))
+            continue;
+        at = map->units[base] & ~VALUE_BIT;
+        if (at >= map->n_string || ((unsigned char)map->strings[at] & 0xc0) == 0x80)
+            return false;
+    }
+    return true;
+}
+
+/* Parses `bytes`; *problem is the fault. */
+static enum attn_status read_units(struct charsmap *map, const char **problem,
+                                   struct attn_error *err)
+{
+    const size_t n = map->n_byte;
+    const size_t n_trie = n < 4 ? SIZE_MAX : read_u32(map->bytes);
+
+    *problem = n < 4 ? "has no size" : "has a trie of another size than it says";
+    if (n < 4 || n_trie == 0 || n_trie % 4 != 0 || n_trie > n - 4)
+        return ATTN_OK;
+    *problem = "has strings that are not UTF-8, or do not end with NUL";
+    map->strings = (const char *)map->bytes + 4 + n_trie;
+    map->n_string = n - 4 - n_trie;
+    if (map->n_string == 0 || map->strings[map->n_string - 1] != '\0' ||
+        attn_utf8_valid_length(map->strings, map->n_string) != map->n_string)
+        return ATTN_OK;
+    map->n_unit = n_trie / 4;
+    map->units = attn_alloc_uninitialized(map->n_unit, sizeof *map->units, err);
+    if (!map->units)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < map->n_unit; i++)
+        map->units[i] = read_u32(map->bytes + 4 + 4 * i);
+    *problem = is_closed(map) ? NULL : "has a trie that leads out of it";
+    return ATTN_OK;
+}
+
+static enum attn_status read_map(struct charsmap *map, const char *text, size_t size,
+                                 const char *name, struct attn_error *err)
+{
+    const char *problem = "is not base64";
+
+    ATTN_TRY(attn_regex_create_cluster(&map->cluster, err));
+    map->bytes = attn_alloc_uninitialized(size, 1, err);
+    if (!map->bytes)
+        return ATTN_NO_MEMORY;
+    if (decode_base64(text, size, map->bytes, &map->n_byte))
+        ATTN_TRY(read_units(map, &problem, err));
+    return problem ? attn_error_set(err, ATTN_FORMAT, "the charsmap in '%s' %s",
+                                    attn_quote_string(name).text, problem)
+                   : ATTN_OK;
+}
+
+static void free_map(void *data)
+{
+    struct charsmap *map = data;
+
+    attn_regex_free(map->cluster);
+    attn_free(map->bytes);
+    attn_free(map->units);
+    attn_free(map);
+}
+
+/* --- The stage -------------------------------------------------------------------------------- */
+
+/* The terminated replacement of the shortest prefix of TEXT [size] that is in the trie; NULL
+ * without one. */
+static const char *find(const struct charsmap *map, const char *text, size_t size)
+{
+    size_t at = offset_of(map->units[0]);
+
+    for (size_t i = 0; i < size && text[i] != '\0'; i++) {
+        uint32_t unit;
+
+        at ^= (unsigned char)text[i];
+        if (at >= map->n_unit)
+            return NULL;
+        unit = map->units[at];
+        if ((unit & (VALUE_BIT | 0xff)) != (unsigned char)text[i])
+            return NULL;
+        at ^= offset_of(unit);
+        if (has_leaf(unit))
+            return map->strings + (map->units[at] & ~VALUE_BIT);
+    }
+    return NULL;
+}
+
+/* Characters that are not written yet: the last of them may leave out more. */
+struct pending {
+    struct attn_rewrite *rewrite;
+    uint32_t code_point;
+    int change;
+    bool is_there;
+};
+
+static void push(struct pending *last, uint32_t code_point, int change)
+{
+    if (last->is_there)
+        attn_rewrite_put(last->rewrite, last->code_point, last->change);
+    last->code_point = code_point;
+    last->change = change;
+    last->is_there = true;
+}
+
+static int count(const char *text, size_t size)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* Writes STRING for N_OLD characters, as the library does: if it has more characters, the last ones
+ * are insertions; if it has fewer, the last character written, perhaps of another string, takes the
+ * deletion of the rest; a deletion before any character is forgotten, and all later ones correspond
+ * to the text before it. */
+static void replace(struct pending *last, const char *string, int n_old)
+{
+    const size_t size = strlen(string);
+    const int n_new = count(string, size);
+    int i = 0;
+
+    for (size_t at = 0; at < size; i++) {
+        uint32_t code_point = 0;
+
+        at += attn_utf8_decode(string + at, size - at, &code_point);
+        push(last, code_point, i >= n_old ? 1 : 0);
+    }
+    if (n_new < n_old && last->is_there)
+        last->change -= n_old - n_new;
+}
+
+/* Where the cluster at AT ends. */
+static enum attn_status find_cluster(struct charsmap_scratch *scratch, const char *text,
+                                     size_t size, size_t at, size_t *end, struct attn_error *err)
+{
+    const unsigned char next = at + 1 < size ? (unsigned char)text[at + 1] : 0;
+    struct attn_found found;
+
+    *end = at + 1;
+    if ((unsigned char)text[at] < 0x80 && next < 0x80 && !(text[at] == '\r' && next == '\n'))
+        return ATTN_OK;
+    ATTN_TRY(attn_match_find(scratch->cluster, text, size, at, &found, err));
+    *end = found.begin == at && found.end > at ? found.end : at + 1;
+    return ATTN_OK;
+}
+
+/* Writes the cluster TEXT [size]; whether the trie has something of it. */
+static bool write_cluster(const struct charsmap *map, struct pending *last, const char *text,
+                          size_t size)
+{
+    const char *string = size <= CLUSTER_MAX ? find(map, text, size) : NULL;
+    bool is_changed = string;
+
+    if (string) {
+        replace(last, string, count(text, size));
+        return true;
+    }
+    for (size_t at = 0, length; at < size; at += length) {
+        uint32_t code_point;
+
+        length = attn_utf8_decode(text + at, size - at, &code_point);
+        string = find(map, text + at, length);
+        is_changed = is_changed || string;
+        if (string)
+            replace(last, string, 1);
+        else
+            push(last, code_point, 0);
+    }
+    return is_changed;
+}
+
+static enum attn_status run_charsmap(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
+{
+    const struct charsmap *map = walk->pipeline->stages[at].data;
+    struct charsmap_scratch *scratch = walk->scratch[at];
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_rewrite rewrite = {&scratch->layer, text, size, 0, 0};
+    struct pending last = {.rewrite = &rewrite};
+    bool is_changed = false;
+
+    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+        return attn_walk_next(walk, at, slice, err);
+    attn_match_watch(scratch->cluster, walk->options->cancel);
+    attn_layer_begin(&scratch->layer, slice);
+    for (size_t i = 0, end; i < size; i = end) {
+        ATTN_TRY(find_cluster(scratch, text, size, i, &end, err));
+        if (write_cluster(map, &last, text + i, end - i))
+            is_changed = true;
+    }
+    if (!is_changed)
+        return attn_walk_next(walk, at, slice, err);
+    if (last.is_there)
+        attn_rewrite_put(&rewrite, last.code_point, last.change);
+    return attn_walk_next_layer(walk, at, &scratch->layer, err);
+}
+
+static enum attn_status begin_scratch(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    const struct charsmap *map = data;
+    struct charsmap_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->layer.n_left = attn_layer_limit(n);
+    return attn_match_create(map->cluster, n, &scratch->cluster, err);
+}
+
+static void end_scratch(void *data)
+{
+    struct charsmap_scratch *scratch = data;
+
+    attn_match_free(scratch->cluster);
+    attn_buffer_release(&scratch->layer.copy);
+    attn_free(scratch->layer.splices);
+    attn_free(scratch);
+}
+
+static const struct attn_text_stage_kind kind = {
+    .run = run_charsmap, .begin = begin_scratch, .end = end_scratch, .free = free_map};
+
+enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
+                                   const char *name, struct attn_error *err)
+{
+    struct charsmap *map = attn_alloc(1, sizeof *map, err);
+    enum attn_status status;
+
+    if (!map)
+        return ATTN_NO_MEMORY;
+    status = read_map(map, text, size, name, err);
+    if (status == ATTN_OK)
+        return attn_pipeline_add(pipeline, &kind, map, err);
+    free_map(map);
+    return status;
+}

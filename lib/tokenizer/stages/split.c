@@ -1,0 +1,201 @@
+/* split.c - see split.h. */
+#include "tokenizer/stages/split.h"
+
+#include "base/utf8.h"
+#include "tokenizer/unicode/character_class.h"
+
+/* --- By a pattern ----------------------------------------------------------------------------- */
+
+/* The rule that makes pieces of matches and of the text between them. */
+enum split_rule {
+    SPLIT_ISOLATED, /* none */
+    SPLIT_AFTER,    /* a match and the text before it */
+    SPLIT_BEFORE,   /* a match and the text after it */
+    SPLIT_REMOVED,  /* none, and a match is left out */
+    SPLIT_MATCHES   /* matches only; other text is left out */
+};
+
+struct splitter {
+    struct attn_walk *walk;
+    size_t at; /* of the stage */
+    enum split_rule rule;
+    struct attn_slice piece; /* that was not passed on yet; empty: none */
+    bool is_match;           /* whether the part before was one */
+};
+
+/* Hands on the piece that was held, and holds PART. */
+static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
+                             struct attn_error *err)
+{
+    const struct attn_slice piece = splitter->piece;
+
+    splitter->piece = part;
+    return attn_walk_next(splitter->walk, splitter->at, piece, err);
+}
+
+/* Takes the next part: it joins the piece that is held, or that is complete. */
+static enum attn_status add_part(struct splitter *splitter, struct attn_slice part, bool is_match,
+                                 struct attn_error *err)
+{
+    const bool was_match = splitter->is_match;
+
+    if ((splitter->rule == SPLIT_REMOVED && is_match) ||
+        (splitter->rule == SPLIT_MATCHES && !is_match))
+        return ATTN_OK;
+    if (splitter->rule != SPLIT_AFTER && splitter->rule != SPLIT_BEFORE)
+        return attn_walk_next(splitter->walk, splitter->at, part, err);
+    splitter->is_match = is_match;
+    /* No piece is held at the beginning, and after bytes that are not UTF-8. */
+    if (!splitter->piece.layer ||
+        (splitter->rule == SPLIT_AFTER ? !is_match || was_match : is_match || !was_match))
+        return hold(splitter, part, err);
+    splitter->piece.end = part.end;
+    return ATTN_OK;
+}
+
+/* Adds the parts of SLICE, which is UTF-8. Nothing is matched across its ends. */
+static enum attn_status split_valid(struct splitter *splitter, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    struct attn_match *match = splitter->walk->scratch[splitter->at];
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice), begin = slice.begin;
+    size_t from = 0, done = 0, last = SIZE_MAX; /* last: end of the match before */
+    struct attn_found found;
+
+    attn_match_watch(match, splitter->walk->options->cancel);
+    while (from < size) {
+        ATTN_TRY(attn_match_find(match, text, size, from, &found, err));
+        if (found.begin > size)
+            break;
+        from = found.end;
+        if (found.begin == found.end &&
+            found.begin == last) { /* empty, where a match ended: look further on */
+            uint32_t code_point;
+
+            from += from < size ? attn_utf8_decode(text + from, size - from, &code_point) : 1;
+            continue;
+        }
+        last = found.end;
+        slice.begin = begin + done;
+        slice.end = begin + found.begin;
+        if (found.begin > done)
+            ATTN_TRY(add_part(splitter, slice, false, err));
+        slice.begin = begin + (found.begin > done ? found.begin : done);
+        slice.end = begin + found.end;
+        ATTN_TRY(add_part(splitter, slice, true, err));
+        done = found.end;
+    }
+    slice.begin = begin + done;
+    slice.end = begin + size;
+    return done < size ? add_part(splitter, slice, false, err) : ATTN_OK;
+}
+
+/* Adds the parts of SLICE; bytes that are not UTF-8 go to the model. */
+static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
+{
+    const struct attn_text_stage_kind *kind = walk->pipeline->stages[at].kind;
+    struct splitter splitter = {.walk = walk,
+                                .at = at,
+                                .rule = kind == &attn_split_isolated  ? SPLIT_ISOLATED
+                                        : kind == &attn_split_after   ? SPLIT_AFTER
+                                        : kind == &attn_split_before  ? SPLIT_BEFORE
+                                        : kind == &attn_split_removed ? SPLIT_REMOVED
+                                                                      : SPLIT_MATCHES};
+    const struct attn_layer *layer = slice.layer;
+    const char *text = layer->text;
+
+    if (walk->is_utf8) {
+        ATTN_TRY(split_valid(&splitter, slice, err));
+        return hold(&splitter, (struct attn_slice){0}, err);
+    }
+    for (size_t i = slice.begin; i < slice.end;) {
+        size_t bad = i + attn_utf8_valid_length(text + i, slice.end - i), good = bad;
+        uint32_t n_bad;
+
+        if (bad > i)
+            ATTN_TRY(split_valid(&splitter, (struct attn_slice){layer, i, bad}, err));
+        while (good < slice.end && attn_utf8_decode(text + good, slice.end - good, &n_bad) == 0)
+            good += n_bad;
+        ATTN_TRY(hold(&splitter, (struct attn_slice){0}, err));
+        ATTN_TRY(attn_walk_model(walk, (struct attn_slice){layer, bad, good}, err));
+        i = good;
+    }
+    return ATTN_OK;
+}
+
+/* --- By characters ---------------------------------------------------------------------------- */
+
+static enum attn_status split_characters(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                         bool is_bert, struct attn_error *err)
+{
+    const char *text = slice.layer->text;
+    size_t done = slice.begin;
+
+    for (size_t i = slice.begin, length; i < slice.end; i += length) {
+        uint32_t code_point;
+        bool is_blank, is_alone;
+
+        length = attn_utf8_decode(text + i, slice.end - i, &code_point);
+        if (length == 0) {
+            length = 1;
+            continue;
+        }
+        is_blank = attn_utf8_is_white_space(code_point);
+        is_alone = !is_blank && is_bert && attn_character_is(code_point, ATTN_CLASS_PUNCTUATION);
+        if (!is_blank && !is_alone)
+            continue;
+        ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, i}, err));
+        done = i + length;
+        if (is_alone)
+            ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, i, done}, err));
+    }
+    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, slice.end}, err);
+}
+
+static enum attn_status run_white_space(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                        struct attn_error *err)
+{
+    return split_characters(walk, at, slice, false, err);
+}
+
+static enum attn_status run_bert(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                 struct attn_error *err)
+{
+    return split_characters(walk, at, slice, true, err);
+}
+
+/* --- The rows --------------------------------------------------------------------------------- */
+
+static enum attn_status begin_match(const void *data, size_t n, void **scratch,
+                                    struct attn_error *err)
+{
+    struct attn_match *match = NULL;
+    enum attn_status status = attn_match_create(data, n, &match, err);
+
+    *scratch = match;
+    return status;
+}
+
+static void end_match(void *scratch)
+{
+    attn_match_free(scratch);
+}
+
+static void free_pattern(void *data)
+{
+    attn_regex_free(data);
+}
+
+#define SPLIT                                                                                      \
+    {                                                                                              \
+        .run = run_split, .begin = begin_match, .end = end_match, .free = free_pattern             \
+    }
+const struct attn_text_stage_kind attn_split_isolated = SPLIT;
+const struct attn_text_stage_kind attn_split_after = SPLIT;
+const struct attn_text_stage_kind attn_split_before = SPLIT;
+const struct attn_text_stage_kind attn_split_removed = SPLIT;
+const struct attn_text_stage_kind attn_split_matches = SPLIT;
+const struct attn_text_stage_kind attn_split_white_space = {.run = run_white_space};
+const struct attn_text_stage_kind attn_split_bert = {.run = run_bert};

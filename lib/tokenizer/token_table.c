@@ -1,0 +1,123 @@
+/* token_table.c - see token_table.h. */
+#include "tokenizer/token_table.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+
+#include <string.h>
+
+/* Columns of tokens. The last ones are left out if all their cells are empty. */
+enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
+
+static enum attn_status append_tokens(struct attn_table *table,
+                                      const struct attn_tokenizer *tokenizer,
+                                      const struct attn_encoding *encoding, size_t n_column,
+                                      struct attn_error *err)
+{
+    static const char *const texts[] = {
+        [ATTN_TEXT_NONE] = NULL, [ATTN_TEXT_FIRST] = "text", [ATTN_TEXT_SECOND] = "pair"};
+
+    for (size_t i = 0; i < encoding->n; i++) {
+        const char *text = texts[encoding->texts[i]];
+        size_t size = 0;
+        const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+        const struct attn_cell row[N_COLUMN] = {
+            attn_cell_integer((int64_t)i),
+            attn_cell_integer(encoding->ids[i]),
+            attn_cell_integer((int64_t)encoding->begin[i]),
+            attn_cell_integer((int64_t)encoding->end[i]),
+            attn_cell_text(token, size),
+            [ADDED] = attn_cell_text(text ? NULL : "added", strlen("added")),
+            [TYPE] = attn_cell_integer(encoding->types[i]),
+            [TEXT] = attn_cell_text(text, strlen("text"))};
+
+        ATTN_TRY(attn_table_append(table, row, n_column, err));
+    }
+    return ATTN_OK;
+}
+
+bool attn_encoding_has_types(const struct attn_encoding *encoding)
+{
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->types[i] != 0 || encoding->texts[i] == ATTN_TEXT_SECOND)
+            return true;
+    return false;
+}
+
+enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
+                                  const struct attn_encoding *encoding, struct attn_table **table,
+                                  struct attn_error *err)
+{
+    static const struct attn_column columns[N_COLUMN] = {
+        {.name = "position", .type = ATTN_VALUE_INTEGER},
+        {.name = "id", .type = ATTN_VALUE_INTEGER},
+        {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "token", .type = ATTN_VALUE_TEXT},
+        {.name = "added", .type = ATTN_VALUE_TEXT},
+        {.name = "type", .type = ATTN_VALUE_INTEGER},
+        {.name = "text", .type = ATTN_VALUE_TEXT},
+    };
+    const bool has_types = attn_encoding_has_types(encoding);
+    const bool has_added = encoding->n_front + encoding->n_back > 0;
+    const size_t n_column = has_types ? N_COLUMN : has_added ? TYPE : ADDED;
+    struct attn_table *made = NULL;
+
+    ATTN_TRY(attn_table_create("tokens", columns, n_column, &made, err));
+    ATTN_RETURN_MADE(append_tokens(made, tokenizer, encoding, n_column, err), table, made,
+                     attn_table_free);
+}
+
+enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "input_ids", .type = ATTN_VALUE_LIST},
+        {.name = "target_id", .type = ATTN_VALUE_INTEGER},
+        {.name = "input", .type = ATTN_VALUE_TEXT},
+        {.name = "target", .type = ATTN_VALUE_TEXT},
+    };
+
+    return attn_table_create("pairs", columns, sizeof columns / sizeof *columns, table, err);
+}
+
+/* A row of the table, as it is made. */
+struct pair {
+    int64_t *list; /* owns; [n] */
+    char *input;   /* owns */
+};
+
+static enum attn_status append_pair(struct pair *pair, struct attn_table *table,
+                                    const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                    size_t n, struct attn_error *err)
+{
+    size_t input_size = 0, target_size = 0;
+    const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
+
+    pair->list = attn_alloc(n, sizeof *pair->list, err);
+    if (!pair->list)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_tokenizer_decode(tokenizer, ids, n, &pair->input, &input_size, err));
+    if (!target)
+        return attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);
+    for (size_t i = 0; i < n; i++)
+        pair->list[i] = ids[i];
+    return attn_table_append(table,
+                             (const struct attn_cell[]){attn_cell_list(pair->list, n),
+                                                        attn_cell_integer(ids[n]),
+                                                        attn_cell_text(pair->input, input_size),
+                                                        attn_cell_text(target, target_size)},
+                             4, err);
+}
+
+enum attn_status attn_pair_table_append(struct attn_table *table,
+                                        const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                        size_t n, struct attn_error *err)
+{
+    struct pair pair = {.list = NULL};
+    const enum attn_status status = append_pair(&pair, table, tokenizer, ids, n, err);
+
+    attn_text_free(pair.input);
+    attn_free(pair.list);
+    return status;
+}

@@ -1,0 +1,532 @@
+/* tokenizer.c - see tokenizer.h. */
+#include "tokenizer/tokenizer.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <string.h>
+
+/* --- Data that only encoding needs ------------------------------------------------------------ */
+
+enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
+                                           struct attn_error *err)
+{
+    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
+
+    tokenizer->unread = unread;
+    if (!unread)
+        return ATTN_NO_MEMORY;
+    atomic_init(&unread->is_over, false);
+    unread->tokenizer = tokenizer;
+    ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
+    unread->path = attn_strndup(path, strlen(path), err);
+    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
+ * each. */
+static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    uint32_t *widths;
+
+    tokenizer->bpe.widths = widths = attn_alloc_uninitialized(vocabulary->n, sizeof *widths, err);
+    if (!widths)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        widths[i] = (uint32_t)size;
+        for (size_t k = 0; k < size && tokenizer->bpe.is_by_byte; k++)
+            widths[i] -= ((unsigned char)key[k] & 0xc0) == 0x80;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err));
+    tokenizer->bpe.is_foreign = tokenizer->is_foreign;
+    tokenizer->wordpiece.is_foreign = tokenizer->is_foreign;
+    tokenizer->unigram.is_foreign = tokenizer->is_foreign;
+    if (tokenizer->kind == ATTN_TOKENIZER_BPE) {
+        ATTN_TRY(measure_tokens(tokenizer, err));
+        attn_bpe_model_finish(&tokenizer->bpe);
+    } else if (tokenizer->kind == ATTN_TOKENIZER_WORDPIECE) {
+        attn_wordpiece_model_finish(&tokenizer->wordpiece);
+    } else if (tokenizer->kind == ATTN_TOKENIZER_UNIGRAM) {
+        attn_unigram_model_finish(&tokenizer->unigram);
+    }
+    return tokenizer->unread->read ? tokenizer->unread->read(tokenizer, err) : ATTN_OK;
+}
+
+/* Whether STATUS does not depend on the files, so that another attempt may succeed. */
+static bool is_temporary(enum attn_status status)
+{
+    return status == ATTN_NO_MEMORY || status == ATTN_CANCELED;
+}
+
+/* Reads the rest, when no other thread has done it or does it; a second time after memory ran out
+ * or CANCEL was set. */
+static enum attn_status read_once(struct attn_unread *unread, const volatile sig_atomic_t *cancel,
+                                  bool *is_mine, struct attn_error *err)
+{
+    struct attn_bpe_model *bpe = &unread->tokenizer->bpe;
+    enum attn_status status = ATTN_OK;
+
+    attn_monitor_enter(unread->monitor);
+    *is_mine = !atomic_load_explicit(&unread->is_over, memory_order_relaxed);
+    unread->cancel = cancel;
+    if (*is_mine)
+        status = read_parts(unread->tokenizer, &unread->failure);
+    if (status != ATTN_OK) {
+        attn_merges_release(&bpe->merges);
+        attn_free(bpe->widths);
+        bpe->widths = NULL;
+    }
+    if (is_temporary(status)) {
+        attn_error_copy(err, &unread->failure);
+        unread->failure = (struct attn_error){0};
+    } else if (*is_mine) {
+        attn_file_release(&unread->file);
+        atomic_store_explicit(&unread->is_over, true, memory_order_release);
+    }
+    attn_monitor_leave(unread->monitor);
+    return status;
+}
+
+/* Makes TOKENIZER fit to encode. */
+static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
+                                  const volatile sig_atomic_t *cancel, struct attn_error *err)
+{
+    struct attn_unread *unread = tokenizer->unread;
+    enum attn_status status = ATTN_OK;
+    bool is_mine = false;
+
+    if (!unread)
+        return ATTN_OK;
+    if (!atomic_load_explicit(&unread->is_over, memory_order_acquire))
+        status = read_once(unread, cancel, &is_mine, err);
+    if (is_temporary(status))
+        return status;
+    if (unread->failure.status != ATTN_OK)
+        return attn_error_at(attn_error_copy(err, &unread->failure), ATTN_STAGE_MODEL, err);
+    if (is_mine && unread->on_note && tokenizer->note)
+        unread->on_note(unread->user, tokenizer->note);
+    return ATTN_OK;
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+static bool is_overridden(const struct attn_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_override; i++)
+        if (strcmp(source->overrides[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Reports the missing files; files of SentencePiece are not supported. */
+static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
+{
+    static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model",
+                                         "tokenizer.model"};
+
+    attn_error_set(err, ATTN_IO,
+                   "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
+                   attn_quote_string(source->directory ? source->directory : source->name).text);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (attn_source_has_part(source, pieces[i]))
+            attn_error_hint(err,
+                            "transformers makes tokenizer.json of its %s: "
+                            "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+                            pieces[i]);
+    return ATTN_IO;
+}
+
+/* Sets up TOKENIZER from the files of SOURCE. */
+static enum attn_status read_files(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, struct attn_error *err)
+{
+    const bool is_json_given = is_overridden(source, "tokenizer.json");
+    const bool is_vocab_given =
+        is_overridden(source, "vocab.json") || is_overridden(source, "vocab.txt");
+    /* tokenizer.json comes first, unless another vocabulary was requested. */
+    const bool is_json =
+        attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
+    const bool is_bert =
+        is_overridden(source, "vocab.txt") ||
+        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
+
+    /* Files beside a GGUF file may belong to another model: only requested files come before its
+     * own tokenizer. */
+    if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
+        ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
+        return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+    }
+
+    /* A file that was named and is missing is reported as such. */
+    if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
+        !is_json_given)
+        return report_missing(source, err);
+    if (is_json)
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, source, err));
+    else if (is_bert)
+        ATTN_TRY(attn_tokenizer_bert_read(tokenizer, source, err));
+    else
+        ATTN_TRY(attn_tokenizer_files_read(tokenizer, source, err));
+    if (attn_gguf_is_source(source))
+        tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+}
+
+enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
+                                            void *user, struct attn_tokenizer **out,
+                                            struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
+    enum attn_status status;
+
+    if (!tokenizer)
+        return ATTN_NO_MEMORY;
+    status = read_files(tokenizer, source, err);
+    if (status != ATTN_OK) {
+        attn_tokenizer_free(tokenizer);
+        return status;
+    }
+    if (tokenizer->unread) {
+        tokenizer->unread->on_note = on_note;
+        tokenizer->unread->user = user;
+    }
+    *out = tokenizer;
+    return ATTN_OK;
+}
+
+enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
+                                     struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = NULL;
+
+    if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err));
+    ATTN_RETURN_MADE(read_rest(tokenizer, NULL, err), out, tokenizer, attn_tokenizer_free);
+}
+
+enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const size_t n = tokenizer->vocabulary.n;
+
+    tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
+    tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
+    tokenizer->is_wide = attn_alloc(n, sizeof *tokenizer->is_wide, err);
+    if (!tokenizer->is_added || !tokenizer->is_special || !tokenizer->is_wide)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokenizer->added.n; i++) {
+        const struct attn_added_token *token = &tokenizer->added.tokens[i];
+
+        if (tokenizer->is_added[token->id])
+            return attn_error_set(
+                err, ATTN_FORMAT, "the added token '%s' is there twice",
+                attn_quote(tokenizer->added.contents.data + token->begin, token->size).text);
+        tokenizer->is_added[token->id] = true;
+        tokenizer->is_special[token->id] = token->is_special;
+        tokenizer->is_wide[token->id] = token->strips_left || token->strips_right;
+    }
+    return ATTN_OK;
+}
+
+void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
+{
+    struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
+
+    if (!tokenizer)
+        return;
+    attn_free(tokenizer->settings.drop);
+    attn_free(tokenizer->settings.unk);
+    attn_free(tokenizer->mask_text);
+    attn_vocabulary_release(&tokenizer->vocabulary);
+    attn_added_release(&tokenizer->added);
+    attn_free(tokenizer->is_foreign);
+    attn_bpe_model_release(&tokenizer->bpe);
+    attn_wordpiece_model_release(&tokenizer->wordpiece);
+    attn_unigram_model_release(&tokenizer->unigram);
+    attn_pipeline_release(&tokenizer->pipeline);
+    attn_decode_release(&tokenizer->decoder);
+    attn_free(tokenizer->is_added);
+    attn_free(tokenizer->is_special);
+    attn_free(tokenizer->is_wide);
+    attn_decoded_release(&tokenizer->decoded);
+    attn_free(tokenizer->note);
+    attn_gguf_free(tokenizer->gguf);
+    if (unread) {
+        attn_monitor_free(unread->monitor);
+        attn_file_release(&unread->file);
+        attn_free(unread->path);
+        attn_free(unread);
+    }
+    attn_free(tokenizer);
+}
+
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
+{
+    static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                        [ATTN_TOKENIZER_CHARACTER] = "char",
+                                        [ATTN_TOKENIZER_BPE] = "bpe",
+                                        [ATTN_TOKENIZER_WORDPIECE] = "wordpiece",
+                                        [ATTN_TOKENIZER_UNIGRAM] = "unigram"};
+
+    return names[kind];
+}
+
+enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer->kind;
+}
+
+size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->vocabulary.n : 0;
+}
+
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
+
+    if (!tokenizer || (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire)))
+        return NULL;
+    return tokenizer->note;
+}
+
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->detail : NULL;
+}
+
+/* --- Encoding --------------------------------------------------------------------------------- */
+
+/* A text to encode. */
+struct given_text {
+    const char *text; /* [size] */
+    size_t size;
+    const char *name; /* in messages */
+};
+
+/* Checks that the text is UTF-8, or that OPTIONS allow malformed bytes. */
+static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
+                                   const struct given_text *given,
+                                   struct attn_encode_options *options, struct attn_error *err)
+{
+    const size_t size = given->size, n_valid = attn_utf8_valid_length(given->text, size);
+    /* Every text has tokens, so bytes that are not UTF-8 have some, too. */
+    const bool takes_bytes = tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
+
+    if (n_valid == size)
+        options->invalid = ATTN_INVALID_TEXT_REFUSE; /* valid text needs no repair */
+    else if (options->invalid == ATTN_INVALID_TEXT_REFUSE)
+        return attn_error_set(err, ATTN_INVALID, "the %s is not UTF-8 at byte %zu: found '%s'",
+                              given->name, n_valid, attn_quote(given->text + n_valid, 1).text);
+    else if (options->invalid == ATTN_INVALID_TEXT_BYTES && !takes_bytes)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the %s is not UTF-8 at byte %zu, and only a byte-level BPE can "
+                              "encode bytes",
+                              given->name, n_valid);
+    return ATTN_OK;
+}
+
+/* Appends the tokens of a text, with places in it. */
+static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
+                                    const struct given_text *given,
+                                    const struct attn_encode_options *options,
+                                    struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_encode_options own = *options;
+    const size_t first = encoding->n;
+
+    ATTN_TRY(check_text(tokenizer, given, &own, err));
+    ATTN_TRY(
+        attn_pipeline_encode(&tokenizer->pipeline, given->text, given->size, &own, encoding, err));
+    if (tokenizer->post.trims)
+        attn_post_process_trim(&tokenizer->post, tokenizer, given->text, first, encoding);
+    return ATTN_OK;
+}
+
+/* Appends ITEM of a template: a special token, or the tokens of one of TEXTS, the text and the
+ * pair. */
+static enum attn_status append_item(const struct attn_tokenizer *tokenizer,
+                                    const struct attn_template_item *item,
+                                    const struct given_text texts[2],
+                                    const struct attn_encode_options *options,
+                                    struct attn_encoding *encoding, struct attn_error *err)
+{
+    const bool is_pair = item->id == ATTN_TEMPLATE_PAIR, is_added = item->id >= 0;
+    const size_t first = encoding->n;
+
+    if (!is_added)
+        ATTN_TRY(encode_text(tokenizer, &texts[is_pair], options, encoding, err));
+    else if (options->special_tokens == ATTN_SPECIAL_TOKENS_ON)
+        ATTN_TRY(attn_encoding_push(encoding, item->id, 0, 0, err));
+    for (size_t i = first; i < encoding->n; i++) {
+        encoding->types[i] = item->type;
+        encoding->texts[i] = is_added  ? ATTN_TEXT_NONE
+                             : is_pair ? ATTN_TEXT_SECOND
+                                       : ATTN_TEXT_FIRST;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status encode(const struct attn_tokenizer *tokenizer,
+                               const struct given_text texts[2],
+                               const struct attn_encode_options *options,
+                               struct attn_encoding *encoding, struct attn_error *err)
+{
+    const bool is_pair = texts[1].text;
+    const struct attn_template *template = attn_post_process_template(&tokenizer->post, is_pair);
+
+    if (is_pair && !tokenizer->post.takes_pair)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer does not say how two texts are put together");
+    ATTN_TRY(read_rest(tokenizer, options->cancel, err));
+    for (size_t i = 0; i < template->n; i++)
+        ATTN_TRY(append_item(tokenizer, &template->items[i], texts, options, encoding, err));
+    if (options->special_tokens != ATTN_SPECIAL_TOKENS_ON)
+        return ATTN_OK;
+    while (template->items[encoding->n_front].id >= 0)
+        encoding->n_front++;
+    while (template->items[template->n - 1 - encoding->n_back].id >= 0)
+        encoding->n_back++;
+    return ATTN_OK;
+}
+
+enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
+                                       size_t size, const struct attn_encode_options *given,
+                                       struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct given_text texts[2] = {{text, size, "text"}, {.name = "pair"}};
+    enum attn_status status;
+
+    if (!attn_is_given(tokenizer, "tokenizer", err) ||
+        (size > 0 && !attn_is_given(text, "text", err)) ||
+        !attn_is_given(encoding, "encoding", err))
+        return ATTN_INVALID;
+    encoding->n = encoding->n_front = encoding->n_back = 0;
+    ATTN_TRY(attn_options_read(given, &options, err));
+    texts[1].text = options.pair;
+    texts[1].size = options.n_pair;
+    status = encode(tokenizer, texts, &options, encoding, err);
+    if (status != ATTN_OK)
+        encoding->n = encoding->n_front = encoding->n_back = 0;
+    return status;
+}
+
+/* --- Tokens and decoding ---------------------------------------------------------------------- */
+
+const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    if (!tokenizer || !attn_vocabulary_has(&tokenizer->vocabulary, id)) {
+        if (size)
+            *size = 0;
+        return NULL;
+    }
+    return attn_decoded_find(tokenizer, id, size);
+}
+
+const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    return attn_vocabulary_has(&tokenizer->vocabulary, id)
+               ? attn_vocabulary_key(&tokenizer->vocabulary, id, size)
+               : NULL;
+}
+
+bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    return tokenizer && attn_vocabulary_has(&tokenizer->vocabulary, id) &&
+           tokenizer->is_special[id];
+}
+
+bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    switch (tokenizer->kind) {
+    case ATTN_TOKENIZER_BPE:
+        return tokenizer->bpe.unk && id == tokenizer->bpe.unk_id;
+    case ATTN_TOKENIZER_WORDPIECE:
+        return id == tokenizer->wordpiece.unk_id;
+    case ATTN_TOKENIZER_UNIGRAM:
+        return id == tokenizer->unigram.unk_id;
+    case ATTN_TOKENIZER_WORD:
+    case ATTN_TOKENIZER_CHARACTER:
+        break;
+    }
+    return id == tokenizer->words.unk;
+}
+
+/* Makes STRINGS of N ids the one that is their text. */
+static enum attn_status decode(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                               struct attn_strings *strings, struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t size = 0;
+        const char *token = tokenizer->keeps_bytes ? attn_tokenizer_token(tokenizer, ids[i], &size)
+                                                   : attn_tokenizer_key(tokenizer, ids[i], &size);
+
+        if (token)
+            attn_strings_append(strings, token, size);
+        else if (!tokenizer->skips_unknown_ids || ids[i] < 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "id %d at position %zu is not in the vocabulary, expected 0..%zu",
+                                  (int)ids[i], i, tokenizer->vocabulary.n - 1);
+    }
+    ATTN_TRY(attn_decode_run(&tokenizer->decoder, strings, err));
+    (void)attn_buffer_string(&strings->bytes);
+    return attn_buffer_check(&strings->bytes, err);
+}
+
+enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                       size_t n, char **text, size_t *size, struct attn_error *err)
+{
+    struct attn_strings strings = {0};
+    enum attn_status status;
+
+    if (!attn_is_given(tokenizer, "tokenizer", err) || (n > 0 && !attn_is_given(ids, "ids", err)) ||
+        !attn_is_given(text, "text", err) || !attn_is_given(size, "size", err))
+        return ATTN_INVALID;
+    status = decode(tokenizer, ids, n, &strings, err);
+    if (status == ATTN_OK) {
+        *text = strings.bytes.data; /* takes over the buffer's memory */
+        *size = strings.bytes.size;
+        strings.bytes = (struct attn_buffer){0};
+    }
+    attn_strings_release(&strings);
+    return status;
+}
+
+void attn_text_free(char *text)
+{
+    attn_free(text);
+}
+
+/* --- Encodings -------------------------------------------------------------------------------- */
+
+enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,
+                                       struct attn_error *err)
+{
+    const size_t n = encoding->capacity, doubled = n < 32 ? 64 : n * 2;
+    size_t n_id = n, n_begin = n, n_end = n, n_type = n, n_text = n;
+
+    if (need <= n)
+        return ATTN_OK;
+    need = need < doubled ? doubled : need;
+    ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
+    ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
+    ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
+    ATTN_TRY(attn_grow((void **)&encoding->types, &n_type, need, sizeof *encoding->types, err));
+    ATTN_TRY(attn_grow((void **)&encoding->texts, &n_text, need, sizeof *encoding->texts, err));
+    encoding->capacity = need;
+    return ATTN_OK;
+}

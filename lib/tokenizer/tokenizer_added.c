@@ -1,0 +1,422 @@
+/*
+ * tokenizer_added.c - the tokens that the files beside vocab.txt add or name, as transformers 5
+ * reads them: the tokens of `added_tokens_decoder` in tokenizer_config.json, or without that key in
+ * added_tokens.json; then those with a role, like `mask_token`; then `extra_special_tokens`, which
+ * were `additional_special_tokens`. special_tokens_map.json counts only where there is no
+ * `added_tokens_decoder`, and goes before tokenizer_config.json then.
+ *
+ * A token without an id in these files gets its flags from the last file that names it. A token
+ * that vocab.txt lacks gets the next id; a file with another id is refused.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "formats/json.h"
+
+#include <string.h>
+
+/* A token as a file has it. */
+struct entry {
+    const char *content; /* [size, not 0] borrows */
+    size_t size;
+    struct attn_added_token token; /* its id is the id in the file, if the file has ids */
+    struct attn_token_role *role;  /* borrows; NULL: no role */
+    bool is_of_class;              /* no file names it for its role */
+    bool says_normalized;          /* the file has that flag */
+    size_t at;                     /* index among the added tokens */
+};
+
+struct added_files {
+    struct attn_tokenizer *tokenizer; /* borrows */
+    const struct attn_source *source; /* borrows */
+    const struct attn_json *config;   /* borrows; tokenizer_config.json, or NULL */
+    const struct attn_node *decoder;  /* borrows; its `added_tokens_decoder`, or NULL */
+    struct attn_json *map;            /* owns; special_tokens_map.json, or NULL */
+    struct attn_file file;            /* owns; added_tokens.json */
+    struct attn_vocabulary added;     /* owns; what that has */
+    struct entry *entries;            /* owns; [n] */
+    size_t n, capacity;
+    size_t n_listed; /* the first of them, which have ids */
+    size_t n_role;   /* where those with a role end, which come next */
+    size_t n_config; /* end of the config's tokens */
+    size_t n_extra;  /* where those end that can make listed ones special: all but the last of the
+                        map, which has `additional_special_tokens` */
+    struct entry **by_id; /* owns; which of them a token is, or NULL: no added one */
+    bool has_new;         /* a file names one that has no id */
+};
+
+static enum attn_status append(struct added_files *files, struct entry entry,
+                               struct attn_error *err)
+{
+    ATTN_TRY(attn_grow((void **)&files->entries, &files->capacity, files->n + 1,
+                       sizeof *files->entries, err));
+    files->entries[files->n++] = entry;
+    return ATTN_OK;
+}
+
+/* --- Reading the files ------------------------------------------------------------------------ */
+
+/* Reads NODE of JSON, called KEY: a string, or an object with "content" and flags. It IS_SPECIAL by
+ * default; an object may have its own flag. */
+static enum attn_status read_entry(const struct attn_json *json, const struct attn_node *node,
+                                   const char *key, bool is_special, struct entry *entry,
+                                   struct attn_error *err)
+{
+    struct attn_added_token *token = &entry->token;
+    const bool is_object = attn_node_is_object(node);
+
+    if (is_object)
+        entry->content = attn_node_string(attn_node_find(node, "content"));
+    else
+        entry->content = attn_node_string(node);
+    if (!entry->content || *entry->content == '\0')
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a token",
+                              attn_quote_string(key).text,
+                              attn_quote_string(attn_json_name(json)).text);
+    entry->size = strlen(entry->content);
+    token->is_special = is_special;
+    if (!is_object)
+        return ATTN_OK;
+    ATTN_TRY(attn_json_get_bool(json, node, "special", &token->is_special, err));
+    token->is_normalized = !token->is_special;
+    entry->says_normalized = attn_node_find(node, "normalized");
+    ATTN_TRY(attn_json_get_bool(json, node, "normalized", &token->is_normalized, err));
+    return attn_added_read_flags(json, node, token, err);
+}
+
+/* Reads `added_tokens_decoder`, {"5": {"content": "<new>", ...}}. */
+static enum attn_status read_decoder(struct added_files *files, struct attn_error *err)
+{
+    const char *name = attn_json_name(files->config);
+
+    if (!attn_node_is_object(files->decoder))
+        return attn_error_set(err, ATTN_FORMAT, "'added_tokens_decoder' in '%s' is not an object",
+                              attn_quote_string(name).text);
+    for (const struct attn_node *node = attn_node_first(files->decoder); node;
+         node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+        struct entry entry = {0};
+        int64_t id;
+
+        if (!attn_parse_int(key, strlen(key), 0, INT32_MAX, &id))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'added_tokens_decoder' in '%s' has the key '%s', expected an id",
+                                  attn_quote_string(name).text, attn_quote_string(key).text);
+        ATTN_TRY(read_entry(files->config, node, key, false, &entry, err));
+        entry.token.id = (int32_t)id;
+        ATTN_TRY(append(files, entry, err));
+    }
+    return ATTN_OK;
+}
+
+/* Reads added_tokens.json, {"<new>": 5}. */
+static enum attn_status read_list(struct added_files *files, struct attn_error *err)
+{
+    struct attn_vocabulary *added = &files->added;
+
+    ATTN_TRY(attn_file_read_part(files->source, "added_tokens.json", &files->file, err));
+    ATTN_TRY(attn_vocabulary_read(added, &files->file, err));
+    for (size_t i = 0; i < added->n; i++) {
+        const struct attn_vocabulary_entry *key = &added->entries[i];
+        const struct entry entry = {.content = added->keys.data + key->begin,
+                                    .size = key->size,
+                                    .token = {.id = key->id, .is_normalized = true}};
+
+        if (key->size == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has an empty token",
+                                  attn_quote_string(files->file.path).text);
+        ATTN_TRY(append(files, entry, err));
+    }
+    return ATTN_OK;
+}
+
+/* Parses special_tokens_map.json, if there is one. */
+static enum attn_status read_map(struct added_files *files, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (!attn_source_has_part(files->source, "special_tokens_map.json"))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(files->source, "special_tokens_map.json", &file, err));
+    status = attn_json_parse(&file, &files->map, err);
+    attn_file_release(&file);
+    return status;
+}
+
+/* Reads the token that has ROLE. A null in a file means no token. */
+static enum attn_status read_role(struct added_files *files, struct attn_token_role *role,
+                                  struct attn_error *err)
+{
+    const struct attn_json *json = files->map;
+    const struct attn_node *node = json ? attn_node_find(attn_json_root(json), role->key) : NULL;
+    struct entry entry = {.role = role, .content = role->token};
+
+    role->id = -1;
+    if (!node && files->config) {
+        json = files->config;
+        node = attn_node_find(attn_json_root(json), role->key);
+    }
+    if (node && attn_node_is_null(node) && !role->is_needed)
+        return ATTN_OK;
+    if (node && !attn_node_is_null(node)) {
+        ATTN_TRY(read_entry(json, node, role->key, true, &entry, err));
+    } else {
+        if (!role->token)
+            return ATTN_OK;
+        entry.size = strlen(role->token);
+        entry.is_of_class = true;
+    }
+    entry.token.is_special = true;
+    return append(files, entry, err);
+}
+
+/* Reads KEY of JSON, which may be NULL: a list of tokens, or an object whose values they are. */
+static enum attn_status read_extras(struct added_files *files, const struct attn_json *json,
+                                    const char *key, struct attn_error *err)
+{
+    const struct attn_node *list = json ? attn_node_find(attn_json_root(json), key) : NULL;
+
+    if (!list || attn_node_is_null(list))
+        return ATTN_OK;
+    if (!attn_node_is_array(list) && !attn_node_is_object(list))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a list", key,
+                              attn_quote_string(attn_json_name(json)).text);
+    for (const struct attn_node *node = attn_node_first(list); node; node = attn_node_next(node)) {
+        struct entry entry = {0};
+
+        ATTN_TRY(read_entry(json, node, key, true, &entry, err));
+        ATTN_TRY(append(files, entry, err));
+    }
+    return ATTN_OK;
+}
+
+static bool has(const struct attn_json *json, const char *key)
+{
+    return json && attn_node_find(attn_json_root(json), key);
+}
+
+/* Reads all, in the order in which new tokens get their ids. */
+static enum attn_status read_entries(struct added_files *files, struct attn_token_role *roles,
+                                     size_t n, struct attn_error *err)
+{
+    static const char extra[] = "extra_special_tokens", old[] = "additional_special_tokens";
+    const struct attn_json *config = files->config, *map = files->map;
+
+    if (files->decoder)
+        ATTN_TRY(read_decoder(files, err));
+    else if (attn_source_has_part(files->source, "added_tokens.json"))
+        ATTN_TRY(read_list(files, err));
+    files->n_listed = files->n;
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(read_role(files, &roles[i], err));
+    files->n_config = files->n_role = files->n;
+    ATTN_TRY(read_extras(files, config, extra, err));
+    if (files->n == files->n_role)
+        ATTN_TRY(read_extras(files, config, old, err));
+    files->n_config = files->n;
+    ATTN_TRY(read_extras(files, map, extra, err));
+    files->n_extra = files->n;
+    if (has(config, extra) || has(config, old) || has(map, extra))
+        return ATTN_OK;
+    return read_extras(files, map, old, err);
+}
+
+/* --- Their ids -------------------------------------------------------------------------------- */
+
+static int32_t find(const struct added_files *files, const struct entry *entry)
+{
+    return attn_vocabulary_find(&files->tokenizer->vocabulary, entry->content, entry->size);
+}
+
+/* Indexes the tokens that the file PATH added since the vocabulary had N tokens. */
+static enum attn_status index_new(struct added_files *files, size_t n, const char *path,
+                                  struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
+
+    if (vocabulary->n == n)
+        return ATTN_OK;
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, path, false, err));
+    return attn_vocabulary_index(vocabulary, path, err);
+}
+
+/* Adds the listed tokens that are new to the vocabulary, with the next ids. PATH is the file's. */
+static enum attn_status add_listed(struct added_files *files, const char *path,
+                                   struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
+    const size_t n = vocabulary->n;
+    size_t n_new = 0;
+
+    for (size_t i = 0; i < files->n_listed; i++)
+        n_new += find(files, &files->entries[i]) < 0;
+    for (size_t i = 0; i < files->n_listed; i++) {
+        struct entry *entry = &files->entries[i];
+        const int32_t known = find(files, entry);
+        const size_t id = (size_t)entry->token.id;
+
+        if (known >= 0 ? entry->token.id != known : id < n || id - n >= n_new)
+            return attn_error_set(
+                err, ATTN_FORMAT, "the added token '%s' has id %zu in '%s', expected %zu, %s",
+                attn_quote(entry->content, entry->size).text, id, attn_quote_string(path).text,
+                known >= 0 ? (size_t)known : n,
+                known >= 0 ? "its id in the vocabulary" : "the next one after the vocabulary");
+        entry->token.is_new = known < 0;
+        if (known < 0)
+            ATTN_TRY(
+                attn_vocabulary_add(vocabulary, entry->content, entry->size, (int32_t)id, err));
+    }
+    return index_new(files, n, path, err);
+}
+
+/* Finds which listed token an id is, and marks those that are special by another file. */
+static enum attn_status mark_listed(struct added_files *files, struct attn_error *err)
+{
+    const size_t n_id = files->tokenizer->vocabulary.n + files->n - files->n_listed;
+
+    files->by_id = attn_alloc(n_id, sizeof *files->by_id, err);
+    if (!files->by_id)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < files->n_listed; i++)
+        files->by_id[files->entries[i].token.id] = &files->entries[i];
+    for (size_t i = files->n_listed; i < files->n_extra; i++) {
+        const struct entry *entry = &files->entries[i];
+        const int32_t id = find(files, entry);
+        struct entry *listed = id >= 0 ? files->by_id[id] : NULL;
+
+        if (!listed || (files->decoder && !entry->role))
+            continue;
+        listed->token.is_special = true;
+        if (files->decoder ? !listed->says_normalized : !entry->is_of_class)
+            listed->token.is_normalized = false;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status take(struct added_files *files, struct entry *entry, struct attn_error *err)
+{
+    struct attn_added *added = &files->tokenizer->added;
+
+    entry->at = added->n;
+    files->by_id[entry->token.id] = entry;
+    return attn_added_append(added, entry->token, entry->content, entry->size, err);
+}
+
+/* Gives the flags of ENTRY to the token that is there as OLD. */
+static void change(struct added_files *files, const struct entry *old, struct entry *entry)
+{
+    struct attn_added_token *token = &files->tokenizer->added.tokens[old->at];
+
+    entry->at = old->at;
+    entry->token.begin = token->begin;
+    entry->token.size = token->size;
+    entry->token.id = token->id;
+    entry->token.is_new = token->is_new;
+    *token = entry->token;
+}
+
+/* Lists the entries BEGIN to END - 1, named by the file PATH, that are not listed yet. */
+static enum attn_status list_named(struct added_files *files, size_t begin, size_t end,
+                                   const char *path, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
+    const size_t n = vocabulary->n;
+
+    for (size_t i = begin; i < end; i++) {
+        struct entry *entry = &files->entries[i];
+        const int32_t known = find(files, entry);
+        const struct entry *old = known >= 0 ? files->by_id[known] : NULL;
+
+        if (old && old >= files->entries + files->n_listed)
+            change(files, old, entry);
+        if (old)
+            continue;
+        entry->token.is_new = known < 0;
+        entry->token.id = known >= 0 ? known : (int32_t)vocabulary->n;
+        if (known < 0)
+            ATTN_TRY(
+                attn_vocabulary_add(vocabulary, entry->content, entry->size, entry->token.id, err));
+        ATTN_TRY(take(files, entry, err));
+    }
+    return index_new(files, n, path, err);
+}
+
+/* Whether a file names a token without an id that is new to the vocabulary. */
+static bool has_new(const struct added_files *files)
+{
+    for (size_t i = files->n_listed; i < files->n; i++)
+        if (!files->entries[i].is_of_class && find(files, &files->entries[i]) < 0)
+            return true;
+    return false;
+}
+
+/* Takes the token of a role, which two may share. Where no file names it, and the vocabulary lacks
+ * it, it only counts in the ids of others: models have no row for it. */
+static enum attn_status list_role(struct added_files *files, size_t i, const char *path,
+                                  struct attn_error *err)
+{
+    struct entry *entry = &files->entries[i];
+    struct attn_token_role *role = entry->role;
+
+    if (entry->is_of_class && !role->is_needed && find(files, entry) < 0 && !files->has_new)
+        return ATTN_OK;
+    if (role->is_needed && find(files, entry) < 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
+                              attn_quote_string(files->tokenizer->unread->path).text,
+                              attn_quote(entry->content, entry->size).text, role->key);
+    ATTN_TRY(list_named(files, i, i + 1, path, err));
+    role->id = find(files, entry);
+    return ATTN_OK;
+}
+
+/* Reads all, and takes all in the order in which new tokens get their ids. */
+static enum attn_status read_all(struct added_files *files, struct attn_token_role *roles, size_t n,
+                                 struct attn_error *err)
+{
+    const char *config, *map;
+    size_t n_id;
+
+    if (!files->decoder)
+        ATTN_TRY(read_map(files, err));
+    ATTN_TRY(read_entries(files, roles, n, err));
+    config = files->config ? attn_json_name(files->config) : NULL;
+    map = files->map ? attn_json_name(files->map) : config;
+    ATTN_TRY(add_listed(files, files->decoder ? config : files->file.path, err));
+    ATTN_TRY(mark_listed(files, err));
+    files->has_new = has_new(files);
+    n_id = files->tokenizer->vocabulary.n;
+    for (size_t id = 0; id < n_id; id++)
+        if (files->by_id[id])
+            ATTN_TRY(take(files, files->by_id[id], err));
+    for (size_t i = files->n_listed; i < files->n_role; i++)
+        ATTN_TRY(list_role(files, i, config, err));
+    ATTN_TRY(list_named(files, files->n_role, files->n_config, config, err));
+    ATTN_TRY(list_named(files, files->n_config, files->n, map, err));
+    return attn_added_mark_foreign(files->tokenizer, err);
+}
+
+enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           const struct attn_json *config,
+                                           struct attn_token_role *roles, size_t n,
+                                           struct attn_error *err)
+{
+    struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
+    enum attn_status status;
+
+    if (config)
+        files.decoder = attn_node_find(attn_json_root(config), "added_tokens_decoder");
+    if (files.decoder && attn_node_is_null(files.decoder))
+        files.decoder = NULL;
+    status = read_all(&files, roles, n, err);
+    attn_json_free(files.map);
+    attn_file_release(&files.file);
+    attn_vocabulary_release(&files.added);
+    attn_free(files.entries);
+    attn_free(files.by_id);
+    return status;
+}

@@ -1,0 +1,323 @@
+/*
+ * vocabulary.c - see vocabulary.h.
+ *
+ * The file is pulled token by token: a tree of GPT-2's 50,257 members would take longer than all
+ * the rest of opening. Duplicate keys turn up when the hash table is filled.
+ */
+#include "tokenizer/vocabulary.h"
+
+#include "base/escape.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+enum {
+    MAX_HOLES = 1000000,
+    MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
+};
+
+/* Makes room for N more entries, and SIZE more bytes of keys. */
+static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, size_t size,
+                                struct attn_error *err)
+{
+    if (!vocabulary->entries) {
+        vocabulary->entries = attn_alloc_large(n, sizeof *vocabulary->entries, err);
+        if (!vocabulary->entries)
+            return ATTN_NO_MEMORY;
+        vocabulary->capacity = n;
+    }
+    if (vocabulary->capacity - vocabulary->n < n)
+        ATTN_TRY(attn_grow((void **)&vocabulary->entries, &vocabulary->capacity, vocabulary->n + n,
+                           sizeof *vocabulary->entries, err));
+    if (size > UINT32_MAX - vocabulary->keys.size)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokens of a vocabulary have more than %u bytes", UINT32_MAX);
+    (void)attn_buffer_reserve(&vocabulary->keys, size);
+    return attn_buffer_check(&vocabulary->keys, err);
+}
+
+/* Adds the key whose SIZE bytes are there after the others. */
+static void add_entry(struct attn_vocabulary *vocabulary, size_t size, int32_t id)
+{
+    const uint32_t begin = (uint32_t)vocabulary->keys.size;
+
+    vocabulary->entries[vocabulary->n++] =
+        (struct attn_vocabulary_entry){begin, (uint32_t)size, id};
+    vocabulary->keys.size += size;
+}
+
+enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
+                                     size_t size, int32_t id, struct attn_error *err)
+{
+    ATTN_TRY(reserve(vocabulary, 1, size, err));
+    if (size > 0) /* KEY may be NULL then */
+        memcpy(vocabulary->keys.data + vocabulary->keys.size, key, size);
+    add_entry(vocabulary, size, id);
+    return ATTN_OK;
+}
+
+enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
+                                             struct attn_json_reader *reader, size_t n_byte,
+                                             struct attn_error *err)
+{
+    struct attn_buffer *keys = &vocabulary->keys;
+    struct attn_json_token token;
+
+    ATTN_TRY(reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err));
+    ATTN_TRY(attn_json_next(reader, &token, err));
+    if (token.type != ATTN_JSON_OBJECT_BEGIN)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
+                              attn_quote_string(reader->name).text);
+    for (;;) {
+        const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
+        uint32_t plain_id;
+        uint64_t id;
+        size_t size;
+        char *key;
+
+        /* Those that come next and are written plainly, while there is room. */
+        while (vocabulary->n < vocabulary->capacity &&
+               attn_json_read_count(reader, keys->data + keys->size, capacity - keys->size, &size,
+                                    &plain_id))
+            add_entry(vocabulary, size, (int32_t)plain_id);
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (token.type != ATTN_JSON_KEY)
+            return ATTN_OK;
+        ATTN_TRY(reserve(vocabulary, 1, token.size, err));
+        key = keys->data + keys->size;
+        size = attn_json_unescape_to(&token, key);
+        ATTN_TRY(attn_json_next(reader, &token, err));
+        if (!attn_json_uint(&token, &id) || id > INT32_MAX) {
+            const char *mark = token.type == ATTN_JSON_STRING ? "\"" : "";
+
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+                                  attn_quote(key, size).text, attn_quote_string(reader->name).text,
+                                  mark, attn_quote(token.text, token.size).text, mark, INT32_MAX);
+        }
+        add_entry(vocabulary, size, (int32_t)id);
+    }
+}
+
+enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
+                                      const struct attn_file *file, struct attn_error *err)
+{
+    struct attn_json_reader reader =
+        attn_json_reader_init((const char *)file->data, file->size, file->path);
+    struct attn_json_token token;
+
+    ATTN_TRY(attn_vocabulary_read_object(vocabulary, &reader, file->size, err));
+    return attn_json_next(&reader, &token, err); /* the end */
+}
+
+/* Moves every entry to the place of its id, of which there are N; others stay out. */
+static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
+                                     struct attn_error *err)
+{
+    const char *keys = vocabulary->keys.data;
+    struct attn_vocabulary_entry *sorted, *other;
+    size_t n_sorted = 0;
+
+    vocabulary->n_finished = n;
+    while (n_sorted < vocabulary->n && vocabulary->entries[n_sorted].id == (int32_t)n_sorted)
+        n_sorted++;
+    if (n_sorted == vocabulary->n)
+        return ATTN_OK;
+    sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
+    if (!sorted)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct attn_vocabulary_entry){.id = -1};
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+
+        if (entry->id < 0 || (size_t)entry->id >= n)
+            continue;
+        other = &sorted[entry->id];
+        if (other->id >= 0) {
+            (void)attn_error_set(err, ATTN_FORMAT, "'%s' and '%s' in '%s' have the same id %d",
+                                 attn_quote(keys + other->begin, other->size).text,
+                                 attn_quote(keys + entry->begin, entry->size).text,
+                                 attn_quote_string(name).text, (int)entry->id);
+            attn_free(sorted);
+            return ATTN_FORMAT;
+        }
+        *other = *entry;
+    }
+    attn_free(vocabulary->entries);
+    vocabulary->entries = sorted;
+    vocabulary->n = vocabulary->capacity = n;
+    return ATTN_OK;
+}
+
+/* Whether the key of ENTRY is KEY. */
+static bool is_key(const struct attn_vocabulary *vocabulary,
+                   const struct attn_vocabulary_entry *entry, const char *key, size_t size)
+{
+    return entry->size == size && memcmp(vocabulary->keys.data + entry->begin, key, size) == 0;
+}
+
+/* The slot where KEY is, or the free one where it would go. */
+static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+{
+    const int32_t *slots = vocabulary->slots;
+    size_t mask = vocabulary->n_slot - 1;
+    size_t slot = (size_t)attn_hash_bytes(vocabulary->seed, key, size) & mask;
+
+    while (slots[slot] >= 0 && !is_key(vocabulary, &vocabulary->entries[slots[slot]], key, size))
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static void drop_index(struct attn_vocabulary *vocabulary)
+{
+    attn_free(vocabulary->slots);
+    vocabulary->slots = NULL;
+}
+
+enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
+                                       struct attn_error *err)
+{
+    size_t n_slot = 2;
+
+    if (vocabulary->slots)
+        return ATTN_OK;
+    while (n_slot < vocabulary->n_key * 2)
+        n_slot *= 2;
+    vocabulary->slots = attn_alloc_large(n_slot, sizeof *vocabulary->slots, err);
+    if (!vocabulary->slots)
+        return ATTN_NO_MEMORY;
+    memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */
+    vocabulary->n_slot = n_slot;
+    vocabulary->seed = attn_hash_seed();
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size, slot;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        if (vocabulary->entries[i].id < 0)
+            continue;
+        slot = find_slot(vocabulary, key, size);
+        if (vocabulary->slots[slot] >= 0) {
+            attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
+                           attn_quote(key, size).text, attn_quote_string(name).text,
+                           (int)vocabulary->slots[slot], i);
+            drop_index(vocabulary);
+            return ATTN_FORMAT;
+        }
+        vocabulary->slots[slot] = (int32_t)i;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
+                                        bool may_have_holes, struct attn_error *err)
+{
+    const size_t n = vocabulary->n, largest = 2 * n + MAX_HOLES;
+    size_t n_id = may_have_holes ? 0 : n; /* ids, the highest and one more */
+
+    drop_index(vocabulary);
+    if (n == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
+    if (n > INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
+                              attn_quote_string(name).text, n, INT32_MAX);
+    vocabulary->n_key = n_id;
+    for (size_t i = 0; i < n && may_have_holes; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+
+        if (entry->id < 0)
+            continue;
+        if ((size_t)entry->id > largest)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
+                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
+                attn_quote_string(name).text, (int)entry->id, largest, n);
+        n_id = (size_t)entry->id >= n_id ? (size_t)entry->id + 1 : n_id;
+        vocabulary->n_key++;
+    }
+    ATTN_TRY(sort_entries(vocabulary, n_id, name, err));
+    /* n different ids below n leave no gap; an entry that stays out leaves one. */
+    for (size_t i = 0; i < n && !may_have_holes; i++)
+        if (vocabulary->entries[i].id < 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
+                                  attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
+    return ATTN_OK;
+}
+
+void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
+{
+    attn_buffer_release(&vocabulary->keys);
+    attn_free(vocabulary->entries);
+    attn_free(vocabulary->slots);
+    *vocabulary = (struct attn_vocabulary){0};
+}
+
+int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+{
+    if (vocabulary->slots)
+        return vocabulary->slots[find_slot(vocabulary, key, size)];
+    for (size_t i = 0; i < vocabulary->n_finished; i++)
+        if (vocabulary->entries[i].id >= 0 &&
+            is_key(vocabulary, &vocabulary->entries[i], key, size))
+            return (int32_t)i;
+    return -1;
+}
+
+/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
+
+void attn_alphabet_init(struct attn_alphabet *alphabet)
+{
+    unsigned next = 0x100;
+
+    memset(alphabet->byte, 0xff, sizeof alphabet->byte); /* -1 */
+    for (unsigned byte = 0; byte < 256; byte++) {
+        const bool is_itself =
+            (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+        const unsigned code_point = is_itself ? byte : next++;
+
+        alphabet->code_point[byte] = (uint16_t)code_point;
+        alphabet->byte[code_point] = (int16_t)byte;
+    }
+}
+
+bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
+                            char *out, size_t *n_byte)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < size; at++) {
+        unsigned code_point = (unsigned char)key[at];
+
+        if (code_point >= 0x80) { /* of two bytes: the alphabet ends at U+0143 */
+            if (code_point < 0xc2 || code_point > 0xc5 || ++at == size ||
+                ((unsigned char)key[at] & 0xc0) != 0x80)
+                return false;
+            code_point = (code_point & 0x1f) << 6 | ((unsigned char)key[at] & 0x3f);
+        }
+        if (code_point >= sizeof alphabet->byte / sizeof *alphabet->byte ||
+            alphabet->byte[code_point] < 0)
+            return false;
+        out[n++] = (char)alphabet->byte[code_point];
+    }
+    *n_byte = n;
+    return true;
+}
+
+size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
+                                size_t size, char *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        char character[4];
+        size_t length = attn_utf8_encode(alphabet->code_point[(unsigned char)bytes[i]], character);
+
+        memcpy(out + n, character, length);
+        n += length;
+    }
+    return n;
+}

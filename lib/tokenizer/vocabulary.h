@@ -1,0 +1,114 @@
+/*
+ * vocabulary.h - the tokens of a tokenizer, by id and by key.
+ *
+ * Add every key with its id, then finish: no id may be there twice. Index it before many keys are
+ * looked up: no key may be there twice.
+ */
+#ifndef ATTN_TOKENIZER_VOCABULARY_H
+#define ATTN_TOKENIZER_VOCABULARY_H
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "formats/json_reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_vocabulary_entry {
+    uint32_t begin, size; /* of the key in `keys`, bytes */
+    int32_t id;           /* -1 without a key */
+};
+
+/* Initialize with = {0}; end with attn_vocabulary_release. */
+struct attn_vocabulary {
+    struct attn_buffer keys;               /* the keys one after another */
+    struct attn_vocabulary_entry *entries; /* owns; [n], by id once finished */
+    size_t n;                              /* ids, once finished: the highest and one more */
+    size_t n_key;                          /* number of ids that have a key */
+    size_t n_finished; /* entries that are sorted: later entries are not found */
+    size_t capacity;
+    int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
+    size_t n_slot;  /* power of two, at least 2 n */
+    uint64_t seed;  /* of the hashes */
+};
+
+/* Adds the members of FILE, a JSON object {"key": id}. */
+enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
+                                      const struct attn_file *file, struct attn_error *err);
+
+enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
+                                     size_t size, int32_t id, struct attn_error *err);
+
+/* Adds the members of the object that READER is about to enter, which has about N_BYTE bytes. */
+enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
+                                             struct attn_json_reader *reader, size_t n_byte,
+                                             struct attn_error *err);
+
+/* Sorts the entries, whose ids must be 0..n-1, or if it MAY_HAVE_HOLES at most twice their number
+ * and a million; NAME is the file, for messages. May be called again after more entries. */
+enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
+                                        bool may_have_holes, struct attn_error *err);
+
+/* Indexes the keys of a finished vocabulary, of the file NAME, unless it is indexed. */
+enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
+                                       struct attn_error *err);
+
+void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
+
+/* The id of KEY in a finished vocabulary, or -1. Looks at every key unless they are indexed. */
+int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
+                             size_t size);
+
+/* The same, but -1 for a key whose id IS_FOREIGN, which may be NULL, is set for. */
+static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *vocabulary,
+                                               const bool *is_foreign, const char *key, size_t size)
+{
+    const int32_t id = attn_vocabulary_find(vocabulary, key, size);
+
+    return id >= 0 && is_foreign && is_foreign[id] ? -1 : id;
+}
+
+/* How many bytes of keys a model may look up for a text of N bytes, before it fails for taking too
+ * long: published vocabularies need a few hundred per byte. */
+static inline uint64_t attn_lookup_budget(size_t n)
+{
+    return ((uint64_t)n << 12) + (UINT64_C(1) << 31);
+}
+
+static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary, int32_t id)
+{
+    return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;
+}
+
+/* The key of ID, 0 <= ID < n; not terminated; of size 0 if ID has no key. Borrowed. */
+static inline const char *attn_vocabulary_key(const struct attn_vocabulary *vocabulary, int32_t id,
+                                              size_t *size)
+{
+    *size = vocabulary->entries[id].size;
+    return vocabulary->keys.data + vocabulary->entries[id].begin;
+}
+
+/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
+
+/* Both ways; fill with attn_alphabet_init. */
+struct attn_alphabet {
+    uint16_t code_point[256]; /* of a byte */
+    int16_t byte[0x144];      /* of a code point, -1 for code points without a byte */
+};
+
+void attn_alphabet_init(struct attn_alphabet *alphabet);
+
+/*
+ * Writes the bytes that KEY [size bytes of UTF-8] stands for to OUT, which has room for SIZE, and
+ * stores their number. False when a character of KEY stands for no byte.
+ */
+bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
+                            char *out, size_t *n_byte);
+
+/* Writes the alphabet's text for the SIZE bytes at BYTES to OUT, which has room for 2 SIZE; returns
+ * its size. */
+size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
+                                size_t size, char *out);
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * words.c - see words.h; and the tokenizers of toy models, whose tokens are words between white
+ * space, or single characters, without the characters that the config drops.
+ */
+#include "tokenizer/words.h"
+
+#include "base/edit_distance.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SUGGESTED = 3 };
+
+/* --- Word by word ----------------------------------------------------------------------------- */
+
+/* Initialize the first three; end with attn_buffer_release(&walk.kept). */
+struct word_walk {
+    struct attn_word_rule rule;
+    const char *text; /* borrows; [size], valid UTF-8 */
+    size_t size;
+    size_t at;               /* where to go on */
+    size_t begin, end;       /* the word: from its first to its last kept character */
+    struct attn_buffer kept; /* the word without the dropped characters */
+};
+
+static bool is_dropped(const struct attn_word_rule *rule, uint32_t code_point)
+{
+    for (size_t i = 0; i < rule->n_drop; i++)
+        if (rule->drop[i] == code_point)
+            return true;
+    return false;
+}
+
+/* Finds the next word. False at the end of the text, and when memory ran out: see walk->kept. */
+static bool next_word(struct word_walk *walk)
+{
+    const bool is_by_character = walk->rule.is_by_character;
+    uint32_t code_point;
+
+    attn_buffer_reset(&walk->kept);
+    while (walk->at < walk->size) {
+        const char *character = walk->text + walk->at;
+        size_t length = attn_utf8_decode(character, walk->size - walk->at, &code_point);
+
+        assert(length > 0); /* the text is valid UTF-8 */
+        walk->at += length;
+        if (!is_by_character && attn_utf8_is_white_space(code_point)) {
+            if (walk->kept.size > 0)
+                break;
+        } else if (!is_dropped(&walk->rule, code_point)) {
+            if (walk->kept.size == 0)
+                walk->begin = walk->at - length;
+            walk->end = walk->at;
+            attn_buffer_append(&walk->kept, character, length);
+            if (is_by_character || walk->kept.has_failed)
+                break;
+        }
+    }
+    return walk->kept.size > 0 && !walk->kept.has_failed;
+}
+
+/* --- "Did you mean" --------------------------------------------------------------------------- */
+
+struct suggestion {
+    int32_t id;
+    size_t folded, exact; /* distances without and with regard to case */
+};
+
+static void fold(struct attn_letters *word)
+{
+    for (size_t i = 0; i < word->n; i++)
+        if (word->letter[i] >= 'A' && word->letter[i] <= 'Z')
+            word->letter[i] += 'a' - 'A';
+}
+
+/* Keeps the closest, earlier ids first among equals. Returns how many there are. */
+static size_t insert(struct suggestion *best, size_t n, const struct suggestion *new)
+{
+    size_t at = n;
+
+    while (at > 0 && (new->folded != best[at - 1].folded ? new->folded < best[at - 1].folded
+                                                         : new->exact < best[at - 1].exact))
+        at--;
+    if (at == MAX_SUGGESTED)
+        return n;
+    n += n < MAX_SUGGESTED;
+    memmove(&best[at + 1], &best[at], (n - at - 1) * sizeof *best);
+    best[at] = *new;
+    return n;
+}
+
+static size_t find_nearest(const struct attn_vocabulary *vocabulary,
+                           const struct attn_letters *word, struct suggestion *best)
+{
+    struct attn_letters folded = *word;
+    size_t limit = (word->n + 2) / 3; /* farther words would be no help */
+    size_t n = 0;
+
+    fold(&folded);
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        struct suggestion new = {.id = (int32_t)i};
+        struct attn_letters other;
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, new.id, &size);
+
+        if (!attn_letters_read(key, size, &other) || other.n + limit < word->n ||
+            other.n > word->n + limit)
+            continue;
+        new.exact = attn_edit_distance(word, &other);
+        fold(&other);
+        new.folded = attn_edit_distance(&folded, &other);
+        if (new.folded <= limit)
+            n = insert(best, n, &new);
+    }
+    return n;
+}
+
+/*
+ * Adds a hint to ERR with up to three words of VOCABULARY. Distance is Damerau and Levenshtein's
+ * (neighbours may swap, no part is edited twice) over characters, first without regard to case
+ * (A-Z), then with; equal words keep the order of their ids. Without near words, the hint names the
+ * words of the vocabulary.
+ */
+static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
+                         struct attn_error *err)
+{
+    struct suggestion best[MAX_SUGGESTED] = {{.id = 0}, {.id = 1}, {.id = 2}};
+    struct attn_letters letters;
+    const size_t n_near =
+        attn_letters_read(word, size, &letters) ? find_nearest(vocabulary, &letters, best) : 0;
+    const size_t n_first = vocabulary->n < MAX_SUGGESTED ? vocabulary->n : MAX_SUGGESTED;
+    struct attn_buffer list = {0};
+    const char *text;
+
+    for (size_t i = 0; i < (n_near > 0 ? n_near : n_first); i++) {
+        size_t key_size;
+        const char *key = attn_vocabulary_key(vocabulary, best[i].id, &key_size);
+
+        attn_buffer_append_format(&list, "%s'%s'", i > 0 ? ", " : "",
+                                  attn_quote(key, key_size).text);
+    }
+    text = attn_buffer_string(&list);
+    if (text && n_near > 0)
+        attn_error_hint(err, "did you mean %s?", text);
+    else if (text)
+        attn_error_hint(err, "the vocabulary has %zu words: %s%s", vocabulary->n, text,
+                        vocabulary->n > MAX_SUGGESTED ? ", ..." : "");
+    attn_buffer_release(&list);
+}
+
+/* --- The stage -------------------------------------------------------------------------------- */
+
+/* Encodes what WALK has of LAYER. */
+static enum attn_status encode_words(const struct attn_word_level *words, struct word_walk *walk,
+                                     const struct attn_layer *layer, struct attn_encoding *encoding,
+                                     struct attn_error *err)
+{
+    const char *what = words->rule.is_by_character ? "character" : "word";
+
+    while (next_word(walk)) {
+        int32_t id = attn_vocabulary_find(words->vocabulary, walk->kept.data, walk->kept.size);
+
+        id = id < 0 ? words->unk : id;
+        if (id >= 0) {
+            ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
+            continue;
+        }
+        (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
+                             attn_quote(walk->kept.data, walk->kept.size).text, what, encoding->n,
+                             attn_layer_origin(layer, walk->begin));
+        if (!words->rule.is_by_character) /* every character is near every other */
+            hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
+        return ATTN_INVALID;
+    }
+    return attn_buffer_check(&walk->kept, err);
+}
+
+static enum attn_status run_words(struct attn_walk *text_walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
+{
+    const struct attn_word_level *words = text_walk->pipeline->stages[at].data;
+    struct word_walk walk = {words->rule, slice.layer->text, slice.end, .at = slice.begin};
+    const enum attn_status status =
+        encode_words(words, &walk, slice.layer, text_walk->encoding, err);
+
+    attn_buffer_release(&walk.kept);
+    return status;
+}
+
+const struct attn_text_stage_kind attn_word_stage = {.run = run_words};
+
+/* --- The vocabulary that a text makes --------------------------------------------------------- */
+
+static enum attn_status check_utf8(const char *what, const char *text, size_t size,
+                                   struct attn_error *err)
+{
+    size_t n_valid = attn_utf8_valid_length(text, size);
+
+    if (n_valid == size)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "%s is not UTF-8 at byte %zu: found '%s'", what,
+                          n_valid, attn_quote(text + n_valid, 1).text);
+}
+
+/* UTF-8 sorts by its bytes as its code points do. */
+static int compare(const void *left, const void *right)
+{
+    const struct attn_listed_word *a = left, *b = right;
+    size_t shorter = a->size < b->size ? a->size : b->size;
+    int order = memcmp(a->text, b->text, shorter);
+
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED:
+ * sorted, and each word once. */
+static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
+                                   const char *drop, uint32_t **dropped, struct attn_error *err)
+{
+    const size_t n_drop_byte = strlen(drop);
+    size_t capacity = 0, n_byte = 0, n = 0;
+
+    ATTN_TRY(check_utf8("the text of the vocabulary", walk->text, walk->size, err));
+    ATTN_TRY(check_utf8("what is to be dropped", drop, n_drop_byte, err));
+    *dropped = attn_alloc(n_drop_byte, sizeof **dropped, err);
+    list->drop = attn_strndup(drop, n_drop_byte, err);
+    list->bytes = attn_alloc_uninitialized(walk->size, 1, err);
+    if (!*dropped || !list->drop || !list->bytes)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0; at < n_drop_byte; walk->rule.n_drop++)
+        at += attn_utf8_decode(drop + at, n_drop_byte - at, &(*dropped)[walk->rule.n_drop]);
+    walk->rule.drop = *dropped;
+    walk->rule.is_by_character = list->kind == ATTN_TOKENIZER_CHARACTER;
+    while (next_word(walk)) {
+        ATTN_TRY(
+            attn_grow((void **)&list->words, &capacity, list->n + 1, sizeof *list->words, err));
+        memcpy(list->bytes + n_byte, walk->kept.data, walk->kept.size);
+        list->words[list->n++] = (struct attn_listed_word){list->bytes + n_byte, walk->kept.size};
+        n_byte += walk->kept.size;
+    }
+    ATTN_TRY(attn_buffer_check(&walk->kept, err));
+    if (list->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the text of the vocabulary has no words");
+    qsort(list->words, list->n, sizeof *list->words, compare);
+    for (size_t i = 0; i < list->n; i++)
+        if (n == 0 || compare(&list->words[n - 1], &list->words[i]) != 0)
+            list->words[n++] = list->words[i];
+    list->n = n;
+    return ATTN_OK;
+}
+
+enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text, size_t size,
+                                     enum attn_tokenizer_kind kind, const char *drop,
+                                     struct attn_error *err)
+{
+    struct attn_word_list made = {.kind = kind};
+    struct word_walk walk = {.text = text, .size = size};
+    uint32_t *dropped = NULL;
+    const enum attn_status status = read_words(&made, &walk, drop, &dropped, err);
+
+    attn_buffer_release(&walk.kept);
+    attn_free(dropped);
+    if (status == ATTN_OK)
+        *list = made;
+    else
+        attn_word_list_release(&made);
+    return status;
+}
+
+void attn_word_list_release(struct attn_word_list *list)
+{
+    attn_free(list->words);
+    attn_free(list->bytes);
+    attn_free(list->drop);
+    *list = (struct attn_word_list){0};
+}
+
+/* --- Which tokens begin a word ---------------------------------------------------------------- */
+
+/* The role of a token among the words around it. */
+struct token_edge {
+    bool is_alone;             /* a separate word */
+    bool has_front, has_after; /* white space at its beginning, at its end */
+};
+
+static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    struct token_edge edge = {0};
+    size_t size = 0, at = 0;
+    const char *bytes = attn_tokenizer_token(tokenizer, id, &size);
+    bool is_blank = size > 0;
+
+    while (bytes && at < size) {
+        uint32_t c;
+        const size_t n = attn_utf8_decode(bytes + at, size - at, &c);
+        const bool is_white = n > 0 && attn_utf8_is_white_space(c);
+
+        edge.has_front = at == 0 ? is_white : edge.has_front;
+        edge.has_after = is_white;
+        is_blank = is_blank && is_white;
+        at += n > 0 ? n : c;
+    }
+    edge.is_alone = !bytes || is_blank || attn_tokenizer_is_special(tokenizer, id);
+    return edge;
+}
+
+/* Whether ID goes on with the word before it: of WordPiece, one with the prefix. */
+static bool is_part(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    const struct attn_wordpiece_model *model = &tokenizer->wordpiece;
+    size_t size = 0;
+    const char *key = attn_tokenizer_key(tokenizer, id, &size);
+
+    return key && !tokenizer->is_added[id] && size > model->n_prefix &&
+           memcmp(key, model->prefix, model->n_prefix) == 0;
+}
+
+void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                     bool *begins)
+{
+    const bool is_word_level = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
+    struct token_edge before = {.is_alone = true};
+
+    for (size_t i = 0; i < n && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE; i++)
+        begins[i] = i == 0 || !is_part(tokenizer, ids[i]);
+    for (size_t i = 0; i < n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++) {
+        const struct token_edge edge = edge_of(tokenizer, ids[i]);
+
+        begins[i] =
+            is_word_level || edge.is_alone || edge.has_front || before.is_alone || before.has_after;
+        before = edge;
+    }
+}
+
+const char *attn_words_piece(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE ? tokenizer->wordpiece.prefix
+                                                                    : NULL;
+}

@@ -1,0 +1,341 @@
+/* arrays.c - see arrays.h. */
+#include "writers/arrays.h"
+
+#include "writers/token_text.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(float) == 4,
+               "memory is written as it is, as '<f4'");
+
+enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
+
+/* Adds an array whose name, dtype, rank and shape are set, and takes over its data. ELEMENT is the
+ * size of one number. */
+static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
+                            struct attn_error *err)
+{
+    void *items = arrays->items;
+    enum attn_status status =
+        attn_grow(&items, &arrays->capacity, arrays->n + 1, sizeof array, err);
+
+    arrays->items = items;
+    array.size = element;
+    for (int i = 0; i < array.rank && status == ATTN_OK; i++)
+        if (!attn_checked_mul(array.size, array.shape[i], &array.size))
+            status = attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        arrays->items[arrays->n++] = array;
+    else
+        attn_free(array.data);
+    return status;
+}
+
+/* --- The small arrays ---------------------------------------------------------------------- */
+
+/* Adds [n] of int64, for the caller to fill; NULL on failure, with err set. */
+static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_t n,
+                             struct attn_error *err)
+{
+    struct attn_array array = {.dtype = "<i8", .rank = 1, .shape = {n}};
+
+    snprintf(array.name, sizeof array.name, "%s", name);
+    array.data = attn_alloc(n, sizeof(int64_t), err);
+    if (!array.data || add(arrays, array, sizeof(int64_t), err) != ATTN_OK)
+        return NULL;
+    return (int64_t *)(void *)array.data;
+}
+
+/* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
+static size_t put_code_points(const char *text, size_t size, uint32_t *out)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < size; n++) {
+        uint32_t code_point;
+        size_t length = attn_utf8_decode(text + at, size - at, &code_point);
+
+        if (out)
+            out[n] = code_point;
+        at += length > 0 ? length : 1;
+    }
+    return n;
+}
+
+/* [n] as numpy's unicode: each padded with zeros to the longest. */
+static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
+                                  const struct attn_token_texts *texts, struct attn_error *err)
+{
+    struct attn_array array = {.rank = 1, .shape = {texts->n}};
+    size_t width = 1, size; /* numpy knows no empty strings */
+
+    if (texts->n == 0)
+        return ATTN_OK;
+    for (size_t p = 0; p < texts->n; p++) {
+        const char *text = attn_token_text(texts, p, &size);
+        size_t n = put_code_points(text, size, NULL);
+
+        width = n > width ? n : width;
+    }
+    array.data = attn_alloc(texts->n, width * sizeof(uint32_t), err);
+    if (!array.data)
+        return ATTN_NO_MEMORY;
+    for (size_t p = 0; p < texts->n; p++) {
+        const char *text = attn_token_text(texts, p, &size);
+
+        put_code_points(text, size, (uint32_t *)(void *)array.data + p * width);
+    }
+    snprintf(array.name, sizeof array.name, "%s", name);
+    snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
+    return add(arrays, array, width * sizeof(uint32_t), err);
+}
+
+static bool wants_heads(const struct attn_writer *writer, int layer)
+{
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (attn_site_has_heads(site) && attn_site_is_in_layer(site) &&
+            attn_selection_wants(writer->labels.selection, site, layer))
+            return true;
+    return false;
+}
+
+/* Heads of one batch; all there are without batches. */
+static size_t n_batch_head(const struct attn_writer *writer)
+{
+    const size_t n_head = attn_selection_dims(writer->labels.selection)->n_head;
+
+    return writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head;
+}
+
+/* Whether all batches keep the same heads, so that arrays can have an axis of batches. */
+static bool is_even(const struct attn_writer *writer)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const size_t n_head = attn_selection_dims(selection)->n_head, n = n_batch_head(writer);
+
+    for (size_t head = n; head < n_head; head++)
+        if (attn_selection_has_head(selection, 0, (int)head) !=
+            attn_selection_has_head(selection, 0, (int)(head - n)))
+            return false;
+    return true;
+}
+
+/* blocks.L.heads, or heads: which query heads the arrays of the layer hold. */
+static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                  struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const int n_numbered = (int)(is_even(writer) ? n_batch_head(writer) : dims->n_head);
+
+    if (attn_selection_is_all_heads(selection))
+        return ATTN_OK;
+    for (int layer = 0; layer < (int)dims->n_layer; layer++) {
+        char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+        size_t n = 0;
+        int64_t *heads;
+
+        if (!wants_heads(writer, layer))
+            continue;
+        for (int head = 0; head < n_numbered; head++)
+            n += attn_selection_has_head(selection, layer, head);
+        snprintf(name, sizeof name, writer->labels.axes ? "heads" : "blocks.%d.heads", layer);
+        heads = add_integers(arrays, name, n, err);
+        if (!heads)
+            return ATTN_NO_MEMORY;
+        for (int head = 0; head < n_numbered; head++)
+            if (attn_selection_has_head(selection, layer, head))
+                *heads++ = head;
+    }
+    return ATTN_OK;
+}
+
+/* --- All of them --------------------------------------------------------------------------- */
+
+/* Sets name, rank and shape as the axes of the inputs have them. */
+static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,
+                         enum attn_site site, int layer)
+{
+    const struct attn_array_axes *axes = writer->labels.axes;
+    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    size_t *shape = array->shape;
+
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(site));
+    if (axes->rank == 4 && is_even(writer)) {
+        *shape++ = axes->n_batch;
+        *shape++ = extent.n_head / axes->n_batch;
+    } else if (axes->rank > 2) {
+        *shape++ = extent.n_head;
+    }
+    *shape++ = extent.n_row;
+    *shape++ = extent.n_col;
+    array->rank = (int)(shape - array->shape);
+}
+
+static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                 int layer, struct attn_error *err)
+{
+    struct attn_arrays *arrays = user;
+    struct attn_array array = {.dtype = "<f4"};
+
+    if (writer->labels.axes) {
+        name_by_axes(&array, writer, site, layer);
+    } else {
+        attn_site_archive_name(site, layer, array.name);
+        array.rank = attn_selection_shape(writer->labels.selection, site, layer, array.shape);
+    }
+    arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
+    return add(arrays, array, sizeof(float), err);
+}
+
+/* Whether some token has another type than 0. */
+static bool has_types(const struct attn_labels *labels, size_t n)
+{
+    size_t p = 0;
+
+    while (labels->types && p < n && labels->types[p] == 0)
+        p++;
+    return labels->types && p < n;
+}
+
+/* TEXTS are for the caller to release. */
+static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
+                                struct attn_token_texts texts[2], struct attn_error *err)
+{
+    const struct attn_labels *labels = &writer->labels;
+    int64_t *integers;
+
+    arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
+    if (!arrays->of_slot)
+        return ATTN_NO_MEMORY;
+    if (labels->ids) {
+        integers = add_integers(arrays, "ids", writer->n_position, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t p = 0; p < writer->n_position; p++)
+            integers[p] = labels->ids[p];
+    }
+    if (has_types(labels, writer->n_position)) {
+        integers = add_integers(arrays, "types", writer->n_position, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t p = 0; p < writer->n_position; p++)
+            integers[p] = labels->types[p];
+    }
+    ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
+    ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
+    ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
+    if (!attn_selection_is_all_queries(labels->selection)) { /* which the rows of arrays are */
+        integers = add_integers(arrays, "queries", writer->n_query, err);
+        if (!integers)
+            return ATTN_NO_MEMORY;
+        for (size_t i = 0; i < writer->n_query; i++)
+            integers[i] = (int64_t)writer->queries[i];
+    }
+    ATTN_TRY(add_heads(arrays, writer, err));
+    arrays->n_small = arrays->n;
+    return attn_writer_each_site(writer, add_site, arrays, err);
+}
+
+enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  struct attn_error *err)
+{
+    struct attn_token_texts texts[2] = {0};
+    const enum attn_status status = add_all(arrays, writer, texts, err);
+
+    attn_token_texts_release(texts, 2);
+    return status;
+}
+
+void attn_array_drop(struct attn_array *array)
+{
+    attn_free(array->data);
+    array->data = NULL;
+}
+
+void attn_arrays_release(struct attn_arrays *arrays)
+{
+    for (size_t i = 0; i < arrays->n; i++)
+        attn_array_drop(&arrays->items[i]);
+    attn_free(arrays->items);
+    attn_free(arrays->of_slot);
+    attn_free(arrays->stage);
+}
+
+/* --- Rows ---------------------------------------------------------------------------------- */
+
+bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+
+    return attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
+           layout != ATTN_LAYOUT_RANK && (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
+}
+
+enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_array *array = attn_arrays_find(arrays, event);
+    struct attn_extent extent = place->extent;
+    size_t first = place->row * extent.n_head + place->head;
+
+    if (!array->data)
+        array->data = attn_alloc_uninitialized(array->size, 1, err);
+    if (!array->data)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < event->n_row; r++)
+        attn_event_copy_row(
+            event, r, (float *)(void *)array->data + (first + r * extent.n_head) * extent.n_col,
+            extent.n_col);
+    return ATTN_OK;
+}
+
+/* Hands the rows of an event, which are not scattered, to PUT: as they lie when they lie together,
+ * else in pieces of 256 KiB or more. */
+static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *writer,
+                               const struct attn_trace_event *event, const struct attn_place *place,
+                               attn_array_put_fn put, struct attn_error *err)
+{
+    struct attn_array *array = attn_arrays_find(arrays, event);
+    size_t width = place->extent.n_col;
+    size_t row_size = width * sizeof(float);
+    size_t offset = (place->head * place->extent.n_row + place->row) * row_size;
+    size_t n_at_once = STAGE_FLOATS / width + 1, n;
+
+    if (!event->keys && event->n_col == width && event->ld == width) {
+        put(writer, array, offset, event->data, event->n_row * row_size);
+        return ATTN_OK;
+    }
+    if (arrays->n_stage < n_at_once * width) {
+        attn_free(arrays->stage);
+        arrays->n_stage = 0;
+        arrays->stage = attn_alloc_uninitialized(n_at_once * width, sizeof(float), err);
+        if (!arrays->stage)
+            return ATTN_NO_MEMORY;
+        arrays->n_stage = n_at_once * width;
+    }
+    for (size_t row = 0; row < event->n_row; row += n) {
+        n = event->n_row - row < n_at_once ? event->n_row - row : n_at_once;
+        for (size_t r = 0; r < n; r++)
+            attn_event_copy_row(event, row + r, arrays->stage + r * width, width);
+        put(writer, array, offset + row * row_size, arrays->stage, n * row_size);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  const struct attn_trace_event *event,
+                                  const struct attn_place *place, attn_array_put_fn put,
+                                  struct attn_error *err)
+{
+    return attn_array_is_scattered(writer, event->site)
+               ? attn_arrays_gather(arrays, event, place, err)
+               : stream(arrays, writer, event, place, put, err);
+}

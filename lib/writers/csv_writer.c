@@ -1,0 +1,234 @@
+/*
+ * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv;
+ * DIR/B00H03.pattern.csv of arrays. A single matrix may be one file, NAME.csv.
+ *
+ * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
+ * unique, and cells never begin with a character that a spreadsheet takes for a formula. RFC 4180
+ * quoting, but \n ends a line. A file is open from its first row to its last, so a run fed in one
+ * step has few open at a time; one fed in many steps has all of them open, as far as the system
+ * allows.
+ */
+#include "encode/quoting.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
+
+#include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* A matrix of which some rows are still to come. */
+struct csv_file {
+    enum attn_site site;
+    int layer, head;
+    size_t n_row_left;
+    struct attn_sink *sink; /* owns, except the writer's own */
+};
+
+/* Labels of positions or keys, quoted where needed, one after the other. */
+struct csv_labels {
+    struct attn_buffer text;
+    size_t *ends; /* [n] owns */
+};
+
+struct csv_writer {
+    struct attn_writer base;
+    struct attn_token_texts tokens[2]; /* labels of the run, and of its source */
+    struct csv_labels labels[2];
+    struct csv_file *files; /* [n_file] owns */
+    size_t n_file, capacity;
+    struct attn_buffer header; /* the first row of a file, being made */
+};
+
+/* --- Labels -------------------------------------------------------------------------------- */
+
+/* `3|eat` of each of N positions, or `3` without tokens. */
+static enum attn_status make_labels(struct csv_labels *labels, size_t n,
+                                    const struct attn_token_texts *tokens, struct attn_error *err)
+{
+    struct attn_buffer label = {0};
+
+    labels->ends = attn_alloc(n, sizeof *labels->ends, err);
+    if (!labels->ends)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const char *text = attn_token_text(tokens, i, &size);
+
+        label.size = 0;
+        attn_buffer_append_format(&label, tokens->n > 0 ? "%zu|" : "%zu", i);
+        attn_buffer_append(&label, text, size);
+        if (!label.has_failed)
+            attn_csv_field_append(&labels->text, label.data, label.size);
+        labels->ends[i] = labels->text.size;
+    }
+    labels->text.has_failed |= label.has_failed;
+    attn_buffer_release(&label);
+    return attn_buffer_check(&labels->text, err);
+}
+
+/* Appends the label of position I, or of the source that a layer attends to. */
+static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
+                         int layer, size_t i)
+{
+    const struct csv_labels *labels =
+        &w->labels[is_key && !attn_writer_has_own_keys(&w->base, layer)];
+    size_t begin = i > 0 ? labels->ends[i - 1] : 0;
+
+    attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
+}
+
+/* --- Files --------------------------------------------------------------------------------- */
+
+/* An attn_visit_fn: the files of a site. */
+static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    const bool has_heads = attn_site_has_heads(site);
+    const int n_head = has_heads ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
+
+    (void)user;
+    for (int head = 0; head < n_head; head++)
+        if (!has_heads || attn_writer_has_head(writer, site, layer, head))
+            ATTN_TRY(attn_writer_list_file(writer, site, layer, head, err));
+    return ATTN_OK;
+}
+
+/* The file of EVENT, which begins with a row of labels: the name of the rows, then tokens for
+ * matrices, numbers for vectors. */
+static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct csv_file **file,
+                                  struct attn_error *err)
+{
+    const bool is_matrix = attn_site_has_keys(event->site);
+    struct attn_sink *sink = w->base.sink;
+    void *files = w->files;
+    const enum attn_status status =
+        attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
+
+    w->files = files;
+    ATTN_TRY(status);
+    if (!sink)
+        ATTN_TRY(
+            attn_writer_create_file(&w->base, event->site, event->layer, event->head, &sink, err));
+    *file = &w->files[w->n_file++];
+    **file = (struct csv_file){event->site, event->layer, event->head, place->extent.n_row, sink};
+    attn_buffer_reset(&w->header);
+    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
+    for (size_t i = 0; i < place->extent.n_col; i++) {
+        attn_buffer_append_char(&w->header, ',');
+        if (is_matrix)
+            append_label(&w->header, w, true, event->layer, i);
+        else
+            attn_buffer_append_format(&w->header, "%zu", i);
+    }
+    attn_buffer_append_char(&w->header, '\n');
+    attn_sink_write(sink, w->header.data, w->header.size);
+    return attn_buffer_check(&w->header, err);
+}
+
+/* --- Rows ---------------------------------------------------------------------------------- */
+
+/* An attn_row_text_fn. */
+static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       const struct attn_place *place, size_t r, struct attn_buffer *text)
+{
+    const struct csv_writer *w = (const struct csv_writer *)writer;
+    bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+
+    if (!attn_site_is_pooled(event->site, attn_selection_dims(writer->labels.selection)))
+        append_label(text, w, is_key, event->layer, event->row0 + r);
+    attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
+                         writer->options.precision, "");
+    attn_buffer_append_char(text, '\n');
+}
+
+static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    struct csv_writer *w = (struct csv_writer *)writer;
+    struct csv_file *file = NULL;
+    struct attn_sink *sink;
+
+    for (size_t i = w->n_file; !file && i-- > 0;)
+        if (w->files[i].site == event->site && w->files[i].layer == event->layer &&
+            w->files[i].head == event->head)
+            file = &w->files[i];
+    if (!file)
+        ATTN_TRY(open_file(w, event, place, &file, err));
+    sink = file->sink;
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, sink, err));
+    ATTN_TRY(attn_sink_check(sink, err));
+    file->n_row_left -= event->n_row < file->n_row_left ? event->n_row : file->n_row_left;
+    if (file->n_row_left > 0)
+        return ATTN_OK;
+    *file = w->files[--w->n_file];
+    return sink == writer->sink ? ATTN_OK
+                                : attn_directory_commit_file(writer->directory, sink, err);
+}
+
+/* --- Opening and the end ------------------------------------------------------------------- */
+
+static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    struct csv_writer *w = (struct csv_writer *)writer;
+    size_t n_matrix = 0;
+
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
+    ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
+    ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
+    if (writer->directory)
+        return attn_writer_each_site(writer, list_files, NULL, err);
+    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
+                n_matrix += attn_writer_extent(writer, site, layer).n_head;
+    if (n_matrix == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",
+                   n_matrix, writer->owns_sink ? "file" : "stream");
+    attn_error_hint(err, "select one, as with `sites pattern` `heads 0.0`, or give a directory%s",
+                    writer->owns_sink ? ", a name without .csv at its end" : "");
+    return ATTN_INVALID;
+}
+
+static void release_csv(struct attn_writer *writer)
+{
+    struct csv_writer *w = (struct csv_writer *)writer;
+
+    for (size_t i = 0; i < w->n_file; i++)
+        if (w->files[i].sink != writer->sink)
+            attn_sink_free(w->files[i].sink);
+    attn_free(w->files);
+    for (int i = 0; i < 2; i++) {
+        attn_free(w->labels[i].ends);
+        attn_buffer_release(&w->labels[i].text);
+    }
+    attn_token_texts_release(w->tokens, 2);
+    attn_buffer_release(&w->header);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct csv_writer),
+    .open = open_csv,
+    .event = event_csv,
+    .release = release_csv,
+};
+
+const struct attn_format attn_csv_format = {
+    .name = "csv",
+    .argument = "DIR",
+    .help = "write one CSV file per matrix into DIR; a single matrix also into a file, if its name "
+            "ends in .csv, or with '-' to standard output",
+    .title = "CSV",
+    .is_directory = true,
+    .suffix = ".csv",
+    .is_decimal = true,
+    .is_suggested = true,
+    .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_CSV,
+};

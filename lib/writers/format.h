@@ -1,0 +1,62 @@
+/*
+ * format.h - the formats that output is written in. A format is one row: its name, its option with
+ * help, and its functions.
+ *
+ *     for (size_t i = 0; i < attn_n_format(); i++) {
+ *         const struct attn_format *format = attn_format_at(i);
+ *         if (format->argument)
+ *             printf("%s %s  %s\n", format->name, format->argument, format->help);
+ *     }
+ *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
+ *
+ * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and
+ * add NAME to the list in writer.h. Options, help, completions and refusals follow from the row.
+ */
+#ifndef ATTN_WRITERS_FORMAT_H
+#define ATTN_WRITERS_FORMAT_H
+
+#include "tables/table_writer.h"
+
+struct attn_writer_ops;
+
+/* An option that belongs to one format and has no meaning without it. Its value is a text. */
+struct attn_format_option {
+    const char *name;     /* without dashes; NULL: the format has none */
+    const char *argument; /* the placeholder of its value: "TEXT" */
+    const char *help;     /* a sentence for --help */
+};
+
+struct attn_format {
+    const char *name;     /* the name of its option without dashes, "npz"; unique */
+    const char *argument; /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no
+                             option, as for text, the default output */
+    const char *help;     /* a sentence for --help; NULL without an option */
+    const char *title;    /* the name of its files in messages: "CSV" */
+    bool is_directory;    /* a path is a directory of many files; without needs_directory one that
+                             ends in the suffix, and is no directory, is a file of one matrix */
+    bool is_picture;      /* it shows numbers as colors, and does not hold them */
+    /* A picture that shows numbers of both signs, as --compare makes them. */
+    bool draws_differences;
+    bool takes_directory; /* a path that is a directory, or ends in '/', is one of many files; any
+                             other is one file */
+    const char *suffix;   /* the ending of the names of those files: ".csv" */
+    bool needs_directory; /* it cannot be written to a sink, as standard output is */
+    bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
+    bool holds_arrays;    /* whole tensors under their names: views of patterns (writers/view.h) are
+                             refused */
+    bool is_suggested;    /* hints name it to those who want all numbers */
+    bool has_predictions; /* it has a place for attn_writer_predictions */
+    struct attn_format_option own;
+
+    const struct attn_writer_ops *tensors; /* writes the events of a trace; NULL: it cannot */
+
+    bool has_tables;                 /* it writes tables */
+    enum attn_table_form table_form; /* in this form */
+};
+
+/* The format NAME ("csv"; terminated), or NULL. */
+ATTN_API const struct attn_format *attn_format_find(const char *name);
+
+typedef bool (*attn_format_fn)(const struct attn_format *format);
+
+#endif

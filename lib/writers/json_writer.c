@@ -1,0 +1,253 @@
+/*
+ * json_writer.c - the formats json and jsonl. The first is one document:
+ *
+ *     {"schema": 1, "model": ..., "options": {...}, "ids": [...], "tokens": [...],
+ *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
+ *      "predictions": {"top": [{"id", "token", "probability"}], "next": [{"text", "logprob"}]}}
+ *
+ * where "top" has also a "position" when positions were chosen
+ *
+ * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
+ * cells, NaN and infinity are null. Unknown values (the tokens of ids without a vocabulary) are
+ * null, too. Predictions, the positions of tokens that the tokenizer "added", and the
+ * "source_tokens" of cross-attention are present if the run has any; "kv_heads", the key/value head
+ * of each head, if heads share them. Texts are strings by JSON's rules, and bytes of tokens that
+ * are not UTF-8 stand as \xNN (base/escape.h).
+ */
+#include "encode/json_writer.h"
+#include "writers/arrays.h"
+#include "writers/labels_json.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
+
+#include "base/memory.h"
+#include "tables/table_writer.h"
+
+#include <string.h>
+
+struct json_writer {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+    struct attn_buffer text;      /* pending text; written and emptied row by row */
+    struct attn_json_writer json; /* of `text` */
+};
+
+/* Writes the pending text to the sink. */
+static enum attn_status flush(struct json_writer *w, struct attn_error *err)
+{
+    ATTN_TRY(attn_buffer_check(&w->text, err));
+    attn_sink_write(w->base.sink, w->text.data, w->text.size);
+    w->text.size = 0;
+    return ATTN_OK;
+}
+
+/* Begins a line with the key of a member. */
+static struct attn_json_writer *begin_member(struct json_writer *w, const char *name)
+{
+    attn_json_line(&w->json);
+    attn_json_key(&w->json, name);
+    return &w->json;
+}
+
+/* The same: where its value is appended. */
+static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
+{
+    return attn_json_value(begin_member(w, name));
+}
+
+/* --- Before the tensors -------------------------------------------------------------------- */
+
+static void push_labels(struct json_writer *w)
+{
+    const struct attn_labels *run = &w->base.labels;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const size_t n = w->base.n_position, n_shared = dims->n_head / dims->n_kv_head;
+
+    attn_json_append_tokens(begin_value(w, "tokens"), run->tokens, run->token_sizes, n);
+    if (run->source_tokens)
+        attn_json_append_tokens(begin_value(w, "source_tokens"), run->source_tokens,
+                                run->source_token_sizes, dims->n_source);
+    attn_json_append_ids(begin_value(w, "ids"), run, n);
+    if (attn_labels_n_added(run) > 0) {
+        attn_json_begin(begin_member(w, "added"), '[');
+        for (size_t p = 0; p < n; p++)
+            if (attn_token_is_added(run, p))
+                attn_json_size(&w->json, p);
+        attn_json_end(&w->json);
+    }
+    attn_json_append_offsets(begin_value(w, "offsets"), run, n);
+    if (n_shared == 1)
+        return;
+    attn_json_begin(begin_member(w, "kv_heads"), '['); /* which each head reads */
+    for (size_t head = 0; head < dims->n_head / (run->axes ? run->axes->n_batch : 1); head++)
+        attn_json_size(&w->json, head / n_shared);
+    attn_json_end(&w->json);
+}
+
+/* --- Tensors ------------------------------------------------------------------------------- */
+
+/* Writes the text before ROW of GROUP: a head, or a position if its heads are grouped. A tensor of
+ * rank 4 has groups of groups. Returns where the row is appended. */
+static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
+                                     size_t group, size_t row)
+{
+    int n_bracket = 0;
+
+    if (row == 0 && group == 0) {
+        begin_member(w, array->name);
+        n_bracket = array->rank - 1;
+    } else if (row == 0) {
+        n_bracket = array->rank == 4 && group % array->shape[1] == 0 ? 2 : 1;
+        for (int i = 0; i < n_bracket; i++)
+            attn_json_end(&w->json);
+    }
+    for (int i = 0; i < n_bracket; i++)
+        attn_json_begin(&w->json, '[');
+    attn_json_line(&w->json);
+    return attn_json_value(&w->json);
+}
+
+static void end_tensor(struct json_writer *w, const struct attn_array *array)
+{
+    for (int i = 1; i < array->rank; i++)
+        attn_json_end(&w->json);
+}
+
+/* An attn_row_text_fn; the text before the first row of an event was written already. */
+static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                             const struct attn_place *place, size_t r, struct attn_buffer *text)
+{
+    attn_buffer_append_string(text, r > 0 ? ",\n" : "");
+    attn_json_append_row(text, attn_event_row(event, r), place->extent.n_col,
+                         writer->options.precision);
+}
+
+/* An array that was put together in memory. */
+static enum attn_status write_gathered(struct json_writer *w, struct attn_array *array,
+                                       struct attn_error *err)
+{
+    struct attn_row row = {.values = (const float *)(const void *)array->data,
+                           .n = array->shape[2]};
+
+    for (size_t i = 0; i < array->shape[0]; i++)
+        for (size_t j = 0; j < array->shape[1]; j++, row.values += row.n) {
+            attn_json_append_row(begin_row(w, array, i, j), row, row.n, w->base.options.precision);
+            ATTN_TRY(flush(w, err));
+        }
+    end_tensor(w, array);
+    attn_array_drop(array);
+    return ATTN_OK;
+}
+
+/* --- The format ---------------------------------------------------------------------------- */
+
+static enum attn_status open_json(struct attn_writer *writer, struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
+    writer->is_in_order = true;
+    w->json = (struct attn_json_writer){.out = &w->text, .comma = ","};
+    attn_json_begin(&w->json, '{');
+    attn_json_integer(begin_member(w, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(begin_member(w, "model"), writer->labels.model);
+    attn_json_append_options(begin_value(w, "options"), &writer->labels);
+    push_labels(w);
+    attn_json_begin(begin_member(w, "tensors"), '{');
+    for (size_t i = 0; i < w->arrays.n_small; i++) { /* queries and heads that were narrowed */
+        const struct attn_array *array = &w->arrays.items[i];
+        const int64_t *values = (const int64_t *)(const void *)array->data;
+
+        if (strcmp(array->dtype, "<i8") != 0 || strcmp(array->name, "ids") == 0)
+            continue;
+        attn_json_begin(begin_member(w, array->name), '[');
+        for (size_t k = 0; k < array->shape[0]; k++)
+            attn_json_integer(&w->json, values[k]);
+        attn_json_end(&w->json);
+    }
+    return flush(w, err);
+}
+
+static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+    struct attn_array *array = attn_arrays_find(&w->arrays, event);
+
+    if (attn_array_is_scattered(writer, event->site)) {
+        ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
+        return place->is_last ? write_gathered(w, array, err) : ATTN_OK;
+    }
+    begin_row(w, array, place->head, place->row);
+    ATTN_TRY(flush(w, err));
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_event_row, writer->sink, err));
+    if (place->is_last)
+        end_tensor(w, array);
+    return ATTN_OK;
+}
+
+static enum attn_status predictions_json(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    attn_json_line(&w->json);
+    attn_json_end(&w->json); /* of the tensors */
+    attn_json_append_predictions(begin_value(w, "predictions"), predictions,
+                                 writer->options.precision, true);
+    return flush(w, err);
+}
+
+static enum attn_status finish_json(struct attn_writer *writer, struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    while (w->json.depth > 0) { /* the tensors, and the document */
+        attn_json_line(&w->json);
+        attn_json_end(&w->json);
+    }
+    attn_buffer_append_char(&w->text, '\n');
+    return flush(w, err);
+}
+
+static void release_json(struct attn_writer *writer)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    attn_arrays_release(&w->arrays);
+    attn_buffer_release(&w->text);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct json_writer),
+    .open = open_json,
+    .event = event_json,
+    .finish = finish_json,
+    .predictions = predictions_json,
+    .release = release_json,
+};
+
+const struct attn_format attn_json_format = {
+    .name = "json",
+    .argument = "FILE",
+    .help = "write tensors, tokens and predictions into one JSON document",
+    .title = "JSON",
+    .is_decimal = true,
+    .has_predictions = true,
+    .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_JSON,
+};
+
+/* Tables as an object a row (tables/table_writer.h). Tensors have no place in them. */
+const struct attn_format attn_jsonl_format = {
+    .name = "jsonl",
+    .argument = "FILE",
+    .help = "write the tables of predictions and of `compare` as JSON lines, one object per row",
+    .title = "JSON lines",
+    .is_decimal = true,
+    .has_predictions = true,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_JSON_LINES,
+};

@@ -1,0 +1,157 @@
+/* labels_json.c - see labels_json.h. */
+#include "writers/labels_json.h"
+
+#include "encode/json_writer.h"
+#include "writers/writer.h"
+
+/* --- Numbers ------------------------------------------------------------------------------- */
+
+void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
+{
+    const size_t begin = out->size;
+
+    attn_row_append_text(out, row, width, precision, "null");
+    if (!out->has_failed)
+        out->data[begin] = '['; /* instead of the first comma */
+    attn_buffer_append_char(out, ']');
+}
+
+/* --- Labels -------------------------------------------------------------------------------- */
+
+void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    attn_json_begin(&json, '{');
+    for (size_t i = 0; i < labels->n_option; i++) {
+        attn_json_key(&json, labels->options[i].name);
+        attn_json_text(&json, labels->options[i].value);
+    }
+    attn_json_end(&json);
+}
+
+void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
+                             const size_t *sizes, size_t n)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!attn_json_begin_list(&json, tokens))
+        return;
+    for (size_t p = 0; p < n; p++)
+        attn_json_string(&json, tokens[p], sizes[p]);
+    attn_json_end(&json);
+}
+
+void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!attn_json_begin_list(&json, run->ids))
+        return;
+    for (size_t p = 0; p < n; p++)
+        attn_json_integer(&json, run->ids[p]);
+    attn_json_end(&json);
+}
+
+void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    if (!attn_json_begin_list(&json, run->begin))
+        return;
+    for (size_t p = 0; p < n; p++) {
+        attn_json_begin(&json, '[');
+        attn_json_size(&json, run->begin[p]);
+        attn_json_size(&json, run->end[p]);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+}
+
+/* --- Predictions --------------------------------------------------------------------------- */
+
+/* Begins one of PREDICTIONS, with its position where positions were chosen. */
+static void begin_prediction(struct attn_json_writer *json,
+                             const struct attn_predictions *predictions, size_t position,
+                             bool has_lines)
+{
+    if (has_lines)
+        attn_json_line(json);
+    attn_json_begin(json, '{');
+    if (predictions->has_positions) {
+        attn_json_key(json, "position");
+        attn_json_size(json, position);
+    }
+}
+
+/* Only if requested. */
+static void append_metric(struct attn_json_writer *json, const struct attn_predictions *predictions,
+                          int precision, bool has_lines)
+{
+    if (has_lines)
+        attn_json_line(json);
+    attn_json_key(json, "metric");
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < predictions->n_metric; i++) {
+        const struct attn_predicted_metric *metric = &predictions->metric[i];
+
+        begin_prediction(json, predictions, metric->position, has_lines);
+        attn_json_key(json, "name");
+        attn_json_text(json, metric->name);
+        attn_json_key(json, "value");
+        attn_json_float(json, (float)metric->value, precision);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+void attn_json_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions, int precision,
+                                  bool has_lines)
+{
+    struct attn_json_writer json = {
+        .out = out, .comma = has_lines ? NULL : ",", .colon = has_lines ? NULL : ":"};
+
+    attn_json_begin(&json, '{');
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_key(&json, "top");
+    attn_json_begin(&json, '[');
+    for (size_t i = 0; i < predictions->n_top; i++) {
+        const struct attn_candidate *top = &predictions->top[i];
+
+        begin_prediction(&json, predictions, top->position, has_lines);
+        attn_json_key(&json, "id");
+        attn_json_integer(&json, top->id);
+        attn_json_key(&json, predictions->has_labels ? "label" : "token");
+        attn_json_string(&json, top->token, top->token_size);
+        if (predictions->has_labels) {
+            attn_json_key(&json, "score");
+            attn_json_float(&json, (float)top->score, precision);
+        }
+        attn_json_key(&json, "probability");
+        attn_json_float(&json, (float)top->probability, precision);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_key(&json, "next");
+    attn_json_begin(&json, '[');
+    for (size_t i = 0; i < predictions->n_next; i++) {
+        const struct attn_continuation *next = &predictions->next[i];
+
+        begin_prediction(&json, predictions, next->position, has_lines);
+        attn_json_key(&json, "text");
+        attn_json_text(&json, next->text);
+        attn_json_key(&json, "logprob");
+        attn_json_float(&json, (float)next->log_probability, precision);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+    if (predictions->n_metric > 0)
+        append_metric(&json, predictions, precision, has_lines);
+    if (has_lines)
+        attn_json_line(&json);
+    attn_json_end(&json);
+}

@@ -1,0 +1,132 @@
+/*
+ * npy_writer.c - one array a file: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
+ *
+ * A file is open from the first rows of its array to the last, which go straight to their place.
+ * Arrays whose rows are scattered ([T,H,E], emitted head by head) are put together in memory.
+ */
+#include "encode/numpy_file.h"
+#include "writers/arrays.h"
+#include "writers/writer.h"
+
+#include "base/memory.h"
+#include "base/sink_internal.h"
+
+#include <stdio.h>
+
+struct npy_writer {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+    struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
+};
+
+static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
+{
+    return &w->files[array - w->arrays.items];
+}
+
+struct file_name {
+    char text[ATTN_SITE_ARCHIVE_NAME_SIZE + 8];
+};
+
+static struct file_name file_name(const struct npy_writer *w, const struct attn_array *array)
+{
+    struct file_name name;
+
+    snprintf(name.text, sizeof name.text, "%s%s", array->name, w->base.format->suffix);
+    return name;
+}
+
+static enum attn_status open_file(struct npy_writer *w, const struct attn_array *array,
+                                  struct attn_error *err)
+{
+    char header[ATTN_NPY_HEADER_SIZE];
+    struct file_name name = file_name(w, array);
+    struct attn_sink **file = file_of(w, array);
+
+    ATTN_TRY(attn_directory_create_file(w->base.directory, name.text, file, err));
+    attn_sink_write(*file, header,
+                    attn_npy_header(array->dtype, array->shape, array->rank, header));
+    return ATTN_OK;
+}
+
+static enum attn_status close_file(struct npy_writer *w, struct attn_array *array,
+                                   struct attn_error *err)
+{
+    struct attn_sink **file = file_of(w, array), *sink = *file;
+
+    if (array->data)
+        attn_sink_write(sink, array->data, array->size);
+    attn_array_drop(array);
+    *file = NULL;
+    return attn_directory_commit_file(w->base.directory, sink, err);
+}
+
+/* An attn_array_put_fn. */
+static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
+                      const void *bytes, size_t size)
+{
+    struct attn_sink *file = *file_of((struct npy_writer *)writer, array);
+
+    attn_sink_write_at(file, attn_sink_position(file) + offset, bytes, size);
+}
+
+static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
+    w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
+    if (!w->files)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < w->arrays.n; i++)
+        attn_file_names_append(&writer->run->files, file_name(w, &w->arrays.items[i]).text);
+    ATTN_TRY(attn_buffer_check(&writer->run->files.text, err));
+    for (size_t i = 0; i < w->arrays.n_small; i++) {
+        ATTN_TRY(open_file(w, &w->arrays.items[i], err));
+        ATTN_TRY(close_file(w, &w->arrays.items[i], err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status event_npy(struct attn_writer *writer, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+    struct attn_array *array = attn_arrays_find(&w->arrays, event);
+    struct attn_sink **file = file_of(w, array);
+
+    if (!*file)
+        ATTN_TRY(open_file(w, array, err));
+    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
+    ATTN_TRY(attn_sink_check(*file, err));
+    return place->is_last ? close_file(w, array, err) : ATTN_OK;
+}
+
+static void release_npy(struct attn_writer *writer)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+
+    for (size_t i = 0; w->files && i < w->arrays.n; i++)
+        attn_sink_free(w->files[i]);
+    attn_free(w->files);
+    attn_arrays_release(&w->arrays);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct npy_writer),
+    .open = open_npy,
+    .event = event_npy,
+    .release = release_npy,
+};
+
+const struct attn_format attn_npy_format = {
+    .name = "npy",
+    .argument = "DIR",
+    .help = "write one file per array into DIR, for numpy.load",
+    .title = "NPY",
+    .is_directory = true,
+    .suffix = ".npy",
+    .needs_directory = true,
+    .holds_arrays = true,
+    .tensors = &ops,
+};

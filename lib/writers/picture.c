@@ -1,0 +1,116 @@
+/* picture.c - see picture.h. */
+#include "writers/picture_internal.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/number.h"
+
+#include <string.h>
+
+static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
+#define FIGURE_NAME(name, number, text) [ATTN_FIGURE_##name] = (text),
+                                      ATTN_FIGURE_MAP(FIGURE_NAME)
+#undef FIGURE_NAME
+};
+
+enum { MOST_PATCHES = 1 << 16 }; /* a side: so R x C fits any size_t */
+
+const char *attn_figure_name(enum attn_figure figure)
+{
+    return figures[figure];
+}
+
+/* "RxC" */
+static bool read_patches(const char *text, struct attn_picture_options *options)
+{
+    const char *x = strchr(text, 'x');
+    int64_t n_row, n_column;
+
+    if (!x || !attn_parse_int(text, (size_t)(x - text), 1, MOST_PATCHES, &n_row) ||
+        !attn_parse_int(x + 1, strlen(x + 1), 1, MOST_PATCHES, &n_column))
+        return false;
+    options->figure = ATTN_FIGURE_PATCHES;
+    options->n_patch_row = (size_t)n_row;
+    options->n_patch_column = (size_t)n_column;
+    return true;
+}
+
+enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                   struct attn_error *err)
+{
+    if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
+        return ATTN_INVALID;
+    static const char patches[] = "patches:";
+
+    for (int figure = 1; figure < ATTN_N_FIGURE; figure++)
+        if (strcmp(text, figures[figure]) == 0) {
+            options->figure = (enum attn_figure)figure;
+            options->n_patch_row = options->n_patch_column = 0;
+            return ATTN_OK;
+        }
+    if (strncmp(text, patches, sizeof patches - 1) == 0 &&
+        read_patches(text + sizeof patches - 1, options))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' is no figure, expected matrix, grid, lines, tokens, points, "
+                          "patches, over an image, or patches:RxC with R rows of C patches, or "
+                          "of a table grid, tokens, bars or curve",
+                          attn_quote_string(text).text);
+}
+
+void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)
+{
+    enum { LONGEST = 512 }; /* a line of a picture */
+    const char *string = attn_buffer_string(text);
+    char named[LONGEST];
+
+    if (!string || !options->name_fields)
+        return;
+    options->name_fields(string, named, sizeof named);
+    text->size = 0;
+    attn_buffer_append_string(text, named);
+}
+
+const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
+                                                  const struct attn_color_scale *scale,
+                                                  const char *usual)
+{
+    if (options->colormap)
+        return options->colormap;
+    return attn_colormap_find(scale->is_signed ? "diverging" : usual);
+}
+
+/* Whether a size is 0, for the usual one, or from LEAST to MOST. */
+static bool is_size(double size, double least, double most, const char *name,
+                    struct attn_error *err)
+{
+    if (size == 0 || (size >= least && size <= most))
+        return true;
+    attn_error_set(err, ATTN_INVALID, "`%s` is %g%s, expected %g to %g", name, size,
+                   strcmp(name, "dpi") == 0 ? "" : " points", least, most);
+    return false;
+}
+
+enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
+                                           struct attn_picture_options *picture,
+                                           struct attn_error *err)
+{
+    struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
+    const enum attn_status status = attn_options_read(given, &read, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) ||
+        !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
+        !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
+        !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
+        !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
+        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err) ||
+        !is_size(read.dpi, 10, 2400, "dpi", err) ||
+        !is_size(read.font_size, 1, 200, "font_size", err) ||
+        !is_size(read.figure_width, 28, 14174, "figure_width", err)) /* 1 cm to 5 m */
+        return ATTN_INVALID;
+    *picture = read;
+    return ATTN_OK;
+}

@@ -1,0 +1,24 @@
+/* picture_internal.h - declarations of picture.h that only the library uses. */
+#ifndef ATTN_WRITERS_PICTURE_INTERNAL_H
+#define ATTN_WRITERS_PICTURE_INTERNAL_H
+
+#include "base/buffer.h"
+#include "writers/picture.h"
+
+/* Replaces the fields that TEXT names by their names for the reader of OPTIONS' picture. */
+void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);
+
+const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
+
+/* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */
+const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
+                                                  const struct attn_color_scale *scale,
+                                                  const char *usual);
+
+/* Copies the options that a caller gave, who may know a shorter struct, over PICTURE. ATTN_INVALID
+ * for a choice that there is not. */
+enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
+                                           struct attn_picture_options *picture,
+                                           struct attn_error *err);
+
+#endif

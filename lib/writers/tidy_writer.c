@@ -1,0 +1,228 @@
+/*
+ * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
+ * id,layer,head,query,key,query_token,key_token,weight.
+ *
+ * Tokens and the id are text that no spreadsheet runs (quoting.h). Other sites are passed over. A
+ * line is put together from pieces that are made once: what all lines of a row begin with, the key
+ * with the query's token, and the key's token.
+ */
+#include "encode/float_text.h"
+#include "encode/quoting.h"
+#include "writers/token_text.h"
+#include "writers/writer.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "trace/trace_internal.h"
+#include "writers/format_internal.h"
+
+#include <string.h>
+
+static const char header[] = "id,layer,head,query,key,query_token,key_token,weight\n";
+
+enum { LINES_AT_ONCE = 64, COPY_SIZE = 16 };
+
+/* A part of the writer's texts. */
+struct tidy_piece {
+    size_t begin, size;
+};
+
+struct tidy_writer {
+    struct attn_writer base;
+    struct attn_buffer texts;          /* the pieces, with COPY_SIZE bytes of room after them */
+    struct attn_token_texts tokens[2]; /* texts of the run, and of its source */
+    struct tidy_piece *keys;           /* owns; "17", for positions and for rows of the source */
+    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; or NULL */
+    struct tidy_piece no_token;        /* "," */
+    size_t longest;                    /* bytes of the longest token */
+    struct attn_buffer id;             /* quoted where needed */
+};
+
+/* The piece from BEGIN to the end of the texts so far. */
+static struct tidy_piece end_piece(const struct tidy_writer *w, size_t begin)
+{
+    return (struct tidy_piece){begin, w->texts.size - begin};
+}
+
+/* ",token" of each of TEXTS, in *PIECES; the caller owns them. NULL without tokens. */
+static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_token_texts *texts,
+                                    struct tidy_piece **pieces, struct attn_error *err)
+{
+    if (texts->n == 0)
+        return ATTN_OK;
+    *pieces = attn_alloc(texts->n, sizeof **pieces, err);
+    if (!*pieces)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t begin = w->texts.size, size;
+        const char *text = attn_token_text(texts, i, &size);
+
+        attn_buffer_append_char(&w->texts, ',');
+        attn_csv_text_append(&w->texts, text, size);
+        (*pieces)[i] = end_piece(w, begin);
+        if ((*pieces)[i].size > w->longest)
+            w->longest = (*pieces)[i].size;
+    }
+    return ATTN_OK;
+}
+
+static bool holds_all_tensors(const struct attn_format *format)
+{
+    return format->tensors && !format->is_picture && format != &attn_tidy_format;
+}
+
+static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
+{
+    struct tidy_writer *w = (struct tidy_writer *)writer;
+    const char *id = writer->options.own ? writer->options.own : "0";
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+    char formats[ATTN_ERROR_HINT_SIZE];
+    struct attn_buffer text = {0};
+
+    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
+        attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
+        attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
+        attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
+        return ATTN_INVALID;
+    }
+    attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
+    attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
+    w->id.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+    ATTN_TRY(attn_buffer_check(&w->id, err));
+    ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
+    w->keys = attn_alloc(n, sizeof *w->keys, err);
+    if (!w->keys)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const size_t begin = w->texts.size;
+
+        attn_buffer_append_format(&w->texts, "%zu", i);
+        w->keys[i] = end_piece(w, begin);
+    }
+    attn_buffer_append_char(&w->texts, ',');
+    w->no_token = end_piece(w, w->texts.size - 1);
+    w->longest = w->no_token.size;
+    for (int i = 0; i < 2; i++)
+        ATTN_TRY(make_tokens(w, &w->tokens[i], &w->pieces[i], err));
+    attn_buffer_reserve(&w->texts, COPY_SIZE);
+    ATTN_TRY(attn_buffer_check(&w->texts, err));
+    attn_sink_write(writer->sink, header, sizeof header - 1);
+    return ATTN_OK;
+}
+
+/* Copies in steps of COPY_SIZE, which may exceed SIZE on both sides: most pieces are one step. */
+static char *put_bytes(char *out, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i += COPY_SIZE)
+        memcpy(out + i, bytes + i, COPY_SIZE);
+    return out + size;
+}
+
+static char *put_piece(const struct tidy_writer *w, char *out, struct tidy_piece piece)
+{
+    return put_bytes(out, w->texts.data + piece.begin, piece.size);
+}
+
+static struct tidy_piece token_of(const struct tidy_writer *w, const struct tidy_piece *tokens,
+                                  size_t i)
+{
+    return tokens ? tokens[i] : w->no_token;
+}
+
+/* The parts that are equal in all lines of a row. */
+struct line_parts {
+    struct attn_buffer start; /* their beginning; with room like the texts */
+    struct tidy_piece query_token;
+    const struct tidy_piece *key_tokens; /* or NULL */
+};
+
+/* The lines of some neighbouring keys that a query sees. */
+static void append_lines(const struct tidy_writer *w, const struct line_parts *parts,
+                         const struct attn_cells *cells, struct attn_buffer *text)
+{
+    size_t longest = parts->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
+    char *out = NULL;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        const size_t key = cells->first + i;
+
+        if (i % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
+            out = attn_buffer_reserve(text, LINES_AT_ONCE * longest + COPY_SIZE);
+        if (!out)
+            return;
+        out = put_bytes(out, parts->start.data, parts->start.size);
+        out = put_piece(w, out, w->keys[key]);
+        out = put_piece(w, out, parts->query_token);
+        out = put_piece(w, out, token_of(w, parts->key_tokens, key));
+        *out++ = ',';
+        out += attn_number_text(cells->values[i], w->base.options.precision, out);
+        *out++ = '\n';
+        text->size = (size_t)(out - text->data);
+    }
+}
+
+/* An attn_row_text_fn. */
+static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       const struct attn_place *place, size_t r, struct attn_buffer *text)
+{
+    const struct tidy_writer *w = (const struct tidy_writer *)writer;
+    size_t query = event->row0 + r;
+    struct line_parts parts = {
+        .query_token = token_of(w, w->pieces[0], query),
+        .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, event->layer)],
+    };
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    (void)place;
+    attn_buffer_append(&parts.start, w->id.data, w->id.size);
+    attn_buffer_append_format(&parts.start, ",%d,%d,%zu,", event->layer, event->head, query);
+    attn_buffer_reserve(&parts.start, COPY_SIZE);
+    text->has_failed |= parts.start.has_failed;
+    while (!text->has_failed && attn_row_next(&row, &cells))
+        append_lines(w, &parts, &cells, text);
+    attn_buffer_release(&parts.start);
+}
+
+static enum attn_status event_tidy(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    if (event->site != ATTN_SITE_PATTERN)
+        return ATTN_OK;
+    return attn_writer_write_rows(writer, event, place, append_row, writer->sink, err);
+}
+
+static void release_tidy(struct attn_writer *writer)
+{
+    struct tidy_writer *w = (struct tidy_writer *)writer;
+
+    attn_token_texts_release(w->tokens, 2);
+    attn_buffer_release(&w->texts);
+    attn_buffer_release(&w->id);
+    attn_free(w->keys);
+    attn_free(w->pieces[0]);
+    attn_free(w->pieces[1]);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct tidy_writer),
+    .open = open_tidy,
+    .event = event_tidy,
+    .release = release_tidy,
+};
+
+const struct attn_format attn_tidy_format = {
+    .name = "tidy",
+    .argument = "FILE",
+    .help =
+        "write the patterns alone into one long CSV, with a line for each cell that is not masked",
+    .title = "CSV",
+    .is_decimal = true,
+    .own = {.name = "id",
+            .argument = "TEXT",
+            .help = "text of the id column of `tidy`, to tell runs apart; default: 0"},
+    .tensors = &ops,
+};

@@ -1,0 +1,207 @@
+/* token_text.c - see token_text.h. */
+#include "writers/token_text.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+/* Makes texts of N TOKENS; no texts without TOKENS. */
+typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
+                                    const size_t *sizes, size_t n, struct attn_error *err);
+
+static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2],
+                                  const struct attn_labels *run, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+
+    if (run->tokens)
+        ATTN_TRY(make(&texts[0], run->tokens, run->token_sizes, dims->n_position, err));
+    if (run->source_tokens)
+        ATTN_TRY(make(&texts[1], run->source_tokens, run->source_token_sizes, dims->n_source, err));
+    return ATTN_OK;
+}
+
+/* A make_fn. */
+static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
+                                   const size_t *sizes, size_t n, struct attn_error *err)
+{
+    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
+    if (!texts->ends)
+        return ATTN_NO_MEMORY;
+    texts->n = n;
+    for (size_t p = 0; p < n; p++) {
+        attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
+        texts->ends[p] = texts->bytes.size;
+    }
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
+                                       const struct attn_labels *run, struct attn_error *err)
+{
+    return make_both(make_texts, texts, run, err);
+}
+
+const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
+{
+    size_t begin = texts->n > 0 && position > 0 ? texts->ends[position - 1] : 0;
+
+    *size = texts->n > 0 ? texts->ends[position] - begin : 0;
+    return *size > 0 ? texts->bytes.data + begin : "";
+}
+
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_release(&texts[i].bytes);
+        attn_free(texts[i].ends);
+        texts[i] = (struct attn_token_texts){0};
+    }
+}
+
+bool attn_token_is_added(const struct attn_labels *run, size_t position)
+{
+    if (run->texts)
+        return run->texts[position] == 0;
+    return position < run->n_front ||
+           position + run->n_back >= attn_selection_dims(run->selection)->n_position;
+}
+
+size_t attn_labels_n_added(const struct attn_labels *run)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; run->texts && i < attn_selection_dims(run->selection)->n_position; i++)
+        n += run->texts[i] == 0;
+    return run->texts ? n : run->n_front + run->n_back;
+}
+
+size_t attn_word_piece_size(const char *token, size_t size, const char *piece)
+{
+    const size_t n_piece = piece ? strlen(piece) : 0;
+
+    return n_piece > 0 && size > n_piece && memcmp(token, piece, n_piece) == 0 ? n_piece : 0;
+}
+
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)
+{
+    const size_t n = attn_selection_dims(run->selection)->n_position;
+
+    if (run->text) {
+        attn_buffer_append(out, run->text, run->n_text);
+        attn_buffer_append(out, " ", run->pair != NULL);
+        attn_buffer_append(out, run->pair, run->n_pair);
+        return;
+    }
+    for (size_t i = 0; run->tokens && !run->backdrop && i < n; i++)
+        attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
+}
+
+/* --- Pieces of characters ------------------------------------------------------------------ */
+
+/* Bytes of tokens, one after the other. */
+struct token_cursor {
+    const char *const *tokens;
+    const size_t *sizes;
+    size_t n, token, at; /* tokens; the one that is read, and where in it */
+};
+
+enum { MOST_BYTES = 4 }; /* of a character */
+
+/* Goes on to a token with bytes left; false at the end. */
+static bool has_bytes(struct token_cursor *cursor)
+{
+    while (cursor->token < cursor->n && cursor->at == cursor->sizes[cursor->token]) {
+        cursor->token++;
+        cursor->at = 0;
+    }
+    return cursor->token < cursor->n;
+}
+
+/* Reads a character that begins in the current token and may continue in the next ones. Returns its
+ * length, or 0 for malformed bytes. */
+static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
+{
+    uint32_t code_point;
+    size_t n = 0;
+
+    while (n < MOST_BYTES && has_bytes(&cursor))
+        bytes[n++] = cursor.tokens[cursor.token][cursor.at++];
+    return attn_utf8_decode(bytes, n, &code_point);
+}
+
+/* Appends the character of LENGTH bytes to the texts of its tokens, with the number of the piece
+ * where there are several. */
+static void append_character(struct attn_token_texts *texts, struct token_cursor *cursor,
+                             const char *bytes, size_t length)
+{
+    const bool is_split = cursor->sizes[cursor->token] - cursor->at < length;
+    size_t left = length;
+
+    for (unsigned piece = 1; left > 0; piece++) {
+        size_t n = cursor->sizes[cursor->token] - cursor->at;
+
+        n = n < left ? n : left;
+        attn_escape_append(&texts->bytes, bytes, length);
+        if (is_split)
+            attn_buffer_append_format(&texts->bytes, "/%u", piece);
+        texts->ends[cursor->token] = texts->bytes.size;
+        cursor->at += n;
+        left -= n;
+        if (left > 0)
+            has_bytes(cursor);
+    }
+}
+
+/* A make_fn. */
+static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
+                                    const size_t *sizes, size_t n, struct attn_error *err)
+{
+    struct token_cursor cursor = {tokens, sizes, n, 0, 0};
+    size_t last = 0;
+
+    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
+    if (!texts->ends)
+        return ATTN_NO_MEMORY;
+    texts->n = n;
+    while (has_bytes(&cursor)) {
+        char bytes[MOST_BYTES];
+        const size_t length = read_character(cursor, bytes);
+
+        if (length > 0) {
+            append_character(texts, &cursor, bytes, length);
+            continue;
+        }
+        attn_escape_append(&texts->bytes, bytes, 1);
+        texts->ends[cursor.token] = texts->bytes.size;
+        cursor.at++;
+    }
+    for (size_t i = 0; i < texts->n; i++) /* tokens without bytes */
+        texts->ends[i] = last = texts->ends[i] > last ? texts->ends[i] : last;
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
+                                        const struct attn_labels *run, struct attn_error *err)
+{
+    return make_both(make_labels, texts, run, err);
+}
+
+size_t attn_token_labels_n_split(const struct attn_labels *run)
+{
+    struct token_cursor cursor = {run->tokens, run->token_sizes,
+                                  attn_selection_dims(run->selection)->n_position, 0, 0};
+    size_t n_split = 0;
+
+    while (run->tokens && has_bytes(&cursor)) {
+        char bytes[MOST_BYTES];
+        size_t length = read_character(cursor, bytes);
+
+        n_split += length > cursor.sizes[cursor.token] - cursor.at;
+        for (length += length == 0; length > 0 && has_bytes(&cursor); length--)
+            cursor.at++;
+    }
+    return n_split;
+}

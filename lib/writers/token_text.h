@@ -1,0 +1,54 @@
+/*
+ * token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h.
+ */
+#ifndef ATTN_WRITERS_TOKEN_TEXT_H
+#define ATTN_WRITERS_TOKEN_TEXT_H
+
+#include "base/buffer.h"
+#include "writers/output.h"
+
+#include <stdbool.h>
+
+/* Initialize with = {0}; end with attn_token_texts_release. */
+struct attn_token_texts {
+    struct attn_buffer bytes; /* all texts, one after the other */
+    size_t *ends;             /* [n] owns; where each ends in bytes */
+    size_t n;                 /* positions; 0 when the run has no tokens */
+};
+
+/* Texts of the run's tokens, [0], and of the tokens of the source of cross-attention, [1]. */
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
+                                       const struct attn_labels *run, struct attn_error *err);
+
+/*
+ * The same for pictures and for tables that people read. Tokens that are pieces of one character,
+ * as byte-level vocabularies make them of scripts that they do not know, are shown as that
+ * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
+ * on.
+ */
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
+                                        const struct attn_labels *run, struct attn_error *err);
+
+/* How many characters of the run's tokens are in several pieces. */
+size_t attn_token_labels_n_split(const struct attn_labels *run);
+
+/* The text of POSITION, not terminated, borrowed; empty without tokens. */
+const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
+
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
+
+/* Appends the text that was run, and its pair; for ids, their tokens, concatenated; no text for
+ * pictures. */
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
+
+/* How many bytes at the begin of a token that goes on with a word are PIECE (attn_labels), which is
+ * no part of the word. */
+size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
+
+/* Whether the tokenizer added the token at POSITION of RUN by itself. */
+bool attn_token_is_added(const struct attn_labels *run, size_t position);
+
+/* How many it added. */
+size_t attn_labels_n_added(const struct attn_labels *run);
+
+#endif

@@ -1,0 +1,441 @@
+/* view.c - see view.h. Each event becomes sparse rows: the cells that are left, with their keys. */
+#include "writers/view.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "trace/trace_internal.h"
+#include "writers/token_text.h"
+
+#include <string.h>
+
+/* The words of the positions, or of a source. */
+struct view_words {
+    const size_t *of_token; /* [n_token]; NULL: tokens are not merged */
+    const char *piece;      /* as labels have it */
+    size_t n_token, n;      /* n: words, or tokens */
+    struct attn_buffer bytes;
+    const char **texts; /* [n] owns; of `bytes`; or NULL */
+    size_t *sizes;      /* [n] owns */
+};
+
+/* A row of one head that is being made of the rows of a word. */
+struct word_row {
+    size_t n_row;  /* rows that came; 0: no word is in progress */
+    double *sums;  /* [n_key] owns */
+    bool *is_seen; /* [n_key] owns; whether a cell counts */
+};
+
+struct attn_view {
+    const struct attn_labels *given;
+    const struct attn_picture_options *picture;
+    attn_trace_fn on_event;
+    void *user;
+    struct attn_labels labels;        /* of the emitted events */
+    struct attn_selection *selection; /* owns; of words, or NULL */
+    struct view_words positions, source;
+    size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
+    size_t mask;           /* the word of an encoder's only mask token */
+    size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
+    struct word_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
+    float *values;         /* the rows of one event: owns */
+    int32_t *keys;         /* their columns: owns */
+    size_t *n_kept;        /* [rows] cells of each: owns */
+    size_t cell_capacity, key_capacity, row_capacity;
+};
+
+bool attn_view_is_wanted(const struct attn_picture_options *picture)
+{
+    return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
+}
+
+bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site)
+{
+    return picture->renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
+}
+
+/* --- Words --------------------------------------------------------------------------------- */
+
+/* The words of N tokens, with their texts where TOKENS have some; without OF_TOKEN each token is
+ * one. */
+static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
+                                   const char *const *tokens, const size_t *sizes,
+                                   struct attn_error *err)
+{
+    size_t begin = 0;
+
+    words->of_token = of_token;
+    words->n_token = n;
+    words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
+    if (!of_token || n == 0 || !tokens)
+        return ATTN_OK;
+    words->texts = attn_alloc(words->n, sizeof *words->texts, err);
+    words->sizes = attn_alloc(words->n, sizeof *words->sizes, err);
+    if (!words->texts || !words->sizes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
+                                   ? attn_word_piece_size(tokens[i], sizes[i], words->piece)
+                                   : 0;
+
+        attn_buffer_append(&words->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
+        words->sizes[of_token[i]] += sizes[i] - n_piece;
+    }
+    attn_buffer_append_char(&words->bytes, '\0'); /* so that there are bytes */
+    for (size_t w = 0; w < words->n; begin += words->sizes[w++])
+        words->texts[w] = words->bytes.data + begin;
+    return attn_buffer_check(&words->bytes, err);
+}
+
+static void release_words(struct view_words *words)
+{
+    attn_buffer_release(&words->bytes);
+    attn_free(words->texts);
+    attn_free(words->sizes);
+}
+
+static size_t word_of(const struct view_words *words, size_t token)
+{
+    return words->of_token ? words->of_token[token] : token;
+}
+
+/* How many rows each word has, and where it lies in the text. */
+static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    size_t last = SIZE_MAX;
+
+    view->rows_of_word = attn_alloc(view->positions.n, sizeof *view->rows_of_word, err);
+    if (!view->rows_of_word)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < view->positions.n_token; i++)
+        view->rows_of_word[word_of(&view->positions, i)] +=
+            attn_selection_has_query(given->selection, i);
+    if (!given->begin)
+        return ATTN_OK;
+    view->begin = attn_alloc(view->positions.n, sizeof *view->begin, err);
+    view->end = attn_alloc(view->positions.n, sizeof *view->end, err);
+    if (!view->begin || !view->end)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < view->positions.n_token; i++) {
+        const size_t word = word_of(&view->positions, i);
+
+        if (word != last)
+            view->begin[word] = given->begin[i];
+        view->end[word] = given->end[i];
+        last = word;
+    }
+    view->labels.begin = view->begin;
+    view->labels.end = view->end;
+    return ATTN_OK;
+}
+
+/* The selection that was given, with words for queries. LAYERS is empty, for the caller to
+ * release. */
+static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
+                                     struct attn_error *err)
+{
+    const struct attn_selection *given = view->given->selection;
+    struct attn_dims dims = *attn_selection_dims(given);
+
+    dims.n_position = view->positions.n;
+    dims.n_source = view->source.n;
+    ATTN_TRY(attn_selection_create(&dims, &view->selection, err));
+    ATTN_TRY(attn_selection_set_sites(view->selection, attn_selection_sites(given), err));
+    for (int layer = 0; layer < (int)dims.n_layer; layer++) /* as a list: "0,2" */
+        if (attn_selection_has_layer(given, layer))
+            attn_buffer_append_format(layers, layers->size > 0 ? ",%d" : "%d", layer);
+    attn_buffer_string(layers);
+    ATTN_TRY(attn_buffer_check(layers, err));
+    if (layers->size > 0)
+        ATTN_TRY(attn_selection_set_layers(view->selection, layers->data, err));
+    for (int layer = 0; layer < (int)dims.n_layer; layer++)
+        for (int head = 0; head < (int)dims.n_head; head++)
+            if (attn_selection_has_head(given, layer, head))
+                ATTN_TRY(attn_selection_keep(view->selection, layer, head, err));
+    for (size_t word = 0; word < dims.n_position; word++)
+        if (view->rows_of_word[word] > 0 && !attn_selection_is_all_queries(given))
+            ATTN_TRY(attn_selection_keep_queries(view->selection, word, 1, err));
+    return ATTN_OK;
+}
+
+static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
+{
+    const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                   ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
+    const attn_site_set gradients = attn_sites_gradients_of(~(attn_site_set)0);
+    const attn_site_set sites = attn_selection_sites(labels->selection) & ~(patterns & ~gradients);
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (sites & ATTN_SITE_BIT(site)) {
+            attn_error_set(err, ATTN_INVALID,
+                           "`merges_words` joins rows and columns of patterns, and '%s' is chosen",
+                           attn_site_name((enum attn_site)site));
+            attn_error_hint(err, "`sites pattern`");
+            return ATTN_INVALID;
+        }
+    if (labels->words)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "`merges_words` joins tokens, and %s",
+                   labels->axes ? "the arrays have no labels" : "the ids have no text");
+    if (labels->axes)
+        attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
+    return ATTN_INVALID;
+}
+
+static enum attn_status merge(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    const struct attn_dims *dims = attn_selection_dims(given->selection);
+    struct attn_buffer layers = {0};
+    enum attn_status status = check_words(given, err);
+
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    view->positions.piece = given->piece;
+    ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
+                        given->token_sizes, err));
+    ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
+                        given->source_token_sizes, err));
+    ATTN_TRY(find_rows(view, err));
+    status = select_words(view, &layers, err);
+    attn_buffer_release(&layers);
+    ATTN_TRY(status);
+    view->labels.selection = view->selection;
+    view->labels.ids = view->labels.types = NULL;
+    view->labels.texts = NULL;
+    view->labels.tokens = view->positions.texts;
+    view->labels.token_sizes = view->positions.sizes;
+    view->labels.words = view->labels.source_words = NULL;
+    if (given->mask)
+        view->mask = word_of(&view->positions, *given->mask);
+    view->labels.mask = given->mask ? &view->mask : NULL;
+    if (view->source.texts) {
+        view->labels.source_tokens = view->source.texts;
+        view->labels.source_token_sizes = view->source.sizes;
+    }
+    view->open =
+        attn_alloc((size_t)ATTN_N_SITE * dims->n_layer * dims->n_head, sizeof *view->open, err);
+    return view->open ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_view_create(const struct attn_labels *labels,
+                                  const struct attn_picture_options *picture,
+                                  attn_trace_fn on_event, void *user, struct attn_view **view,
+                                  struct attn_error *err)
+{
+    struct attn_view *made = attn_alloc(1, sizeof *made, err);
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->given = labels;
+    made->picture = picture;
+    made->on_event = on_event;
+    made->user = user;
+    made->labels = *labels;
+    ATTN_RETURN_MADE(picture->merges_words ? merge(made, err) : ATTN_OK, view, made,
+                     attn_view_free);
+}
+
+const struct attn_labels *attn_view_labels(const struct attn_view *view)
+{
+    return &view->labels;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------- */
+
+/* Room for N_ROW rows of N_KEY cells. */
+static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
+                                struct attn_error *err)
+{
+    void *values = view->values, *keys = view->keys, *n_kept = view->n_kept;
+    enum attn_status status;
+    size_t n;
+
+    if (!attn_checked_mul(n_row, n_key, &n))
+        return attn_error_no_memory(err);
+    status = attn_grow(&values, &view->cell_capacity, n, sizeof *view->values, err);
+    view->values = values;
+    ATTN_TRY(status);
+    status = attn_grow(&keys, &view->key_capacity, n, sizeof *view->keys, err);
+    view->keys = keys;
+    ATTN_TRY(status);
+    status = attn_grow(&n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
+    view->n_kept = n_kept;
+    return status;
+}
+
+/* The remaining cells of a row: N at VALUES and KEYS, fewer afterwards. */
+static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
+                     int32_t *keys, size_t n)
+{
+    double sum = 0;
+
+    if (view->picture->hides_first && attn_site_has_keys(site) && n > 0 && keys[0] == 0) {
+        n--;
+        memmove(values, values + 1, n * sizeof *values);
+        memmove(keys, keys + 1, n * sizeof *keys);
+    }
+    if (!attn_view_divides(view->picture, site))
+        return n;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)values[i];
+    if (sum == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)((double)values[i] / sum);
+    return n;
+}
+
+/* Hands on the first N_ROW rows that were made for EVENT. Projected keys are no keys: all of them
+ * count. */
+static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
+                             size_t n_key, struct attn_error *err)
+{
+    const bool has_keys = attn_site_has_keys(event->site);
+
+    if (n_row == 0)
+        return ATTN_OK;
+    event->n_row = n_row;
+    event->n_col = event->ld = n_key;
+    event->data = view->values;
+    event->keys = has_keys ? view->keys : NULL;
+    event->n_kept = has_keys ? view->n_kept : NULL;
+    return view->on_event(view->user, event, err);
+}
+
+static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    struct attn_trace_event narrowed = *event;
+    const size_t ld = event->n_col;
+
+    ATTN_TRY(reserve(view, event->n_row, ld, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        float *values = view->values + r * ld;
+        int32_t *keys = view->keys + r * ld;
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+        size_t n = 0;
+
+        while (attn_row_next(&row, &cells))
+            for (size_t i = 0; i < cells.n; i++) {
+                values[n] = cells.values[i];
+                keys[n++] = (int32_t)(cells.first + i);
+            }
+        view->n_kept[r] = narrow(view, event->site, values, keys, n);
+    }
+    return emit(view, &narrowed, event->n_row, ld, err);
+}
+
+/* --- Rows of words ------------------------------------------------------------------------- */
+
+static void add_row(struct word_row *open, const struct view_words *keys,
+                    const struct attn_trace_event *event, size_t r)
+{
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t i = 0; i < cells.n; i++) {
+            const size_t word = word_of(keys, cells.first + i);
+
+            open->sums[word] += (double)cells.values[i];
+            open->is_seen[word] = true;
+        }
+    open->n_row++;
+}
+
+/* Makes cells of the row, and empties it; returns their number. */
+static size_t close_row(struct word_row *open, size_t n_key, float *values, int32_t *keys)
+{
+    size_t n = 0;
+
+    for (size_t key = 0; key < n_key; key++) {
+        if (!open->is_seen[key])
+            continue;
+        values[n] = (float)(open->sums[key] / (double)open->n_row);
+        keys[n++] = (int32_t)key;
+    }
+    memset(open->sums, 0, n_key * sizeof *open->sums);
+    memset(open->is_seen, 0, n_key * sizeof *open->is_seen);
+    open->n_row = 0;
+    return n;
+}
+
+static enum attn_status emit_words(struct attn_view *view, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(view->given->selection);
+    const bool is_cross = dims->is_cross && dims->is_cross[event->layer];
+    const struct view_words *keys = is_cross ? &view->source : &view->positions;
+    const size_t head = attn_site_has_heads(event->site) ? (size_t)event->head : 0;
+    struct word_row *open =
+        &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
+                    head];
+    struct attn_trace_event merged = *event;
+    size_t n = 0;
+
+    if (!open->sums) {
+        open->sums = attn_alloc(keys->n, sizeof *open->sums, err);
+        open->is_seen = attn_alloc(keys->n, sizeof *open->is_seen, err);
+        if (!open->sums || !open->is_seen)
+            return ATTN_NO_MEMORY;
+    }
+    ATTN_TRY(reserve(view, event->n_row, keys->n, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t word = word_of(&view->positions, event->row0 + r);
+        float *values = view->values + n * keys->n;
+        int32_t *kept = view->keys + n * keys->n;
+
+        add_row(open, keys, event, r);
+        if (open->n_row < view->rows_of_word[word])
+            continue;
+        if (n == 0)
+            merged.row0 = word;
+        view->n_kept[n++] =
+            narrow(view, event->site, values, kept, close_row(open, keys->n, values, kept));
+    }
+    return emit(view, &merged, n, keys->n, err);
+}
+
+enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_view *view = user;
+
+    if (view->picture->merges_words)
+        return emit_words(view, event, err);
+    if (attn_site_has_keys(event->site) || attn_site_layout(event->site) == ATTN_LAYOUT_RANK)
+        return emit_narrowed(view, event, err);
+    return view->on_event(view->user, event, err);
+}
+
+size_t attn_view_position(const struct attn_view *view, size_t position)
+{
+    return word_of(&view->positions, position);
+}
+
+void attn_view_free(struct attn_view *view)
+{
+    const struct attn_dims *dims;
+
+    if (!view)
+        return;
+    dims = attn_selection_dims(view->given->selection);
+    for (size_t i = 0; view->open && i < (size_t)ATTN_N_SITE * dims->n_layer * dims->n_head; i++) {
+        attn_free(view->open[i].sums);
+        attn_free(view->open[i].is_seen);
+    }
+    attn_free(view->open);
+    release_words(&view->positions);
+    release_words(&view->source);
+    attn_selection_free(view->selection);
+    attn_free(view->begin);
+    attn_free(view->end);
+    attn_free(view->rows_of_word);
+    attn_free(view->values);
+    attn_free(view->keys);
+    attn_free(view->n_kept);
+    attn_free(view);
+}

@@ -1,0 +1,839 @@
+/*
+ * writer.c - the frame around the formats; see writer.h.
+ */
+#include "writers/writer.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+#include "encode/float_text.h"
+#include "trace/trace_internal.h"
+#include "writers/format_internal.h"
+#include "writers/picture_internal.h"
+#include "writers/view.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Sites and rows that will come --------------------------------------------------------- */
+
+bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
+                          int head)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    bool is_key = attn_site_layout(site) == ATTN_LAYOUT_KEY;
+
+    if (head < 0 || (size_t)head >= (is_key ? dims->n_kv_head : dims->n_head))
+        return false;
+    return is_key ? attn_selection_has_kv_head(selection, layer, head)
+                  : attn_selection_has_head(selection, layer, head);
+}
+
+enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
+                                       struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    int n_layer = (int)attn_selection_dims(selection)->n_layer;
+
+    /* embed is the one site of the model that comes before the layers */
+    if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
+        ATTN_TRY(visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err));
+    for (int layer = 0; layer < n_layer; layer++)
+        for (int i = 0; i < ATTN_N_SITE; i++) {
+            const enum attn_site site = attn_site_order[i];
+
+            if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
+                ATTN_TRY(visit(writer, user, site, layer, err));
+        }
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
+
+        if (site != ATTN_SITE_EMBED && !attn_site_is_in_layer(site) &&
+            attn_selection_wants(selection, site, ATTN_NO_LAYER))
+            ATTN_TRY(visit(writer, user, site, ATTN_NO_LAYER, err));
+    }
+    return ATTN_OK;
+}
+
+struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
+                                      int layer)
+{
+    size_t shape[3];
+
+    if (attn_selection_shape(writer->labels.selection, site, layer, shape) == 1)
+        return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+    case ATTN_LAYOUT_PAIRS:
+        return (struct attn_extent){.n_row = shape[0], .n_head = 1, .n_col = shape[1]};
+    case ATTN_LAYOUT_MATRIX:
+    case ATTN_LAYOUT_RANK:
+        return (struct attn_extent){.n_row = shape[1], .n_head = shape[0], .n_col = shape[2]};
+    default:
+        return (struct attn_extent){.n_row = shape[0], .n_head = shape[1], .n_col = shape[2]};
+    }
+}
+
+struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
+                                                enum attn_site site, int head)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
+    int n = (int)(writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head);
+
+    return (struct attn_head_number){.batch = head / n, .head = head % n};
+}
+
+static int count_digits(size_t n) /* digits of the numbers below N, at least two */
+{
+    int digits = 2;
+
+    for (size_t limit = 100; n > limit; limit *= 10)
+        digits++;
+    return digits;
+}
+
+/* Appends the name of the file of HEAD in a directory; the caller releases NAME. */
+static enum attn_status append_file_name(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_buffer *name,
+                                         struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_array_axes *axes = writer->labels.axes;
+    struct attn_head_number number = attn_writer_head_number(writer, site, head);
+
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
+    else if (!axes && layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), layer);
+    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(
+            name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
+    if (name->size > 0)
+        attn_buffer_append_char(name, '.');
+    attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
+    attn_buffer_string(name);
+    return attn_buffer_check(name, err);
+}
+
+enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
+                                       int head, struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK) {
+        attn_file_names_append(&writer->run->files, name.data);
+        status = attn_buffer_check(&writer->run->files.text, err);
+    }
+    attn_buffer_release(&name);
+    return status;
+}
+
+enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
+                                         int layer, int head, struct attn_sink **sink,
+                                         struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+
+    if (status == ATTN_OK)
+        status = attn_directory_create_file(writer->directory, name.data, sink, err);
+    attn_buffer_release(&name);
+    return status;
+}
+
+void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
+                             int head, struct attn_buffer *out)
+{
+    const struct attn_picture_options *picture = writer->options.picture;
+    const struct attn_array_axes *axes = writer->labels.axes;
+    const struct attn_head_number number = attn_writer_head_number(writer, site, head);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const size_t begin = out->size, n_shared = dims->n_head / dims->n_kv_head;
+    const bool is_shared = attn_site_layout(site) == ATTN_LAYOUT_KEY && n_shared > 1;
+
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(out, "batch %d", number.batch);
+    else if (!axes && layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(out, "layer %d", layer);
+    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(out, "%s%shead %d", out->size > begin ? ", " : "",
+                                  is_shared ? "key/value " : "", number.head);
+    if (is_shared)
+        attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
+                                  n_shared * (size_t)(number.head + 1) - 1);
+    attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
+    if (attn_site_has_keys(site)) {
+        attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
+        attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
+    }
+    if (attn_view_divides(picture, site))
+        attn_buffer_append_string(out, ", each row divided by its sum");
+}
+
+/* An attn_visit_fn. */
+static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    size_t n_row;
+
+    (void)user;
+    if (!attn_checked_mul(extent.n_row, extent.n_head, &n_row) ||
+        !attn_checked_add(writer->n_row_left, n_row, &writer->n_row_left))
+        return attn_error_no_memory(err);
+    writer->rows_left[attn_writer_slot(site, layer)] = n_row;
+    return ATTN_OK;
+}
+
+static enum attn_status rank_queries(struct attn_writer *writer, struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+
+    writer->n_position = attn_selection_dims(selection)->n_position;
+    writer->queries = attn_alloc(attn_selection_n_query(selection), sizeof *writer->queries, err);
+    writer->query_rank = attn_alloc(writer->n_position, sizeof *writer->query_rank, err);
+    writer->rows_left = attn_alloc(attn_writer_n_slot(writer), sizeof *writer->rows_left, err);
+    if (!writer->queries || !writer->query_rank || !writer->rows_left)
+        return ATTN_NO_MEMORY;
+    for (size_t p = 0; p < writer->n_position; p++) {
+        writer->query_rank[p] = SIZE_MAX;
+        if (attn_selection_has_query(selection, p)) {
+            writer->query_rank[p] = writer->n_query;
+            writer->queries[writer->n_query++] = p;
+        }
+    }
+    return attn_writer_each_site(writer, count_rows, NULL, err);
+}
+
+/* --- Events in order ----------------------------------------------------------------------- */
+
+/* Sorts the events of a run into the order of a document: by site, head, and row. A trace emits
+ * large matrices in blocks whose sites follow one another. Rows that are next are passed on at
+ * once; others wait as copies, without the masked cells: for a run fed in one step never more than
+ * the matrices of one layer. Rows of one head come in order, so waiting rows are a list for each
+ * head of each site. */
+
+enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
+
+/* An event that waits, packed: of each row the cells that count, one row after the other. */
+struct waiting {
+    struct waiting *next;
+    struct attn_trace_event event; /* data and keys lie after the counts */
+    struct attn_place place;
+    size_t counts[]; /* [event.n_row] cells of each row */
+};
+
+/* The rows of one head of one site, or of a site without heads. */
+struct lane {
+    size_t n_row, next_row;        /* all, and the first that has not gone through */
+    bool is_last;                  /* of its site */
+    struct waiting *first, **last; /* in order; NULL: none, and where the next is linked */
+};
+
+struct attn_event_queue {
+    struct attn_writer *writer;
+    struct lane *lanes;    /* [n_lane] owns; in the order of the document */
+    size_t n_lane, at;     /* all, and the one whose rows are due */
+    size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
+};
+
+/* An attn_visit_fn: the lanes of a site; before there are lanes, their number. */
+static enum attn_status set_lanes(struct attn_writer *writer, void *user, enum attn_site site,
+                                  int layer, struct attn_error *err)
+{
+    struct attn_event_queue *queue = user;
+    const struct attn_extent extent = attn_writer_extent(writer, site, layer);
+
+    (void)err;
+    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
+    for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
+        struct lane *lane = &queue->lanes[queue->n_lane + h];
+
+        *lane = (struct lane){
+            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+    }
+    queue->n_lane += extent.n_head;
+    return ATTN_OK;
+}
+
+/* The queue of WRITER, which is released with it. */
+static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
+{
+    struct attn_event_queue *q = attn_alloc(1, sizeof *q, err);
+
+    writer->queue = q;
+    if (!q)
+        return ATTN_NO_MEMORY;
+    q->writer = writer;
+    q->lanes_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *q->lanes_of_slot, err);
+    if (!q->lanes_of_slot)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_writer_each_site(writer, set_lanes, q, err));
+    q->lanes = attn_alloc(q->n_lane, sizeof *q->lanes, err);
+    if (!q->lanes)
+        return ATTN_NO_MEMORY;
+    q->n_lane = 0;
+    return attn_writer_each_site(writer, set_lanes, q, err);
+}
+
+/* Keeps rows that fit a piece. */
+static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct waiting *waiting;
+    size_t n = 0, size;
+    float *values;
+    int32_t *keys;
+
+    for (size_t r = 0; r < event->n_row; r++)
+        n += attn_event_row(event, r).n;
+    size = sizeof *waiting + event->n_row * sizeof *waiting->counts + n * sizeof *values;
+    if (event->keys)
+        size += n * sizeof *keys;
+    waiting = attn_alloc_uninitialized(size, 1, err);
+    if (!waiting)
+        return ATTN_NO_MEMORY;
+    values = (float *)(void *)(waiting->counts + event->n_row);
+    keys = event->keys ? (int32_t *)(void *)(values + n) : NULL;
+    waiting->next = NULL;
+    waiting->event = *event;
+    waiting->event.data = values;
+    waiting->event.keys = keys;
+    waiting->place = *place;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const struct attn_row row = attn_event_row(event, r);
+
+        waiting->counts[r] = row.n;
+        if (row.n == 0)
+            continue;
+        values = (float *)memcpy(values, row.values, row.n * sizeof *values) + row.n;
+        if (keys)
+            keys = (int32_t *)memcpy(keys, row.keys, row.n * sizeof *keys) + row.n;
+    }
+    *lane->last = waiting;
+    lane->last = &waiting->next;
+    return ATTN_OK;
+}
+
+static enum attn_status keep(struct lane *lane, const struct attn_trace_event *event,
+                             const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_trace_event rest = *event;
+    struct attn_place at = *place;
+
+    while (rest.n_row > 0) {
+        struct attn_trace_event piece = rest;
+
+        piece.n_row = 0; /* as many rows as make a piece */
+        for (size_t n = 0; piece.n_row < rest.n_row && n < PIECE_FLOATS; piece.n_row++)
+            n += attn_event_row(&rest, piece.n_row).n;
+        ATTN_TRY(keep_piece(lane, &piece, &at, err));
+        at.row += piece.n_row;
+        rest.row0 += piece.n_row;
+        rest.n_row -= piece.n_row;
+        rest.data += piece.n_row * rest.ld;
+        if (rest.keys) {
+            rest.keys += piece.n_row * rest.ld;
+            rest.n_kept += piece.n_row;
+        }
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status deliver(struct attn_event_queue *queue, struct lane *lane,
+                                const struct attn_trace_event *event, struct attn_place place,
+                                struct attn_error *err)
+{
+    lane->next_row += event->n_row;
+    place.is_last = lane->is_last && lane->next_row == lane->n_row;
+    return queue->writer->ops->event(queue->writer, event, &place, err);
+}
+
+/* The rows of a piece as they lie: rows of one length, which follow one another, are an event. */
+static enum attn_status deliver_piece(struct attn_event_queue *queue, struct lane *lane,
+                                      const struct waiting *waiting, struct attn_error *err)
+{
+    struct attn_trace_event event = waiting->event;
+    struct attn_place place = waiting->place;
+    const size_t n_row = event.n_row;
+
+    for (size_t row = 0, n; row < n_row; row += n) {
+        const size_t *counts = waiting->counts + row;
+
+        for (n = 1; row + n < n_row && counts[n] == counts[0]; n++)
+            ;
+        event.n_row = n;
+        event.ld = counts[0];
+        event.n_kept = event.keys ? counts : NULL;
+        ATTN_TRY(deliver(queue, lane, &event, place, err));
+        place.row += n;
+        event.row0 += n;
+        event.data += n * counts[0];
+        if (event.keys)
+            event.keys += n * counts[0];
+    }
+    return ATTN_OK;
+}
+
+static void drop_first(struct lane *lane)
+{
+    struct waiting *waiting = lane->first;
+
+    lane->first = waiting->next;
+    if (!lane->first)
+        lane->last = &lane->first;
+    attn_free(waiting);
+}
+
+/* Hands the event, and then those that have become due, to the format of the writer; or keeps
+ * it. */
+static enum attn_status queue_event(struct attn_event_queue *queue,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_place *place, struct attn_error *err)
+{
+    size_t slot = attn_writer_slot(event->site, event->layer);
+    struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] + place->head];
+
+    if (lane != &queue->lanes[queue->at] || place->row != lane->next_row)
+        return keep(lane, event, place, err);
+    ATTN_TRY(deliver(queue, lane, event, *place, err));
+    while (queue->at < queue->n_lane) {
+        lane = &queue->lanes[queue->at];
+        if (lane->next_row == lane->n_row) {
+            queue->at++;
+        } else if (lane->first && lane->first->place.row == lane->next_row) {
+            ATTN_TRY(deliver_piece(queue, lane, lane->first, err));
+            drop_first(lane);
+        } else {
+            break;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* --- Events -------------------------------------------------------------------------------- */
+
+const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site)
+{
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_MATRIX:
+    case ATTN_LAYOUT_RANK:
+    case ATTN_LAYOUT_PAIRS:
+        return "query";
+    case ATTN_LAYOUT_KEY:
+        return writer->labels.axes ? "key" : "token";
+    default:
+        return writer->labels.axes ? "query" : "token";
+    }
+}
+
+bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+
+    return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
+}
+
+/* Whether the selection holds the event; *place is then its place. */
+static bool find_place(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       struct attn_place *place)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    bool has_all_rows; /* queries do not narrow it */
+    size_t n_row;
+
+    if (event->site >= ATTN_N_SITE ||
+        (attn_site_is_in_layer(event->site)
+             ? event->layer < 0 || (size_t)event->layer >= dims->n_layer
+             : event->layer != ATTN_NO_LAYER) ||
+        !attn_selection_wants(selection, event->site, event->layer))
+        return false;
+    has_all_rows =
+        attn_site_layout(event->site) == ATTN_LAYOUT_KEY || attn_site_is_pooled(event->site, dims);
+    *place = (struct attn_place){
+        .row = event->row0,
+        .extent = attn_writer_extent(writer, event->site, event->layer),
+    };
+    n_row = has_all_rows ? place->extent.n_row : writer->n_position;
+    if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
+        (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
+        (!attn_site_has_keys(event->site) && event->n_col < place->extent.n_col))
+        return false;
+    if (!has_all_rows) {
+        place->row = writer->query_rank[event->row0];
+        if (place->row == SIZE_MAX ||
+            writer->query_rank[event->row0 + event->n_row - 1] != place->row + event->n_row - 1)
+            return false;
+        if (event->row0 < attn_site_first_row(event->site, dims))
+            return false;
+        place->row -= attn_selection_n_rowless(selection, event->site);
+    }
+    if (!attn_site_has_heads(event->site))
+        return true;
+    for (int head = 0; head < event->head; head++)
+        place->head += attn_writer_has_head(writer, event->site, event->layer, head);
+    return attn_writer_has_head(writer, event->site, event->layer, event->head);
+}
+
+/* Whether the keys of a sparse event can be columns, which formats rely on. */
+static bool has_good_keys(const struct attn_trace_event *event)
+{
+    if (!event->n_kept || !attn_site_has_keys(event->site))
+        return false;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const int32_t *keys = event->keys + r * event->ld;
+        int64_t last = -1;
+
+        if (event->n_kept[r] > event->ld)
+            return false;
+        for (size_t i = 0; i < event->n_kept[r]; i++) {
+            if (keys[i] <= last)
+                return false;
+            last = keys[i];
+        }
+        if (last >= 0 && (size_t)last >= event->n_col)
+            return false;
+    }
+    return true;
+}
+
+/* EXACT is NULL unless EVENT comes as one of a pair. */
+static enum attn_status emit_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_trace_event *exact, struct attn_error *err)
+{
+    struct attn_place place;
+    size_t *rows_left;
+
+    if (attn_is_canceled(writer->options.cancel)) /* a layer takes seconds to write */
+        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+    if (!find_place(writer, event, &place))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an event (site %d, layer %d, head %d, rows %zu to %zu) is not in "
+                              "the writer's selection",
+                              (int)event->site, event->layer, event->head, event->row0,
+                              event->row0 + event->n_row - 1);
+    if (event->keys && !has_good_keys(event))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the keys of '%s' in layer %d, rows %zu to %zu, are not ascending "
+                              "numbers below %zu",
+                              attn_site_name(event->site), event->layer, event->row0,
+                              event->row0 + event->n_row - 1, event->n_col);
+    rows_left = &writer->rows_left[attn_writer_slot(event->site, event->layer)];
+    if (event->n_row > *rows_left)
+        return attn_error_set(err, ATTN_INVALID, "rows of '%s' in layer %d came twice",
+                              attn_site_name(event->site), event->layer);
+    *rows_left -= event->n_row;
+    writer->n_row_left -= event->n_row;
+    place.is_last = *rows_left == 0;
+    if (exact)
+        ATTN_TRY(writer->ops->pair(writer, event, exact, &place, err));
+    else if (writer->queue)
+        ATTN_TRY(queue_event(writer->queue, event, &place, err));
+    else
+        ATTN_TRY(writer->ops->event(writer, event, &place, err));
+    return writer->sink ? attn_sink_check(writer->sink, err) : ATTN_OK;
+}
+
+/* --- Rows as text -------------------------------------------------------------------------- */
+
+/* Appends `,value` for each cell. */
+static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision,
+                         const char *nothing)
+{
+    const size_t size = strlen(nothing);
+    char *out = NULL;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        if (i % ATTN_NUMBERS_AT_ONCE == 0) /* room for several, as a call for each would show */
+            out = attn_buffer_reserve(text,
+                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (!out)
+            return;
+        *out++ = ',';
+        if (size == 0 || isfinite(cells->values[i]))
+            out += attn_number_text(cells->values[i], precision, out);
+        else
+            out = (char *)memcpy(out, nothing, size) + size;
+        text->size = (size_t)(out - text->data);
+    }
+}
+
+/* Appends `,` and NOTHING for each of N masked cells. */
+static void append_masked(struct attn_buffer *text, size_t n, const char *nothing)
+{
+    const size_t size = 1 + strlen(nothing);
+    char *out = attn_buffer_reserve(text, n * size);
+
+    if (!out)
+        return;
+    memset(out, ',', n * size);
+    for (size_t i = 0; size > 1 && i < n; i++)
+        memcpy(out + i * size + 1, nothing, size - 1);
+    text->size += n * size;
+}
+
+void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
+                          int precision, const char *nothing)
+{
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells)) {
+        append_masked(text, cells.first - at, nothing);
+        append_cells(text, &cells, precision, nothing);
+        at = cells.first + cells.n;
+    }
+    append_masked(text, width - at, nothing);
+}
+
+enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
+
+struct row_batch {
+    const struct attn_writer *writer;
+    const struct attn_trace_event *event;
+    const struct attn_place *place;
+    attn_row_text_fn append_row;
+    size_t n_at_once; /* rows of a piece */
+};
+
+/* An attn_piece_fn. */
+static void append_rows(const void *context, size_t i, struct attn_buffer *text)
+{
+    const struct row_batch *rows = context;
+    const size_t begin = i * rows->n_at_once, end = begin + rows->n_at_once;
+
+    for (size_t r = begin; r < end && r < rows->event->n_row; r++)
+        rows->append_row(rows->writer, rows->event, rows->place, r, text);
+}
+
+enum attn_status attn_writer_write_rows(struct attn_writer *writer,
+                                        const struct attn_trace_event *event,
+                                        const struct attn_place *place, attn_row_text_fn append_row,
+                                        struct attn_sink *sink, struct attn_error *err)
+{
+    struct row_batch rows = {writer, event, place, append_row,
+                             PIECE_CELLS / (place->extent.n_col + 1) + 1};
+    size_t n_piece = (event->n_row - 1) / rows.n_at_once + 1;
+
+    if (!writer->pieces)
+        ATTN_TRY(attn_pieces_create(writer->options.pool, &writer->pieces, err));
+    return attn_pieces_write(writer->pieces, n_piece, append_rows, &rows, sink, err);
+}
+
+/* --- The end ------------------------------------------------------------------------------- */
+
+static enum attn_status check_rows(const struct attn_writer *writer, struct attn_error *err)
+{
+    const struct attn_event_queue *queue = writer->queue;
+
+    if (writer->n_row_left > 0)
+        return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
+                              writer->n_row_left);
+    for (size_t i = 0; queue && i < queue->n_lane; i++)
+        if (queue->lanes[i].first) /* all rows came, and some wait */
+            return attn_error_set(err, ATTN_INVALID, "rows came out of order");
+    return ATTN_OK;
+}
+
+static enum attn_status finish(struct attn_writer *writer, struct attn_error *err)
+{
+    ATTN_TRY(check_rows(writer, err));
+    if (writer->ops->finish)
+        ATTN_TRY(writer->ops->finish(writer, err));
+    if (writer->directory)
+        return attn_directory_finish(writer->directory, writer->run, writer->options.is_addition,
+                                     err);
+    return writer->owns_sink ? attn_sink_commit(writer->sink, err)
+                             : attn_sink_check(writer->sink, err);
+}
+
+/* --- The public calls ---------------------------------------------------------------------- */
+
+/* Keeps the first failure, so that no later call can make a broken file appear. */
+static enum attn_status keep_failure(struct attn_writer *writer, enum attn_status status,
+                                     struct attn_error *err)
+{
+    if (status != ATTN_OK)
+        attn_error_set(&writer->failure, status, "%s",
+                       err && err->status != ATTN_OK ? err->message : attn_status_text(status));
+    return status;
+}
+
+/* The first failure again, or ATTN_OK. */
+static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
+    return writer->failure.status;
+}
+
+static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
+                                    struct attn_error *err)
+{
+    ATTN_TRY(rank_queries(w, err));
+    w->sink = target->sink;
+    w->directory = target->directory;
+    if (target->path && attn_format_is_directory(w->format, target->path)) {
+        ATTN_TRY(attn_directory_open(target->path, w->format->title, &w->directory, err));
+        w->owns_directory = true;
+        if (w->options.is_synced)
+            attn_directory_sync(w->directory);
+        ATTN_TRY(attn_directory_lock(w->directory, false, NULL, err));
+    } else if (target->path) {
+        ATTN_TRY(attn_sink_create_file(target->path, &w->sink, err));
+        w->owns_sink = true;
+        if (w->options.is_synced)
+            attn_sink_sync(w->sink);
+    }
+    if (w->directory)
+        ATTN_TRY(attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err));
+    ATTN_TRY(w->ops->open(w, err));
+    if (w->is_in_order)
+        ATTN_TRY(create_queue(w, err));
+    return w->sink ? attn_sink_check(w->sink, err) : ATTN_OK;
+}
+
+static enum attn_status check_axes(const struct attn_labels *labels, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const struct attn_array_axes *axes = labels->axes;
+
+    if (!axes)
+        return ATTN_OK;
+    if (axes->rank < 2 || axes->rank > 4)
+        return attn_error_set(err, ATTN_INVALID, "arrays have %d axes, expected 2 to 4",
+                              axes->rank);
+    if (axes->rank == 2 && dims->n_head != 1)
+        return attn_error_set(err, ATTN_INVALID, "arrays of 2 axes have %zu heads, expected 1",
+                              dims->n_head);
+    if (axes->n_batch == 0 || (axes->rank < 4 && axes->n_batch != 1) ||
+        dims->n_head % axes->n_batch != 0 || dims->n_kv_head % axes->n_batch != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu batches do not divide %zu heads and %zu of keys in %d axes",
+                              axes->n_batch, dims->n_head, dims->n_kv_head, axes->rank);
+    return ATTN_OK;
+}
+
+static const struct attn_picture_options usual_picture = {.size =
+                                                              sizeof(struct attn_picture_options)};
+
+enum attn_status attn_writer_open(const struct attn_format *format,
+                                  const struct attn_writer_target *target,
+                                  const struct attn_labels *labels,
+                                  const struct attn_writer_options *given,
+                                  struct attn_writer **writer, struct attn_error *err)
+{
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_writer *w;
+
+    ATTN_TRY(attn_options_read(given, &options, err));
+    if (!format->tensors)
+        return attn_error_set(err, ATTN_INVALID, "%s hold tables, no tensors", format->title);
+    if (target->sink && format->needs_directory)
+        return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
+                              format->title);
+    if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
+        return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
+                              options.precision, ATTN_FIXED_PRECISION_MAX);
+    ATTN_TRY(check_axes(labels, err));
+    w = attn_alloc(1, format->tensors->size, err);
+    if (!w)
+        return ATTN_NO_MEMORY;
+    w->format = format;
+    w->ops = format->tensors;
+    w->labels = *labels;
+    w->options = options;
+    if (!w->options.picture)
+        w->options.picture = &usual_picture;
+    ATTN_RETURN_MADE(open_target(w, target, err), writer, w, attn_writer_free);
+}
+
+enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
+                                    const struct attn_labels *labels,
+                                    const struct attn_writer_options *options,
+                                    struct attn_writer **writer, struct attn_error *err)
+{
+    return attn_writer_open(format, &(struct attn_writer_target){.path = path}, labels, options,
+                            writer, err);
+}
+
+enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
+                                         const struct attn_labels *labels,
+                                         const struct attn_writer_options *options,
+                                         struct attn_writer **writer, struct attn_error *err)
+{
+    return attn_writer_open(format, &(struct attn_writer_target){.sink = sink}, labels, options,
+                            writer, err);
+}
+
+bool attn_writer_takes_pairs(const struct attn_writer *writer)
+{
+    return writer->ops->pair && writer->options.picture->is_difference;
+}
+
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(repeat_failure(writer, err));
+    return keep_failure(writer, emit_event(writer, event, NULL, err), err);
+}
+
+enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact, struct attn_error *err)
+{
+    ATTN_TRY(repeat_failure(writer, err));
+    return keep_failure(writer, emit_event(writer, chosen, exact, err), err);
+}
+
+enum attn_status attn_writer_predictions(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
+{
+    enum attn_status status;
+
+    ATTN_TRY(repeat_failure(writer, err));
+    if (!writer->ops->predictions)
+        return ATTN_OK;
+    status = check_rows(writer, err);
+    if (status == ATTN_OK)
+        status = writer->ops->predictions(writer, predictions, err);
+    return keep_failure(writer, status, err);
+}
+
+enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err)
+{
+    ATTN_TRY(repeat_failure(writer, err));
+    return keep_failure(writer, finish(writer, err), err);
+}
+
+void attn_writer_free(struct attn_writer *writer)
+{
+    struct attn_event_queue *queue = writer ? writer->queue : NULL;
+
+    if (!writer)
+        return;
+    writer->ops->release(writer);
+    for (size_t i = 0; queue && queue->lanes && i < queue->n_lane; i++)
+        while (queue->lanes[i].first)
+            drop_first(&queue->lanes[i]);
+    if (queue) {
+        attn_free(queue->lanes);
+        attn_free(queue->lanes_of_slot);
+    }
+    attn_free(queue);
+    attn_pieces_free(writer->pieces);
+    if (writer->owns_sink)
+        attn_sink_free(writer->sink);
+    if (writer->owns_directory)
+        attn_directory_free(writer->directory);
+    attn_free(writer->queries);
+    attn_free(writer->query_rank);
+    attn_free(writer->rows_left);
+    attn_free(writer);
+}
