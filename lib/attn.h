@@ -32,11 +32,11 @@
 #include "base/pool.h"
 
 /* A model runs a text: a host serves requests, one or many, and a capture keeps tensors. */
-#include "run/host.h"
-#include "run/intervention.h"
-#include "run/answer.h"
+#include "host/host.h"
+#include "edits/intervention.h"
+#include "predict/answer.h"
 #include "run/attention_change.h"
-#include "run/pixels.h"
+#include "image/pixels.h"
 #include "run/request.h"
 #include "run/run.h"
 #include "run/record.h"

@@ -25,8 +25,9 @@
 #include "writers/format.h"
 #include "writers/outputs.h"
 #include "figures/table_picture.h"
-#include "page/live.h"
-#include "run/live.h"
+#include "page/page_live.h"
+#include "live/live_module.h"
+#include "live/live.h"
 #include "run/page_request.h"
 
 /* Many inputs to files. */

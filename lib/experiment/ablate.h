@@ -33,7 +33,7 @@
 #define ATTN_EXPERIMENT_ABLATE_H
 
 #include "base/table.h"
-#include "run/answer.h"
+#include "predict/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

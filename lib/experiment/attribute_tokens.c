@@ -6,10 +6,10 @@
 #include "experiment/attribute_internal.h"
 
 #include "base/status_internal.h"
+#include "derived/relevance.h"
 #include "experiment/derivative.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
-#include "run/relevance.h"
 #include "run/request_internal.h"
 #include "tokenizer/words.h"
 

@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
+#include "host/host_internal.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
-#include "run/host_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

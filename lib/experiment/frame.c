@@ -4,7 +4,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/zero_shot.h"
+#include "predict/zero_shot.h"
 #include "tables/table_order.h"
 
 #include <assert.h>

@@ -11,8 +11,8 @@
 #include "experiment/trial.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
+#include "predict/prediction.h"
 #include "run/layer_attention.h"
-#include "run/prediction.h"
 
 #include <float.h>
 #include <math.h>

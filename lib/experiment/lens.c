@@ -12,8 +12,8 @@
 #include "forward/session_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "run/class_label.h"
-#include "run/mask_token.h"
+#include "predict/class_label.h"
+#include "predict/mask_token.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
-#include "run/host_internal.h"
+#include "host/host_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

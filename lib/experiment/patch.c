@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/patch_internal.h"
-#include "run/position.h"
+#include "input/position.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -24,8 +24,8 @@
  * positions of each are patched together; its row has its name as position, and no token.
  *
  * In layers that attend to a source, the rows of k and v are those of the source, and queries of
- * these sites are positions or words of the source (run/position.h). A head without such a row has
- * no value.
+ * these sites are positions or words of the source (input/position.h). A head without such a row
+ * has no value.
  *
  * Over items (study.h) the column change, value minus the value of `base`, comes after value, and
  * effect is a ratio of means: the mean change as a share of the change of `source`. It has no sd
@@ -58,7 +58,7 @@
 #define ATTN_EXPERIMENT_PATCH_H
 
 #include "base/table.h"
-#include "run/answer.h"
+#include "predict/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

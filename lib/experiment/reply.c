@@ -5,7 +5,7 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
-#include "run/prediction.h"
+#include "predict/prediction.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
-/* reply.h - the answer of a session to a question about its next token (run/answer.h): the metric,
- * computed from its logits. For the files of this layer. */
+/* reply.h - the answer of a session to a question about its next token (predict/answer.h): the
+ * metric, computed from its logits. For the files of this layer. */
 #ifndef ATTN_EXPERIMENT_REPLY_H
 #define ATTN_EXPERIMENT_REPLY_H
 
 #include "forward/session_pack.h"
-#include "run/answer_internal.h"
+#include "predict/answer_internal.h"
 #include "run/run_internal.h"
 
 /* The reply of a session. */

@@ -6,7 +6,7 @@
 #define ATTN_EXPERIMENT_ROWS_H
 
 #include "base/table_internal.h"
-#include "run/sequence.h"
+#include "input/sequence.h"
 #include "tokenizer/tokenizer.h"
 
 enum { ATTN_MOST_COLUMNS = 80 };

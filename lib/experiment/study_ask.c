@@ -8,7 +8,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "run/host_internal.h"
+#include "host/host_internal.h"
 #include "run/record_internal.h"
 #include "run/window.h"
 

@@ -38,7 +38,7 @@
 #include "analysis/measure.h"
 #include "base/table.h"
 #include "formats/ndarray.h"
-#include "run/answer.h"
+#include "predict/answer.h"
 #include "run/run.h"
 
 struct attn_study_args; /* experiment/study.h */

@@ -9,7 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "run/class_label.h"
+#include "predict/class_label.h"
 #include "trace/trace_internal.h"
 
 #include <stdatomic.h>

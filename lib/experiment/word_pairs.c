@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/position.h"
+#include "input/position.h"
 #include "tokenizer/words.h"
 #include "trace/trace.h"
 #include "trace/trace_internal.h"

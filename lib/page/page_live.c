@@ -1,5 +1,5 @@
 /* page_live.c - see page_internal.h. */
-#include "page/live.h"
+#include "page/page_live.h"
 #include "page/page_internal.h"
 
 #include "base/status_internal.h"

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "run/host_internal.h"
+#include "host/host_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

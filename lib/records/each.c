@@ -10,11 +10,11 @@
 #include "base/status_internal.h"
 #include "encode/json_writer.h"
 #include "encode/quoting.h"
+#include "host/host_internal.h"
 #include "records/items_internal.h"
 #include "records/ledger_internal.h"
 #include "records/records_internal.h"
 #include "records/rows_reader.h"
-#include "run/host_internal.h"
 #include "tables/table_writer_internal.h"
 
 #include <inttypes.h>

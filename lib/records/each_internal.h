@@ -13,9 +13,9 @@
 
 #include "base/buffer.h"
 #include "base/table.h"
+#include "host/host.h"
 #include "records/each.h"
 #include "records/items.h"
-#include "run/host.h"
 
 struct attn_each;
 

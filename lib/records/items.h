@@ -24,7 +24,7 @@
  *     good, bad                 the pair of score; also good_ids, bad_ids, and BLiMP's names,
  *                               sentence_good and sentence_bad
  *     target, foil              or target_id, foil_id
- *     at, from, to, queries     positions, numbers or words (run/position.h)
+ *     at, from, to, queries     positions, numbers or words (input/position.h)
  *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them

@@ -25,9 +25,9 @@
 #define ATTN_RECORDS_LEDGER_INTERNAL_H
 
 #include "base/buffer.h"
+#include "host/host.h"
 #include "records/ledger_parts.h"
 #include "records/model_files.h"
-#include "run/host.h"
 #include "run/record.h"
 
 #include <time.h>

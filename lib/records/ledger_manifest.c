@@ -11,8 +11,8 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "encode/json_writer.h"
+#include "host/host_internal.h"
 #include "kernels/kernels.h"
-#include "run/host_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "encode/quoting.h"
-#include "run/prediction.h"
+#include "predict/prediction.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define ATTN_RUN_LAYER_ATTENTION_H
 
 #include "attention/kind.h"
-#include "run/host.h"
+#include "host/host.h"
 #include "run/request.h"
 
 /* Initialize with = {0}; end with attn_layer_attention_release. */

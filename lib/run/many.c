@@ -5,7 +5,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/intervention_internal.h"
+#include "edits/intervention_internal.h"
 #include "run/many_item.h"
 #include "run/record_internal.h"
 #include "run/request_internal.h"

@@ -34,7 +34,7 @@
 
 #include "analysis/measure.h"
 #include "capture/capture.h"
-#include "run/host.h"
+#include "host/host.h"
 #include "run/record.h"
 #include "run/run.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/status_internal.h"
 #include "figures/table_picture.h"
+#include "host/host_internal.h"
 #include "page/page_internal.h"
-#include "run/host_internal.h"
 #include "run/run.h"
 #include "writers/format_internal.h"
 

@@ -5,7 +5,7 @@
 #ifndef ATTN_RUN_PAGE_REQUEST_H
 #define ATTN_RUN_PAGE_REQUEST_H
 
-#include "run/host.h"
+#include "host/host.h"
 #include "run/request.h"
 
 /* If a page is among the outputs of REQUEST, adds the five most probable tokens after every

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
-#include "run/sequence.h"
+#include "input/sequence.h"
 
 #include <math.h>
 #include <string.h>

@@ -59,7 +59,7 @@ struct attn_record {
                                          request; NULL: it has none of its own */
     size_t n_next;
     const char *at; /* terminated: the position whose logits are asked for, a number or a word
-                       (run/position.h); NULL: the last */
+                       (input/position.h); NULL: the last */
 };
 
 #endif

@@ -8,19 +8,20 @@
  *     request.predict.top = 5;
  *
  * Everything is borrowed until it is served. Sites, layers, heads and queries are texts as in
- * trace/selection.h; a query may be a word (run/position.h). NULL is the default. Letters: site.h.
+ * trace/selection.h; a query may be a word (input/position.h). NULL is the default. Letters:
+ * site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
 
-#include "run/answer.h"
+#include "edits/intervention.h"
+#include "predict/answer.h"
 #include "run/attention_change.h"
-#include "run/intervention.h"
 #include "tokenizer/tokenizer.h"
 #include "trace/edit.h"
 #include "writers/output.h"
 
-struct attn_pixels; /* run/pixels.h */
+struct attn_pixels; /* image/pixels.h */
 
 /* One of: a text, token ids, embeddings, a picture; or of attention on arrays, q, k and v, or
  * scores and v. */
@@ -41,7 +42,7 @@ struct attn_input {
     const int32_t *key_mask; /* [n_key_mask] of each token or row: 1, or 0: it is masked; of
                                 encoders and sources; NULL: all are 1 */
     size_t n_key_mask;
-    const char *image; /* the path of a picture (run/pixels.h), for models that read them */
+    const char *image; /* the path of a picture (image/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or what was made of one; its `shown` may be NULL */
     const void *later[2];             /* here and below NULL: room for later fields */
 };

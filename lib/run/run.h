@@ -23,7 +23,7 @@
 
 #include "attention/attend.h"
 #include "base/table.h"
-#include "run/host.h"
+#include "host/host.h"
 #include "run/request.h"
 #include "writers/output.h"
 

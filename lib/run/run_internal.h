@@ -5,14 +5,14 @@
 #define ATTN_RUN_RUN_INTERNAL_H
 
 #include "analysis/metric.h"
-#include "run/arrays_input.h"
+#include "edits/edits.h"
+#include "host/host_internal.h"
+#include "input/arrays_input.h"
+#include "input/sequence.h"
+#include "predict/prediction.h"
 #include "run/choice.h"
-#include "run/edits.h"
-#include "run/host_internal.h"
 #include "run/layer_attention.h"
-#include "run/prediction.h"
 #include "run/run.h"
-#include "run/sequence.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"
 
@@ -22,7 +22,7 @@ struct attn_run {
     struct attn_picture_options picture; /* a copy of the request's, which points here; or unused */
     bool is_performed;                   /* or begun */
     struct attn_host *labelled;     /* owns; `host`, where it is a classifier whose labels are texts
-                                       (run/zero_shot.h); or NULL */
+                                       (predict/zero_shot.h); or NULL */
     const struct attn_model *model; /* the host's; NULL for arrays */
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "run/host_internal.h"
+#include "host/host_internal.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #ifndef ATTN_RUN_WINDOW_H
 #define ATTN_RUN_WINDOW_H
 
-#include "run/host.h"
+#include "host/host.h"
 
 struct attn_window;
 

@@ -49,9 +49,9 @@ enum attn_site_layout {
  * output. mlm_head is the input of an encoder's output matrix. text_embed and image_embed are one
  * vector of a text or picture, projected and not normalized.
  *
- * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at the
- * end of a layer and cannot be edited. The same holds for gradients (run/gradient.h), which come
- * after all layers, from the last to the first.
+ * A session has no sites of scope DERIVED (derived/derived.h), which are computed from others at
+ * the end of a layer and cannot be edited. The same holds for gradients (derived/gradient.h), which
+ * come after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \

@@ -82,7 +82,7 @@ struct attn_continuation {
     double log_probability; /* natural, summed over its tokens */
 };
 
-/* A metric of the next token, which answers of experiments measure (run/answer.h). */
+/* A metric of the next token, which answers of experiments measure (predict/answer.h). */
 struct attn_predicted_metric {
     size_t position;  /* after which it is measured */
     const char *name; /* "logit_diff"; constant */

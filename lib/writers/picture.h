@@ -86,7 +86,8 @@ struct attn_picture_options {
                             keeps that size, and cells are as large as fits */
     const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
 
-    const struct attn_live *live; /* makes a page live (page/live.h); NULL: it is not. Borrowed */
+    const struct attn_live
+        *live; /* makes a page live (page/page_live.h); NULL: it is not. Borrowed */
 
     /* Called for pictures of tables whose size differs from the requested one; or NULL. */
     attn_note_fn on_note;

@@ -14,7 +14,8 @@ found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
 of_pictures='base trace encode tables writers figures analysis'
-of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page $of_pictures"
+of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page"
+of_run+=" host input edits predict derived $of_pictures"
 
 # What each layer may include, itself aside.
 declare -A below=(
@@ -23,7 +24,7 @@ declare -A below=(
     [trace]='base'
     [attention]='base kernels trace'
     [formats]='base'
-    [image]='base formats'
+    [image]='base formats model host'
     [tokenizer]='base formats'
     [model]='base kernels attention formats trace tokenizer'
     [forward]='base kernels attention formats trace tokenizer model'
@@ -40,7 +41,13 @@ declare -A below=(
     [terminal]="$of_pictures"
     [explain]='base encode kernels attention formats trace model forward tables writers figures'
     [page]="$of_pictures"
+    [host]='base formats model tokenizer image catalog writers'
+    [input]='base attention formats trace tokenizer model forward image host run'
+    [edits]='base attention formats trace model forward input run'
+    [predict]='base kernels trace tokenizer model forward gradient writers host input edits run'
+    [derived]='base attention trace capture model forward gradient input edits predict run'
     [run]="$of_run"
+    [live]='base formats image catalog writers page host run'
     [records]="$of_run run"
     [experiment]="$of_run run records"
     [compare]="$of_run run experiment"

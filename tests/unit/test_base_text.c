@@ -3,7 +3,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "run/prediction.h"
+#include "predict/prediction.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* Where the module of live pages is looked for. */
 #include "base/system.h"
-#include "page/live_internal.h"
+#include "live/live_module_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer.h"

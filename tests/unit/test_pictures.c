@@ -4,9 +4,9 @@
  */
 #include "attn.h"
 #include "base/memory.h"
+#include "host/host_internal.h"
 #include "image/image_file_internal.h"
-#include "run/host_internal.h"
-#include "run/pixels.h"
+#include "image/pixels.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -5,7 +5,7 @@
 #include "attn.h"
 #include "experiment/trial.h"
 #include "forward/session_internal.h"
-#include "run/host_internal.h"
+#include "host/host_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"

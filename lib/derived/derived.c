@@ -1,0 +1,321 @@
+/* derived.c - see derived.h: which kinds there are, the trace between a session and who asked, and
+ * layers that are computed again. */
+#include "derived/derived_internal.h"
+
+#include "attention/attention_internal.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "run/layer_attention.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In the order of their sites. */
+static const struct attn_derived_kind *const kinds[] = {
+    &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing};
+enum { N_KIND = sizeof kinds / sizeof *kinds };
+
+/* --- Which a run can have -------------------------------------------------------------------- */
+
+static enum attn_status check_attention(const struct attn_model *model,
+                                        const struct attn_attention *layers, enum attn_site site,
+                                        struct attn_error *err)
+{
+    const size_t n_layer = attn_model_config(model)->n_layer;
+
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const struct attn_attention *attention = &layers[layer];
+
+        if (attn_attention_gives(attention, ATTN_SITE_PATTERN) == ATTN_GIVES_NOT)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' is made with patterns, and '%s' has none",
+                                  attn_site_name(site), attn_attention_kind_name(attention->kind));
+        if (attention->dropout > 0)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' computes a layer again, and with dropout it would be another",
+                attn_site_name(site));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_kind(const struct attn_model *model,
+                                   const struct attn_attention *layers,
+                                   const struct attn_derived_kind *kind, struct attn_error *err)
+{
+    if (!model)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is made of the layers of a model, and arrays have none",
+                              attn_site_name(kind->site));
+    ATTN_TRY(check_attention(model, layers, kind->site, err));
+    if (kind->check)
+        ATTN_TRY(kind->check(model, err));
+    if ((attn_config_dims(attn_model_config(model), 1).sites &
+         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
+                              attn_site_name(kind->site),
+                              attn_quote_string(attn_model_name(model)).text);
+    return ATTN_OK;
+}
+
+attn_site_set attn_derived_sites(const struct attn_model *model,
+                                 const struct attn_attention *layers)
+{
+    attn_site_set sites = 0;
+
+    for (size_t i = 0; i < N_KIND; i++) {
+        struct attn_error why_not = {0};
+
+        if (check_kind(model, layers, kinds[i], &why_not) == ATTN_OK)
+            sites |= ATTN_SITE_BIT(kinds[i]->site);
+    }
+    return sites;
+}
+
+enum attn_status attn_derived_check(const struct attn_model *model,
+                                    const struct attn_attention *layers, const char *list,
+                                    struct attn_error *err)
+{
+    struct attn_error unknown = {0};
+    enum attn_status status = ATTN_OK;
+    attn_site_set sites = 0;
+
+    if (!list || attn_sites_parse(list, &sites, &unknown) != ATTN_OK)
+        return ATTN_OK; /* who reads the list reports what is no site */
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
+            status = check_kind(model, layers, kinds[i], err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+bool attn_derived_is_wanted(const struct attn_selection *selection)
+{
+    attn_site_set sites = 0;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        sites |= ATTN_SITE_BIT(kinds[i]->site);
+    return (attn_selection_sites(selection) & sites) != 0;
+}
+
+/* --- Layers computed again ------------------------------------------------------------------- */
+
+enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
+                                        attn_site_set sites, int layer,
+                                        struct attn_selection **selection, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_selection *made;
+    enum attn_status status;
+    char spec[16];
+
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    snprintf(spec, sizeof spec, "%d", layer);
+    status = attn_selection_set_sites(made, sites, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_layers(made, spec, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}
+
+enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
+                                      const struct attn_again *again, struct attn_session **session,
+                                      struct attn_error *err)
+{
+    const struct attn_derived_scope *of = &derivation->of;
+    const struct attn_session_options *run = &of->session;
+    struct attn_session_options options = *run;
+    struct attn_edit *edits = attn_alloc(run->n_edit + again->n_edit, sizeof *edits, err);
+    struct attn_session *made = NULL;
+    enum attn_status status;
+
+    if (!edits)
+        return ATTN_NO_MEMORY;
+    options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
+                                                                        : ATTN_CACHE_ONE_LAYER;
+    options.pool = derivation->pool;
+    options.trace = again->trace;
+    options.edits = edits;
+    options.n_edit = 0;
+    /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
+    for (size_t i = 0; i < run->n_edit; i++)
+        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
+            edits[options.n_edit++] = run->edits[i];
+    for (size_t i = 0; i < again->n_edit; i++)
+        edits[options.n_edit++] = again->edits[i];
+    status = attn_session_create(of->model, &options, &made, err);
+    attn_free(edits);
+    if (status == ATTN_OK && of->source->n > 0)
+        status = attn_session_set_source(made, of->source->rows, of->source->n, err);
+    if (status == ATTN_OK)
+        *session = made;
+    else
+        attn_session_free(made);
+    return status;
+}
+
+enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
+                                      struct attn_session *session, int layer, size_t first,
+                                      size_t n, struct attn_error *err)
+{
+    const size_t d_model = attn_selection_dims(derivation->watched)->d_model;
+
+    return attn_session_feed_layer(session, layer, derivation->resid_pre[layer] + first * d_model,
+                                   n, err);
+}
+
+bool attn_derivation_has_steps(const struct attn_derivation *derivation, int layer)
+{
+    const struct attn_config *config = attn_model_config(derivation->of.model);
+    struct attn_error why_not = {0};
+
+    return !config->is_cross[layer] &&
+           attn_layer_attention_check_next(derivation->of.session.attention, config, &why_not) ==
+               ATTN_OK;
+}
+
+size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
+{
+    const struct attn_selection *selection = derivation->asked_by->selection;
+    const bool has_steps = attn_derivation_has_steps(derivation, layer);
+    size_t n = attn_selection_dims(selection)->n_position;
+
+    while (n > 1 && has_steps && !attn_selection_has_query(selection, n - 1))
+        n--;
+    return n;
+}
+
+/* --- The trace ------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
+{
+    return attn_selection_wants(derivation->asked_by->selection, site, layer);
+}
+
+/* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
+static int last_to_need_earlier(const struct attn_derivation *derivation)
+{
+    const int n_layer = (int)attn_selection_dims(derivation->asked_by->selection)->n_layer;
+    int last = -1;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        for (int layer = 0; layer < n_layer; layer++)
+            if (kinds[i]->needs_earlier && is_wanted(derivation, kinds[i]->site, layer))
+                last = layer > last ? layer : last;
+    return last;
+}
+
+/* Whether LAYER is computed again: for itself, or for a later one. */
+static bool is_kept(const struct attn_derivation *derivation, int layer)
+{
+    bool is_kept = layer <= last_to_need_earlier(derivation);
+
+    for (size_t i = 0; i < N_KIND; i++)
+        is_kept = is_kept || is_wanted(derivation, kinds[i]->site, layer);
+    return is_kept;
+}
+
+static enum attn_status keep_resid(struct attn_derivation *derivation,
+                                   const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
+    float **resid = &derivation->resid_pre[event->layer];
+
+    if (!is_kept(derivation, event->layer))
+        return ATTN_OK;
+    if (!*resid)
+        *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
+    if (!*resid)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(*resid + (event->row0 + r) * dims->d_model, event->data + r * event->ld,
+               dims->d_model * sizeof **resid);
+    return ATTN_OK;
+}
+
+/* All tensors of LAYER came. */
+static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
+                                     struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if (is_wanted(derivation, kinds[i]->site, layer))
+            status = kinds[i]->derive(derivation, layer, err);
+    if (layer < last_to_need_earlier(derivation))
+        return status;
+    attn_free(derivation->resid_pre[layer]);
+    derivation->resid_pre[layer] = NULL;
+    return status;
+}
+
+/* An attn_trace_fn. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_derivation *derivation = user;
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
+
+    if (event->site == ATTN_SITE_RESID_PRE)
+        ATTN_TRY(keep_resid(derivation, event, err));
+    ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
+    if (event->site == attn_site_of_output(dims) && event->row0 + event->n_row == dims->n_position)
+        ATTN_TRY(finish_layer(derivation, event->layer, err));
+    return ATTN_OK;
+}
+
+static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
+{
+    const int last = last_to_need_earlier(derivation);
+    char layers[32];
+
+    snprintf(layers, sizeof layers, "0-%d", last);
+    return attn_selection_see_stream(derivation->asked_by->selection, attn_sites_derived(),
+                                     last < 0 ? NULL : layers, &derivation->watched, err);
+}
+
+enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
+                                        const struct attn_trace *trace, struct attn_pool *pool,
+                                        struct attn_derivation **derivation, struct attn_error *err)
+{
+    const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
+    struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->of = *of;
+    made->asked_by = trace;
+    made->pool = pool;
+    made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
+    status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
+    made->trace = (struct attn_trace){made->watched, on_event, made};
+    if (status == ATTN_OK)
+        *derivation = made;
+    else
+        attn_derivation_free(made);
+    return status;
+}
+
+const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation)
+{
+    return &derivation->trace;
+}
+
+void attn_derivation_free(struct attn_derivation *derivation)
+{
+    if (!derivation)
+        return;
+    for (size_t layer = 0; derivation->watched && derivation->resid_pre &&
+                           layer < attn_selection_dims(derivation->watched)->n_layer;
+         layer++)
+        attn_free(derivation->resid_pre[layer]);
+    attn_free(derivation->resid_pre);
+    attn_selection_free(derivation->watched);
+    attn_free(derivation);
+}

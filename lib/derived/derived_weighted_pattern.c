@@ -1,0 +1,231 @@
+/*
+ * derived_weighted_pattern.c - the pattern times the length of what each head writes of a key
+ * (Kobayashi et al. 2020, arXiv 2004.10102):
+ *
+ *     weighted_pattern[h, i, j] = pattern[h, i, j] * |f_h(x_j)|,
+ *     f_h(x_j) = scale * v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g]
+ *
+ * g is the head of values of h, scale that of models with layer scale, else 1. v is the site, with
+ * its bias and with edits. The bias of the output projection belongs to no key, and a norm after
+ * attn_out comes later: neither is part of f. Without an output projection f is v.
+ *
+ * The length comes of the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key costs Ev^2 and not Ev * D
+ * multiplications, in double precision.
+ */
+#include "derived/derived_internal.h"
+
+#include "base/memory.h"
+#include "model/elements.h"
+#include "model/model_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PIECE_FLOATS = 1 << 18 }; /* emitted at a time, or one row */
+
+struct weighting {
+    const struct attn_derivation *derivation;
+    const struct attn_matrix *output; /* [H*Ev, D]; its data is NULL where there is none */
+    const struct attn_vector *scale;  /* [D]; likewise */
+    size_t n_head, n_shared, d_value, n_key;
+    double *lengths; /* [n_head, n_key] owns: |f_h(x_j)| */
+    double *rows;    /* [d_value, D] owns: W_O of one head, times the scale */
+    double *factors; /* [D] owns: the scale */
+    double *gram;    /* [d_value, d_value] owns */
+    float *piece;    /* [piece_size] owns: rows that are emitted */
+    size_t piece_size;
+    struct attn_selection *selection; /* owns; what the layer is computed again for */
+    struct attn_session *session;     /* owns; that does it */
+};
+
+/* gram = W_O[head] W_O[head]^T, of W_O times the scale. */
+static void find_gram(struct weighting *weighting, size_t head)
+{
+    const size_t n = weighting->d_value, width = weighting->output->n_col;
+
+    memset(weighting->rows, 0, n * width * sizeof *weighting->rows);
+    for (size_t a = 0; a < n; a++) {
+        const double one = 1;
+
+        attn_matrix_add_rows(weighting->output, head * n + a, 1, &one, weighting->rows + a * width);
+        for (size_t i = 0; weighting->scale->data && i < width; i++)
+            weighting->rows[a * width + i] *= weighting->factors[i];
+    }
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b <= a; b++) {
+            double sum = 0;
+
+            for (size_t i = 0; i < width; i++)
+                sum += weighting->rows[a * width + i] * weighting->rows[b * width + i];
+            weighting->gram[a * n + b] = weighting->gram[b * n + a] = sum;
+        }
+}
+
+/* |f| of one key, whose values are V [d_value]. */
+static double find_length(const struct weighting *weighting, const float *v)
+{
+    const size_t n = weighting->d_value;
+    double square = 0;
+
+    for (size_t a = 0; a < n; a++) {
+        double sum = 0;
+
+        if (!weighting->output->data)
+            sum = (double)v[a];
+        for (size_t b = 0; weighting->output->data && b < n; b++)
+            sum += weighting->gram[a * n + b] * (double)v[b];
+        square += (double)v[a] * sum;
+    }
+    return sqrt(fmax(square, 0));
+}
+
+/* V of one head of values: the lengths of the heads that share it. */
+static void take_values(struct weighting *weighting, const struct attn_trace_event *event)
+{
+    const size_t first = (size_t)event->head * weighting->n_shared;
+
+    for (size_t head = first; head < first + weighting->n_shared; head++) {
+        if (!attn_selection_has_head(weighting->derivation->asked_by->selection, event->layer,
+                                     (int)head))
+            continue;
+        if (weighting->output->data)
+            find_gram(weighting, head);
+        for (size_t r = 0; r < event->n_row; r++)
+            weighting->lengths[head * weighting->n_key + event->row0 + r] =
+                find_length(weighting, event->data + r * event->ld);
+    }
+}
+
+/* Rows FIRST .. FIRST+N-1 of a pattern. */
+static enum attn_status emit_rows(struct weighting *weighting, const struct attn_trace_event *event,
+                                  size_t first, size_t n, struct attn_error *err)
+{
+    const double *lengths = weighting->lengths + (size_t)event->head * weighting->n_key;
+    struct attn_trace_event part = *event;
+
+    part.site = ATTN_SITE_WEIGHTED_PATTERN;
+    part.row0 += first;
+    part.n_row = n;
+    part.data = weighting->piece;
+    if (event->keys) {
+        part.keys += first * event->ld;
+        part.n_kept += first;
+    }
+    for (size_t r = 0; r < n; r++) {
+        const float *from = event->data + (first + r) * event->ld;
+        const int32_t *keys = event->keys ? part.keys + r * event->ld : NULL;
+        const size_t n_cell = keys ? part.n_kept[r] : event->n_col;
+        float *to = weighting->piece + r * event->ld;
+
+        for (size_t i = 0; i < n_cell; i++) {
+            const size_t key = keys ? (size_t)keys[i] : i;
+            const bool is_masked = !keys && event->is_causal && key > part.row0 + r + event->ahead;
+
+            to[i] = is_masked ? 0 : (float)((double)from[i] * lengths[key]);
+        }
+    }
+    return attn_trace_hand_on(weighting->derivation->asked_by, &part, err);
+}
+
+/* An attn_trace_fn. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct weighting *weighting = user;
+    const size_t fits = event->ld > 0 ? PIECE_FLOATS / event->ld : PIECE_FLOATS;
+    const size_t n_at_once = fits > 0 ? fits : 1;
+    const size_t n_most = event->n_row < n_at_once ? event->n_row : n_at_once;
+    void *piece = weighting->piece;
+
+    if (event->site == ATTN_SITE_V) {
+        take_values(weighting, event);
+        return ATTN_OK;
+    }
+    ATTN_TRY(attn_grow(&piece, &weighting->piece_size, n_most * event->ld, sizeof *weighting->piece,
+                       err));
+    weighting->piece = piece;
+    for (size_t row = 0; row < event->n_row; row += n_at_once) {
+        const size_t rest = event->n_row - row;
+
+        ATTN_TRY(emit_rows(weighting, event, row, rest < n_at_once ? rest : n_at_once, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status reserve(struct weighting *weighting, struct attn_error *err)
+{
+    const size_t n = weighting->d_value;
+
+    weighting->lengths =
+        attn_alloc(weighting->n_head, weighting->n_key * sizeof *weighting->lengths, err);
+    weighting->rows = attn_alloc(n, weighting->output->n_col * sizeof *weighting->rows, err);
+    weighting->gram = attn_alloc(n, n * sizeof *weighting->gram, err);
+    weighting->factors = attn_alloc(weighting->scale->n, sizeof *weighting->factors, err);
+    if (!weighting->lengths || !weighting->rows || !weighting->gram || !weighting->factors)
+        return ATTN_NO_MEMORY;
+    attn_vector_elements(weighting->scale, weighting->scale->n, weighting->factors);
+    return ATTN_OK;
+}
+
+/* V and pattern of the heads and queries that are wanted. */
+static enum attn_status choose(const struct attn_derivation *derivation, int layer,
+                               struct attn_selection **selection, struct attn_error *err)
+{
+    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const struct attn_selection *asked = derivation->asked_by->selection;
+    const struct attn_dims *dims = attn_selection_dims(asked);
+
+    ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
+    for (int head = 0; head < (int)dims->n_head; head++)
+        if (attn_selection_has_head(asked, layer, head))
+            ATTN_TRY(attn_selection_keep(*selection, layer, head, err));
+    for (size_t query = 0; query < dims->n_position; query++)
+        if (attn_selection_has_query(asked, query))
+            ATTN_TRY(attn_selection_keep_queries(*selection, query, 1, err));
+    return ATTN_OK;
+}
+
+static enum attn_status weigh(struct weighting *weighting, int layer, struct attn_error *err)
+{
+    const struct attn_derivation *derivation = weighting->derivation;
+    struct attn_trace trace = {NULL, on_event, weighting};
+    const struct attn_again again = {.trace = &trace, .layer = layer};
+
+    ATTN_TRY(reserve(weighting, err));
+    ATTN_TRY(choose(derivation, layer, &weighting->selection, err));
+    trace.selection = weighting->selection;
+    ATTN_TRY(attn_derivation_open(derivation, &again, &weighting->session, err));
+    return attn_derivation_feed(derivation, weighting->session, layer, 0,
+                                attn_derivation_n_row(derivation, layer), err);
+}
+
+static enum attn_status derive(const struct attn_derivation *derivation, int layer,
+                               struct attn_error *err)
+{
+    const struct attn_model *model = derivation->of.model;
+    const struct attn_block_weights *block = &model->weights.blocks[layer];
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct weighting weighting = {.derivation = derivation,
+                                  .output = &block->out.weight,
+                                  .scale = &block->attn_scale.w,
+                                  .n_head = dims->n_head,
+                                  .n_shared = dims->n_head / dims->n_kv_head,
+                                  .d_value = dims->d_value,
+                                  .n_key = attn_site_n_key(dims, layer)};
+    const enum attn_status status = weigh(&weighting, layer, err);
+
+    attn_session_free(weighting.session);
+    attn_selection_free(weighting.selection);
+    attn_free(weighting.lengths);
+    attn_free(weighting.rows);
+    attn_free(weighting.gram);
+    attn_free(weighting.factors);
+    attn_free(weighting.piece);
+    return status;
+}
+
+const struct attn_derived_kind attn_derived_weighted_pattern = {
+    .site = ATTN_SITE_WEIGHTED_PATTERN,
+    .derive = derive,
+};

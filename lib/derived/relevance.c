@@ -1,0 +1,159 @@
+/*
+ * relevance.c - see relevance.h.
+ *
+ * Gradients come from the last layer to the first, and so does the product: a row q of it is the
+ * vector e_q, which is multiplied by I + A from the right, layer by layer. So only the rows that
+ * are asked for are held, in double precision, and one A. Each sum goes over ascending positions.
+ */
+#include "derived/relevance.h"
+
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+struct attn_relevance {
+    const struct attn_selection *asked; /* borrowed */
+    struct attn_pool *pool;
+    size_t n, n_head, n_layer, n_query;
+    size_t *queries; /* [n_query] owns */
+    double *mean;    /* [n, n] owns; A of the layer that comes, so far a sum over heads */
+    size_t n_left;   /* rows of heads that are still to come */
+    double **rows;   /* [n_layer] each [n_query, n] or NULL; owns */
+    int layer;       /* that is in hand */
+    double *before;  /* [n_thread, n] owns; a row before it is multiplied */
+    float *out;      /* [n] owns */
+};
+
+static enum attn_status build(struct attn_relevance *relevance, struct attn_error *err)
+{
+    struct attn_relevance *r = relevance;
+    size_t n_query = 0;
+
+    r->queries = attn_alloc(r->n_query, sizeof *r->queries, err);
+    r->mean = attn_alloc(r->n, r->n * sizeof *r->mean, err);
+    r->rows = attn_alloc(r->n_layer, sizeof *r->rows, err);
+    r->out = attn_alloc(r->n, sizeof *r->out, err);
+    r->before = attn_alloc((size_t)attn_pool_n_thread(r->pool), r->n * sizeof *r->before, err);
+    if (!r->before || !r->queries || !r->mean || !r->rows || !r->out)
+        return ATTN_NO_MEMORY;
+    for (size_t query = 0; query < r->n; query++)
+        if (attn_selection_has_query(r->asked, query))
+            r->queries[n_query++] = query;
+    for (size_t layer = 0; layer < r->n_layer; layer++) {
+        if (!attn_selection_wants(r->asked, ATTN_SITE_RELEVANCE, (int)layer))
+            continue;
+        r->rows[layer] = attn_alloc(r->n_query, r->n * sizeof **r->rows, err);
+        if (!r->rows[layer])
+            return ATTN_NO_MEMORY;
+        for (size_t i = 0; i < n_query; i++)
+            r->rows[layer][i * r->n + r->queries[i]] = 1;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_relevance_create(const struct attn_selection *asked, struct attn_pool *pool,
+                                       struct attn_relevance **relevance, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(asked);
+    struct attn_relevance *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->asked = asked;
+    made->pool = pool;
+    made->n = dims->n_position;
+    made->n_head = dims->n_head;
+    made->n_layer = dims->n_layer;
+    made->n_query = attn_selection_n_query(asked);
+    made->n_left = dims->n_position * dims->n_head;
+    status = build(made, err);
+    if (status == ATTN_OK)
+        *relevance = made;
+    else
+        attn_relevance_free(made);
+    return status;
+}
+
+/* A task: a query, through the layer in hand, for every layer that is asked for after it. */
+static void multiply_row(void *context, size_t task, int worker)
+{
+    const struct attn_relevance *r = context;
+    const size_t n = r->n;
+    double *before = r->before + (size_t)worker * n;
+
+    for (size_t layer = (size_t)r->layer; layer < r->n_layer; layer++) {
+        double *row = r->rows[layer] ? r->rows[layer] + task * n : NULL;
+
+        if (!row)
+            continue;
+        memcpy(before, row, n * sizeof *row);
+        for (size_t q = 0; q < n; q++) {
+            const double *mean = r->mean + q * n;
+
+            for (size_t k = 0; before[q] != 0 && k < n; k++)
+                row[k] += before[q] * mean[k];
+        }
+    }
+}
+
+void attn_relevance_add(struct attn_relevance *relevance, const struct attn_trace_event *event)
+{
+    struct attn_relevance *r = relevance;
+
+    for (size_t i = 0; i < event->n_row; i++) {
+        double *mean = r->mean + (event->row0 + i) * r->n;
+        const float *x = event->data + i * event->ld;
+
+        for (size_t k = 0; k < event->n_col; k++)
+            mean[k] += x[k] > 0 ? (double)x[k] : 0;
+    }
+    r->n_left -= event->n_row;
+    if (r->n_left > 0)
+        return;
+    for (size_t i = 0; i < r->n * r->n; i++)
+        r->mean[i] /= (double)r->n_head;
+    r->layer = event->layer;
+    attn_pool_run(r->pool, r->n_query, multiply_row, r);
+    memset(r->mean, 0, r->n * r->n * sizeof *r->mean);
+    r->n_left = r->n * r->n_head;
+}
+
+enum attn_status attn_relevance_emit(struct attn_relevance *relevance,
+                                     const struct attn_trace *trace, struct attn_error *err)
+{
+    const struct attn_relevance *r = relevance;
+
+    for (size_t layer = 0; layer < r->n_layer; layer++)
+        for (size_t i = 0; r->rows[layer] && i < r->n_query; i++) {
+            const struct attn_trace_event event = {.site = ATTN_SITE_RELEVANCE,
+                                                   .layer = (int)layer,
+                                                   .head = ATTN_ALL_HEADS,
+                                                   .row0 = r->queries[i],
+                                                   .n_row = 1,
+                                                   .n_col = r->n,
+                                                   .ld = r->n,
+                                                   .data = r->out};
+
+            for (size_t k = 0; k < r->n; k++)
+                r->out[k] = (float)r->rows[layer][i * r->n + k];
+            ATTN_TRY(trace->on_event(trace->user, &event, err));
+        }
+    return ATTN_OK;
+}
+
+void attn_relevance_free(struct attn_relevance *relevance)
+{
+    if (!relevance)
+        return;
+    for (size_t layer = 0; relevance->rows && layer < relevance->n_layer; layer++)
+        attn_free(relevance->rows[layer]);
+    attn_free(relevance->rows);
+    attn_free(relevance->queries);
+    attn_free(relevance->mean);
+    attn_free(relevance->before);
+    attn_free(relevance->out);
+    attn_free(relevance);
+}

@@ -1,0 +1,334 @@
+/* edits.c - see edits.h. */
+#include "edits/edits_internal.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "run/request_internal.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- The parts of a request ------------------------------------------------------------------- */
+
+/* The item of LIST that begins at *AT, which goes to the next one; NULL: there is none. */
+static const char *next_item(const char *list, size_t *at, size_t *size)
+{
+    const char *item = list + *at;
+
+    if (*at > strlen(list))
+        return NULL;
+    *size = strcspn(item, ",");
+    *at += *size + 1;
+    return item;
+}
+
+static size_t count_items(const char *list)
+{
+    size_t n = 0, at = 0, size;
+
+    while (list && next_item(list, &at, &size))
+        n++;
+    return n;
+}
+
+/* Adds the items of LIST, or NULL, to PARTS [*n]. */
+static void add_items(enum attn_edit_option option, const char *list, struct attn_edit_part *parts,
+                      size_t *n)
+{
+    size_t at = 0, size;
+
+    for (const char *item; list && (item = next_item(list, &at, &size));)
+        parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
+}
+
+static struct attn_edit_part part_of(enum attn_edit_option option, const char *text,
+                                     const void *given)
+{
+    return (struct attn_edit_part){
+        .option = option, .text = text, .size = strlen(text), .given = given};
+}
+
+static void add_steerings(const struct attn_request_edits *edits, struct attn_edit_part *parts,
+                          size_t *n)
+{
+    for (size_t i = 0; i < edits->n_steering; i++) {
+        const struct attn_steering *given = &edits->steerings[i];
+
+        parts[(*n)++] =
+            part_of(given->values.rank != 0 ? ATTN_EDIT_OPTION_STEER : ATTN_EDIT_OPTION_RESCALE,
+                    attn_steering_name(given), given);
+    }
+}
+
+static size_t count_parts(const struct attn_request_edits *edits)
+{
+    return count_items(edits->ablate) + count_items(edits->ablate_pattern) + edits->n +
+           count_items(edits->ablate_mean) + edits->n_knockout + edits->n_patch + edits->n_steering;
+}
+
+bool attn_edits_are_given(const struct attn_request_edits *edits)
+{
+    return count_parts(edits) > 0;
+}
+
+enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
+                                        struct attn_error *err)
+{
+    if (!attn_rest_is_known(edits->later, 2, "edits", err) ||
+        !attn_is_given(edits->n == 0 || edits->items, "edits", err) ||
+        !attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) ||
+        !attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) ||
+        !attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < edits->n_knockout; i++)
+        if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
+            !attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
+                           err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < edits->n_patch; i++)
+        if (!attn_is_known(edits->patches[i].later, "patches", err) ||
+            !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(edits->patches[i].values.data, "patches", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < edits->n_steering; i++)
+        if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
+            !attn_is_choice(edits->steerings[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
+                           "steerings", err))
+            return ATTN_INVALID;
+    return ATTN_OK;
+}
+
+enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
+                                        struct attn_edit_part **parts, size_t *n,
+                                        struct attn_error *err)
+{
+    struct attn_edit_part *made;
+
+    *n = 0;
+    if (!attn_edits_are_given(edits))
+        return ATTN_OK;
+    made = attn_alloc(count_parts(edits), sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    add_items(ATTN_EDIT_OPTION_ABLATE, edits->ablate, made, n);
+    add_items(ATTN_EDIT_OPTION_ABLATE_PATTERN, edits->ablate_pattern, made, n);
+    for (size_t i = 0; i < edits->n; i++)
+        made[(*n)++] =
+            (struct attn_edit_part){.option = ATTN_EDIT_OPTION_ITEMS, .given = &edits->items[i]};
+    add_items(ATTN_EDIT_OPTION_ABLATE_MEAN, edits->ablate_mean, made, n);
+    for (size_t i = 0; i < edits->n_knockout; i++)
+        made[(*n)++] = part_of(ATTN_EDIT_OPTION_KNOCKOUT, attn_knockout_name(&edits->knockouts[i]),
+                               &edits->knockouts[i]);
+    for (size_t i = 0; i < edits->n_patch; i++)
+        made[(*n)++] = part_of(ATTN_EDIT_OPTION_PATCH, attn_patch_name(&edits->patches[i]),
+                               &edits->patches[i]);
+    add_steerings(edits, made, n);
+    *parts = made;
+    return ATTN_OK;
+}
+
+bool attn_edits_steer_every_row(const struct attn_request_edits *edits)
+{
+    for (size_t i = 0; i < edits->n_steering; i++)
+        if (edits->steerings[i].positions || !attn_steering_is_vector(&edits->steerings[i]))
+            return false;
+    return true;
+}
+
+/* --- The list --------------------------------------------------------------------------------- */
+
+enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
+                                 struct attn_error *err)
+{
+    void *block = list->links;
+
+    ATTN_TRY(attn_grow(&block, &list->link_capacity, list->n_link + 1, sizeof *list->links, err));
+    list->links = block;
+    list->links[list->n_link++] = (struct attn_edit_link){edit, part};
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_append(struct attn_edit_list *list, const struct attn_edit *edit,
+                                   size_t part, struct attn_error *err)
+{
+    void *block = list->items;
+
+    ATTN_TRY(attn_grow(&block, &list->capacity, list->n + 1, sizeof *list->items, err));
+    list->items = block;
+    list->items[list->n++] = *edit;
+    return attn_edits_link(list, list->n - 1, part, err);
+}
+
+/* An attn_edit_add_fn: edits that are taken as they are. */
+static enum attn_status add_given(const struct attn_edit_scope *scope, struct attn_edit_list *list,
+                                  struct attn_edit_range range, struct attn_error *err)
+{
+    (void)scope;
+    for (size_t i = range.first; i < range.end; i++)
+        ATTN_TRY(attn_edits_append(list, list->parts[i].given, i, err));
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
+                                 struct attn_error *err)
+{
+    static attn_edit_add_fn *const add[ATTN_N_EDIT_OPTION] = {
+        [ATTN_EDIT_OPTION_ABLATE] = attn_edits_add_ablations,
+        [ATTN_EDIT_OPTION_ABLATE_PATTERN] = attn_edits_add_ablations,
+        [ATTN_EDIT_OPTION_ITEMS] = add_given,
+        [ATTN_EDIT_OPTION_ABLATE_MEAN] = attn_edits_add_means,
+        [ATTN_EDIT_OPTION_KNOCKOUT] = attn_edits_add_knockouts,
+        [ATTN_EDIT_OPTION_PATCH] = attn_edits_add_values,
+        [ATTN_EDIT_OPTION_STEER] = attn_edits_add_values,
+        [ATTN_EDIT_OPTION_RESCALE] = attn_edits_add_values,
+    };
+    struct attn_edit_range range = {0, 0};
+
+    ATTN_TRY(attn_edit_parts_create(&scope->request->edits, &list->parts, &list->n_part, err));
+    for (; range.first < list->n_part; range.first = range.end) {
+        const enum attn_edit_option option = list->parts[range.first].option;
+
+        while (range.end < list->n_part && list->parts[range.end].option == option)
+            range.end++;
+        ATTN_TRY(add[option](scope, list, range, err));
+    }
+    return ATTN_OK;
+}
+
+void attn_edits_release(struct attn_edit_list *list)
+{
+    attn_free(list->items);
+    attn_free(list->parts);
+    attn_free(list->links);
+    attn_free(list->values);
+    *list = (struct attn_edit_list){0};
+}
+
+void attn_edits_find_effects(const struct attn_edit_list *list, const struct attn_session *session,
+                             size_t sequence)
+{
+    for (size_t i = 0; i < list->n_part; i++)
+        list->parts[i].n_idle = !list->parts[i].n_hidden;
+    for (size_t i = 0; i < list->n_link; i++)
+        if (attn_session_edit_has_effect(session, sequence, list->links[i].edit))
+            list->parts[list->links[i].part].n_idle = 0;
+}
+
+/* --- Notes ------------------------------------------------------------------------------------ */
+
+/* The names of the fields, which are those of options. */
+static const char *const fields[ATTN_N_EDIT_OPTION] = {
+    [ATTN_EDIT_OPTION_ABLATE] = "`ablate`",
+    [ATTN_EDIT_OPTION_ABLATE_PATTERN] = "`ablate_pattern`",
+    [ATTN_EDIT_OPTION_ITEMS] = "the edit",
+    [ATTN_EDIT_OPTION_ABLATE_MEAN] = "`ablate_mean`",
+    [ATTN_EDIT_OPTION_KNOCKOUT] = "`knockouts`",
+    [ATTN_EDIT_OPTION_PATCH] = "`patches`",
+    [ATTN_EDIT_OPTION_STEER] = "`steer`",
+    [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
+};
+
+/* Appends what PART is called, after a comma unless it is the first. */
+static void append_name(char *names, size_t *used, const struct attn_edit_part *part)
+{
+    const char *comma = *used > 0 ? "," : "";
+    const struct attn_edit *edit = part->given;
+    char layer[24] = "", head[24] = "";
+
+    if (part->text) {
+        attn_fixed_text_append(names, ATTN_QUOTE_SIZE, used, "%s%.*s", comma, (int)part->size,
+                               part->text);
+        return;
+    }
+    if (attn_site_is_in_layer(edit->site))
+        snprintf(layer, sizeof layer, edit->layer == ATTN_ALL_LAYERS ? ":*" : ":%d", edit->layer);
+    if (attn_site_is_in_layer(edit->site) && edit->head != ATTN_ALL_HEADS)
+        snprintf(head, sizeof head, ".%d", edit->head);
+    attn_fixed_text_append(names, ATTN_QUOTE_SIZE, used, "%s%s%s%s", comma,
+                           attn_site_name(edit->site), layer, head);
+}
+
+/* Whether A and B are of one list, and idle in as many records. */
+static bool is_named_with(const struct attn_edit_part *a, const struct attn_edit_part *b)
+{
+    return a->option == b->option && a->option < ATTN_EDIT_OPTION_KNOCKOUT &&
+           a->n_idle == b->n_idle;
+}
+
+/* " in 1 of 2 records", or nothing for N_RECORD 0. */
+static struct attn_quote share_of(size_t n, size_t n_record)
+{
+    struct attn_quote share = {""};
+
+    if (n_record > 0)
+        snprintf(share.text, sizeof share.text, " in %zu of %zu records", n, n_record);
+    return share;
+}
+
+void attn_edit_parts_note_hidden(const struct attn_request *request,
+                                 const struct attn_edit_part *parts, size_t n, size_t n_record)
+{
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].n_hidden > 0)
+            attn_request_note(
+                request,
+                "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
+                "of its keys",
+                attn_quote(parts[i].text, parts[i].size).text,
+                share_of(parts[i].n_hidden, n_record).text);
+}
+
+void attn_edit_parts_note_idle(const struct attn_request *request,
+                               const struct attn_edit_part *parts, size_t n, size_t n_record)
+{
+    for (size_t i = 0; i < n; i++) {
+        char text[ATTN_QUOTE_SIZE] = "";
+        size_t used = 0, before = 0;
+
+        while (before < i && !is_named_with(&parts[before], &parts[i]))
+            before++;
+        if (parts[i].n_idle == 0 || before < i) /* nothing to say, or said with another */
+            continue;
+        append_name(text, &used, &parts[i]);
+        for (size_t k = i + 1; k < n; k++)
+            if (is_named_with(&parts[i], &parts[k]))
+                append_name(text, &used, &parts[k]);
+        attn_request_note(request,
+                          "%s '%s' changed nothing that is shown%s: what it names has these values "
+                          "already, or comes after every tensor that is wanted",
+                          fields[parts[i].option], attn_quote_string(text).text,
+                          share_of(parts[i].n_idle, n_record).text);
+    }
+}
+
+void attn_edits_note(const struct attn_edit_list *list, const struct attn_request *request,
+                     size_t n_row)
+{
+    unsigned had_effect = 0; /* a bit for each option */
+    char text[ATTN_QUOTE_SIZE] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < list->n_part; i++)
+        if (list->parts[i].n_idle + list->parts[i].n_hidden == 0)
+            had_effect |= 1U << list->parts[i].option;
+    attn_edit_parts_note_idle(request, list->parts, list->n_part, 0);
+    if (had_effect == 0 || n_row == 0)
+        return;
+    for (int option = 0; option < ATTN_N_EDIT_OPTION; option++) {
+        const unsigned before = had_effect & ((1U << option) - 1), after = had_effect >> option;
+
+        if ((after & 1) != 0)
+            attn_fixed_text_append(text, sizeof text, &used, "%s%s",
+                                   before == 0  ? ""
+                                   : after == 1 ? " and "
+                                                : ", ",
+                                   fields[option]);
+    }
+    attn_request_note(request, "%s changed %zu row%s", text, n_row, n_row == 1 ? "" : "s");
+}

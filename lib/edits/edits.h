@@ -1,0 +1,107 @@
+/*
+ * edits.h - what a request changes, as one list of edits, and which parts of the request they come
+ * from. For the files of this layer and above.
+ *
+ *     struct attn_edit_list list = {0};
+ *     attn_edits_find(&scope, &list, &err);      // in the order in which they are applied
+ *     ... a session with list.items [list.n] is fed ...
+ *     attn_edits_find_effects(&list, session, 0);
+ *     attn_edits_note(&list, &request, n_row);   // which parts changed nothing
+ *     attn_edits_release(&list);
+ */
+#ifndef ATTN_EDITS_EDITS_H
+#define ATTN_EDITS_EDITS_H
+
+#include "forward/session.h"
+#include "input/sequence.h"
+#include "run/request.h"
+
+/* The field of a request (struct attn_request_edits) that an edit comes from. */
+enum attn_edit_option {
+    ATTN_EDIT_OPTION_ABLATE,
+    ATTN_EDIT_OPTION_ABLATE_PATTERN,
+    ATTN_EDIT_OPTION_ITEMS,
+    ATTN_EDIT_OPTION_ABLATE_MEAN,
+    ATTN_EDIT_OPTION_KNOCKOUT, /* from here on, notes about a part have a line of their own */
+    ATTN_EDIT_OPTION_PATCH,
+    ATTN_EDIT_OPTION_STEER,
+    ATTN_EDIT_OPTION_RESCALE,
+    ATTN_N_EDIT_OPTION
+};
+
+/* A part of a request: an item of a list of heads, an edit, a knockout, a patch, a steering. A note
+ * names each part that changes nothing. */
+struct attn_edit_part {
+    enum attn_edit_option option;
+    const char *text; /* [size] borrowed from the request, as it was written; NULL for ITEMS */
+    size_t size;
+    const void *given; /* borrowed; the struct attn_edit, attn_knockout, attn_patch or
+                          attn_steering; NULL for items of lists of heads */
+    size_t n_idle;     /* number of runs in which the part changed nothing that was computed */
+    size_t n_hidden;   /* number of runs in which no query of a knockout sees any of its keys */
+};
+
+/* Edit number EDIT of a list comes from part number PART, and perhaps from others. */
+struct attn_edit_link {
+    size_t edit, part;
+};
+
+/* Initialize with = {0}; end with attn_edits_release. */
+struct attn_edit_list {
+    struct attn_edit *items; /* [n] owns */
+    size_t n, capacity;
+    struct attn_edit_part *parts; /* [n_part] owns */
+    size_t n_part;
+    struct attn_edit_link *links; /* [n_link] owns */
+    size_t n_link, link_capacity;
+    float *values; /* owns; the means that edits put */
+};
+
+/* The run whose tensors are changed. Everything is borrowed. */
+struct attn_edit_scope {
+    const struct attn_request *request;
+    const struct attn_model *model;
+    const struct attn_dims *dims;
+    const struct attn_sequence *text, *source;
+    const struct attn_session_options *session; /* of a run without edits, with its attention; its
+                                                   pool is used if a mean has to be computed */
+    size_t n_more;                              /* positions after the text */
+};
+
+/* Makes LIST, which is {0}, of the request of SCOPE. If means are needed, runs the text once
+ * without edits. Errors have a stage. */
+enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
+                                 struct attn_error *err);
+void attn_edits_release(struct attn_edit_list *list);
+
+/* Whether the lists of EDITS are there and their items are what they must be; whether there are
+ * any. */
+enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
+                                        struct attn_error *err);
+bool attn_edits_are_given(const struct attn_request_edits *edits);
+
+/* Finds which parts have changed nothing in sequence number SEQUENCE of SESSION, which has the
+ * edits of LIST and was fed. */
+void attn_edits_find_effects(const struct attn_edit_list *list, const struct attn_session *session,
+                             size_t sequence);
+
+/* Notes which parts of LIST changed nothing, and that the others changed N_ROW rows of the text. */
+void attn_edits_note(const struct attn_edit_list *list, const struct attn_request *request,
+                     size_t n_row);
+
+/* The parts of EDITS: [*n] owned by the caller, NULL for none. They depend on the request alone. */
+enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
+                                        struct attn_edit_part **parts, size_t *n,
+                                        struct attn_error *err);
+
+/* Notes those of PARTS [n] that are knockouts without a visible key; those that changed nothing
+ * that was computed, one line for each list. N_RECORD: number of records counted; 0: one run. */
+void attn_edit_parts_note_hidden(const struct attn_request *request,
+                                 const struct attn_edit_part *parts, size_t n, size_t n_record);
+void attn_edit_parts_note_idle(const struct attn_request *request,
+                               const struct attn_edit_part *parts, size_t n, size_t n_record);
+
+/* Whether all steering of EDITS is the same at all positions of any text. */
+bool attn_edits_steer_every_row(const struct attn_request_edits *edits);
+
+#endif

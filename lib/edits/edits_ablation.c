@@ -1,0 +1,337 @@
+/*
+ * edits_ablation.c - edits that set tensors to zero, or to their mean over the positions of the
+ * text, which one run without edits finds first.
+ *
+ * An item of a list names heads, as in trace/selection.h, whose z or pattern is meant; or a tensor,
+ * SITE:LAYER[.HEAD], or SITE for one of the model. The mean of a matrix is that of each column over
+ * the cells that count: a masked cell is in no mean and keeps its value.
+ */
+#include "edits/edits_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "run/choice.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* The fields that the lists are in, and the site of an item that names heads alone. */
+static const struct list_kind {
+    const char *field;
+    enum attn_site site;
+    bool takes_sites; /* items may name another site */
+} kinds[] = {
+    [ATTN_EDIT_OPTION_ABLATE] = {"ablate", ATTN_SITE_Z, true},
+    [ATTN_EDIT_OPTION_ABLATE_PATTERN] = {"ablate_pattern", ATTN_SITE_PATTERN, false},
+    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {"ablate_mean", ATTN_SITE_Z, true},
+};
+
+/* An item on its way into a list. */
+struct item {
+    const struct attn_edit_scope *scope;
+    struct attn_edit_list *list;
+    const struct list_kind *kind;
+    size_t part;
+    size_t first, end; /* the edits of the items before it */
+    const char *text;
+};
+
+static bool is_same_place(const struct attn_edit *a, const struct attn_edit *b)
+{
+    return a->site == b->site && a->layer == b->layer && a->head == b->head;
+}
+
+/* Appends an edit of HEAD of LAYER, unless an item before it has the same one. */
+static enum attn_status add_head(const struct item *item, enum attn_site site, int layer, int head,
+                                 struct attn_error *err)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.site = site;
+    edit.layer = layer;
+    edit.head = head;
+    edit.op = ATTN_EDIT_ZERO;
+    for (size_t i = item->first; i < item->end; i++)
+        if (is_same_place(&item->list->items[i], &edit))
+            return attn_edits_link(item->list, i, item->part, err);
+    return attn_edits_append(item->list, &edit, item->part, err);
+}
+
+/* Appends the edits of an item that names heads. */
+static enum attn_status add_heads(const struct item *item, struct attn_error *err)
+{
+    const struct attn_dims *dims = item->scope->dims;
+    struct attn_selection *heads;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(attn_select_heads(item->text, dims, &heads, err));
+    for (size_t i = 0; status == ATTN_OK && i < dims->n_layer * dims->n_head; i++) {
+        const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
+
+        if (attn_selection_has_head(heads, layer, head))
+            status = add_head(item, item->kind->site, layer, head, err);
+    }
+    attn_selection_free(heads);
+    return status;
+}
+
+/* Appends the edits of an item that names a tensor: one for each head that is meant. */
+static enum attn_status add_tensor(const struct item *item, const struct attn_edit_place *place,
+                                   struct attn_error *err)
+{
+    const size_t n_head = attn_site_n_head(place->site, item->scope->dims);
+
+    if (!attn_site_has_heads(place->site))
+        return add_head(item, place->site, place->layer, ATTN_ALL_HEADS, err);
+    for (size_t head = 0; head < n_head; head++)
+        if (place->head == ATTN_ALL_HEADS || place->head == (int)head)
+            ATTN_TRY(add_head(item, place->site, place->layer, (int)head, err));
+    return ATTN_OK;
+}
+
+static enum attn_status add_item(const struct item *item, struct attn_error *err)
+{
+    struct attn_edit_place place = {.name = item->text, .field = item->kind->field};
+    bool is_tensor;
+
+    if (!item->kind->takes_sites)
+        return attn_error_in(add_heads(item, err), item->kind->field, err);
+    ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
+    if (!is_tensor)
+        return attn_error_in(add_heads(item, err), item->kind->field, err);
+    if (attn_site_is_in_layer(place.site))
+        ATTN_TRY(attn_edit_place_check(&place, attn_model_config(item->scope->model), err));
+    return add_tensor(item, &place, err);
+}
+
+static enum attn_status add_items(const struct attn_edit_scope *scope, struct attn_edit_list *list,
+                                  struct attn_edit_range range, struct attn_error *err)
+{
+    const size_t first = list->n;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = range.first; status == ATTN_OK && i < range.end; i++) {
+        const struct attn_edit_part *part = &list->parts[i];
+        char *text = attn_strndup(part->text, part->size, err);
+        const struct item item = {scope, list, &kinds[part->option], i, first, list->n, text};
+
+        status = text ? add_item(&item, err) : ATTN_NO_MEMORY;
+        attn_free(text);
+    }
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, struct attn_edit_range range,
+                                          struct attn_error *err)
+{
+    return add_items(scope, list, range, err);
+}
+
+/* --- Means ------------------------------------------------------------------------------------ */
+
+/* The values that an edit puts. */
+struct mean {
+    struct attn_edit *edit;
+    struct attn_edit_tensor tensor;
+    float *rows;           /* [n_row, width] of the run without edits; then the means */
+    unsigned char *counts; /* [n_row, width] which cells of a matrix are in a mean; NULL: rows
+                              that came */
+    size_t n_came;
+};
+
+struct means {
+    const struct attn_edit_scope *scope;
+    struct mean *items; /* [n] owns */
+    size_t n;
+    unsigned char *counts; /* owns */
+};
+
+/* Marks the cells of row R of EVENT that count, and copies its values. */
+static void take_row(const struct mean *mean, const struct attn_trace_event *event, size_t r)
+{
+    const size_t width = mean->tensor.width, at = (event->row0 + r) * width;
+    const size_t n = event->keys ? event->n_kept[r] : event->n_col;
+    const size_t n_seen = event->row0 + r + event->ahead + 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t column = event->keys ? (size_t)event->keys[r * event->ld + i] : i;
+
+        mean->rows[at + column] = event->data[r * event->ld + i];
+        if (mean->counts)
+            mean->counts[at + column] = event->keys || !event->is_causal || i < n_seen;
+    }
+}
+
+/* An attn_trace_fn. */
+static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    const struct means *means = user;
+
+    (void)err;
+    for (size_t i = 0; i < means->n; i++) {
+        struct mean *mean = &means->items[i];
+
+        if (mean->edit->site != event->site || mean->edit->layer != event->layer ||
+            mean->edit->head != event->head)
+            continue;
+        for (size_t r = 0; r < event->n_row; r++)
+            take_row(mean, event, r);
+        mean->n_came += event->n_row;
+    }
+    return ATTN_OK;
+}
+
+/* Makes the rows of MEAN its means: of a vector the first row, which serves all positions. */
+static void average(struct mean *mean)
+{
+    const size_t width = mean->tensor.width, n_row = mean->tensor.n_row;
+
+    for (size_t column = 0; column < width; column++) {
+        double sum = 0;
+        size_t n = 0;
+
+        for (size_t at = column; at < n_row * width; at += width) {
+            sum += !mean->counts || mean->counts[at] ? (double)mean->rows[at] : 0;
+            n += mean->counts && mean->counts[at];
+        }
+        if (!mean->counts)
+            mean->rows[column] = (float)(sum / (double)mean->n_came);
+        for (size_t at = column; mean->counts && at < n_row * width; at += width)
+            if (mean->counts[at])
+                mean->rows[at] = (float)(sum / (double)n);
+    }
+}
+
+/* Selects what the edits of MEANS change. */
+static enum attn_status select_tensors(const struct means *means, struct attn_selection *selection,
+                                       struct attn_error *err)
+{
+    attn_site_set sites = 0;
+
+    for (size_t i = 0; i < means->n; i++)
+        sites |= ATTN_SITE_BIT(means->items[i].edit->site);
+    ATTN_TRY(attn_selection_set_sites(selection, sites, err));
+    for (size_t i = 0; i < means->n; i++) {
+        const struct attn_edit *edit = means->items[i].edit;
+        const bool is_of_keys = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
+
+        ATTN_TRY(attn_selection_keep(
+            selection, attn_site_is_in_layer(edit->site) ? edit->layer : ATTN_ALL_LAYERS,
+            is_of_keys ? ATTN_ALL_HEADS : edit->head, err));
+    }
+    return ATTN_OK;
+}
+
+/* Feeds the text to a session without edits, which TRACE watches. */
+static enum attn_status feed(const struct attn_edit_scope *scope, const struct attn_trace *trace,
+                             struct attn_error *err)
+{
+    struct attn_session_options options = *scope->session;
+    struct attn_session *session;
+    enum attn_status status = ATTN_OK;
+
+    options.trace = trace;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    ATTN_TRY(attn_error_at(attn_session_create(scope->model, &options, &session, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (scope->source->n > 0)
+        status = attn_session_set_source(session, scope->source->rows, scope->source->n, err);
+    if (status == ATTN_OK)
+        status = attn_sequence_feed(scope->text, session, err);
+    attn_session_free(session);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
+
+static enum attn_status run_text(struct means *means, struct attn_error *err)
+{
+    struct attn_selection *selection;
+    const struct attn_edit_scope *scope = means->scope;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(scope->dims, &selection, err));
+    status = attn_error_at(select_tensors(means, selection, err), ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK)
+        status = feed(scope, &(struct attn_trace){selection, take_rows, means}, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* Gives each of MEANS, whose edits are those of LIST from number FIRST on, its rows. */
+static enum attn_status place_rows(struct means *means, struct attn_edit_list *list, size_t first,
+                                   struct attn_error *err)
+{
+    size_t n_cell = 0, n_counted = 0;
+
+    for (size_t i = 0; i < means->n; i++) {
+        struct mean *mean = &means->items[i];
+
+        mean->edit = &list->items[first + i];
+        mean->tensor.given =
+            (struct attn_edit_place){.site = mean->edit->site, .layer = mean->edit->layer};
+        attn_edit_tensor_size(means->scope->dims, &mean->tensor);
+        n_cell += mean->tensor.n_row * mean->tensor.width;
+        n_counted += mean->tensor.is_matrix ? mean->tensor.n_row * mean->tensor.width : 0;
+    }
+    list->values = attn_alloc(n_cell, sizeof *list->values, err);
+    means->counts = attn_alloc(n_counted + 1, 1, err);
+    if (!list->values || !means->counts)
+        return ATTN_NO_MEMORY;
+    n_cell = n_counted = 0;
+    for (size_t i = 0; i < means->n; i++) {
+        const struct attn_edit_tensor *tensor = &means->items[i].tensor;
+
+        means->items[i].rows = list->values + n_cell;
+        means->items[i].counts = tensor->is_matrix ? means->counts + n_counted : NULL;
+        n_cell += tensor->n_row * tensor->width;
+        n_counted += tensor->is_matrix ? tensor->n_row * tensor->width : 0;
+    }
+    return ATTN_OK;
+}
+
+/* Positions after the text have the mean of a vector, too. */
+static void complete_edit(const struct mean *mean, size_t n_more)
+{
+    const struct attn_edit_tensor *tensor = &mean->tensor;
+
+    mean->edit->op = ATTN_EDIT_REPLACE;
+    mean->edit->row1 = tensor->n_row + (tensor->goes_on ? n_more : 0);
+    mean->edit->col1 = tensor->width;
+    mean->edit->data = mean->rows;
+    mean->edit->ld = tensor->is_matrix ? tensor->width : 0;
+}
+
+static enum attn_status find_means(struct means *means, struct attn_edit_list *list, size_t first,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(place_rows(means, list, first, err));
+    ATTN_TRY(run_text(means, err));
+    for (size_t i = 0; i < means->n; i++) {
+        average(&means->items[i]);
+        complete_edit(&means->items[i], means->scope->n_more);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
+                                      struct attn_edit_list *list, struct attn_edit_range range,
+                                      struct attn_error *err)
+{
+    const size_t first = list->n;
+    struct means means = {.scope = scope};
+    enum attn_status status;
+
+    ATTN_TRY(add_items(scope, list, range, err));
+    means.n = list->n - first;
+    means.items = attn_alloc(means.n, sizeof *means.items, err);
+    if (!means.items)
+        return ATTN_NO_MEMORY;
+    status = find_means(&means, list, first, err);
+    attn_free(means.items);
+    attn_free(means.counts);
+    return status;
+}

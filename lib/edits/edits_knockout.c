@@ -1,0 +1,286 @@
+/*
+ * edits_knockout.c - edits that keep some queries from looking at some keys (attention knockout,
+ * Geva et al. 2304.14767).
+ *
+ * Queries and keys are positions (input/position.h). Their scores become minus infinity before the
+ * softmax. In layers that attend to a source keys are those of the source, by number or by a word
+ * of it. A knockout that changes nothing is noted by name.
+ */
+#include "edits/edits_internal.h"
+
+#include "attention/attention_internal.h"
+#include "attention/keys.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "run/request_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* A knockout in this run. */
+struct knockout {
+    const struct attn_knockout *given;
+    unsigned char *queries;            /* [T] owns; whether a position is meant */
+    unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
+                                          the text and to the source */
+    struct attn_selection *heads;      /* owns */
+};
+
+struct knockouts {
+    const struct attn_edit_scope *scope;
+    struct attn_edit_list *list;
+    const struct attn_config *config;
+    const struct attn_dims *dims;
+    struct knockout *items; /* [n] owns */
+    size_t n;
+    struct attn_edit_part *parts; /* [n] of the list, from number first_part on */
+    size_t first_part;
+    unsigned char *cut; /* [T or S] owns; keys that one row loses */
+    int32_t *kept;      /* [T or S] owns; keys that it can look at */
+};
+
+/* One row of a matrix, and how many of knockouts->kept it has. */
+struct score_row {
+    int layer, head;
+    size_t query, n_key, n_kept;
+};
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* Finds the positions and heads that ITEM's knockout names. */
+static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
+                                      struct attn_error *err)
+{
+    const struct attn_knockout *given = item->given;
+    const struct attn_edit_scope *scope = knockouts->scope;
+
+    item->keys = attn_alloc(knockouts->dims->n_position, 1, err);
+    item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
+    item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
+    if (!item->queries || !item->keys || !item->source_keys)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_positions_find(scope->text, given->queries, item->queries, err));
+    ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
+    if (given->heads)
+        ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
+    return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
+                                                        scope->source, item->heads, item->keys,
+                                                        item->source_keys},
+                                    given->keys, err);
+}
+
+/* --- Edits ----------------------------------------------------------------------------------- */
+
+/* Leaves out of the keys of ROW those that are masked. */
+static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
+{
+    const int32_t *mask = knockouts->config->is_cross[row->layer]
+                              ? knockouts->scope->source->key_mask
+                              : knockouts->scope->text->key_mask;
+    size_t n = 0;
+
+    for (size_t i = 0; mask && i < row->n_kept; i++)
+        if (mask[knockouts->kept[i]] != 0)
+            knockouts->kept[n++] = knockouts->kept[i];
+    row->n_kept = mask ? n : row->n_kept;
+}
+
+/* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
+static void list_kept(const struct knockouts *knockouts, struct score_row *row)
+{
+    struct attn_attention attention = knockouts->scope->session->attention[row->layer];
+    const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
+    const bool has_pairs = attention.kind != ATTN_ATTENTION_LINEAR &&
+                           attention.kind != ATTN_ATTENTION_LOWRANK; /* else a session refuses */
+
+    if (knockouts->config->is_cross[row->layer] && attention.mask == ATTN_MASK_CAUSAL)
+        attention.mask = ATTN_MASK_NONE; /* the source has no order with the text */
+    attn_attention_resolve_stride(&attention, row->n_key);
+    if (has_pairs && attention.masking == ATTN_MASKING_INF) {
+        row->n_kept = attn_keys_list(&attention, &keys, knockouts->kept);
+        return;
+    }
+    row->n_kept = row->n_key;
+    for (size_t key = 0; key < row->n_key; key++)
+        knockouts->kept[key] = (int32_t)key;
+}
+
+/* Whether knockout number I names the query of ROW. */
+static bool names_row(const struct knockouts *knockouts, size_t i, const struct score_row *row)
+{
+    return knockouts->items[i].queries[row->query] &&
+           attn_selection_has_head(knockouts->items[i].heads, row->layer, row->head);
+}
+
+/* Those of knockout number I in LAYER. */
+static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i, int layer)
+{
+    const struct knockout *knockout = &knockouts->items[i];
+
+    return knockouts->config->is_cross[layer] ? knockout->source_keys : knockout->keys;
+}
+
+/* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
+static size_t find_cut(const struct knockouts *knockouts, const struct score_row *row)
+{
+    size_t n_lost = 0;
+
+    memset(knockouts->cut, 0, row->n_key);
+    for (size_t i = 0; i < knockouts->n; i++) {
+        const unsigned char *keys = keys_of(knockouts, i, row->layer);
+
+        if (!names_row(knockouts, i, row))
+            continue;
+        for (size_t key = 0; key < row->n_key; key++)
+            knockouts->cut[key] |= keys[key];
+        for (size_t k = 0; k < row->n_kept; k++)
+            if (keys[knockouts->kept[k]])
+                knockouts->parts[i].n_hidden = 0;
+    }
+    for (size_t k = 0; k < row->n_kept; k++)
+        n_lost += knockouts->cut[knockouts->kept[k]];
+    return n_lost;
+}
+
+/* Whether ROW can look at one of keys FIRST .. END-1 that are among KEYS [n_key]. */
+static bool keeps(const struct knockouts *knockouts, const struct score_row *row,
+                  const unsigned char *keys, size_t first, size_t end)
+{
+    for (size_t k = 0; k < row->n_kept && (size_t)knockouts->kept[k] < end; k++)
+        if ((size_t)knockouts->kept[k] >= first && keys[knockouts->kept[k]])
+            return true;
+    return false;
+}
+
+/* Appends EDIT, of the keys that ROW loses, and links it to the knockouts that it comes from. */
+static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
+                                 const struct attn_edit *edit, struct attn_error *err)
+{
+    struct attn_edit_list *list = knockouts->list;
+    const size_t number = list->n;
+
+    for (size_t i = 0; i < knockouts->n; i++) {
+        const size_t part = knockouts->first_part + i;
+
+        if (names_row(knockouts, i, row) &&
+            keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
+            ATTN_TRY(list->n == number ? attn_edits_append(list, edit, part, err)
+                                       : attn_edits_link(list, number, part, err));
+    }
+    return ATTN_OK;
+}
+
+/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
+ * of. */
+static enum attn_status edit_row(struct knockouts *knockouts, const struct score_row *row,
+                                 struct attn_error *err)
+{
+    for (size_t first = 0, end; first < row->n_key; first = end) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+        end = first + 1;
+        if (!knockouts->cut[first])
+            continue;
+        while (end < row->n_key && knockouts->cut[end])
+            end++;
+        edit.site = ATTN_SITE_ATTN_SCORES;
+        edit.layer = row->layer;
+        edit.head = row->head;
+        edit.row0 = row->query;
+        edit.row1 = row->query + 1;
+        edit.col0 = first;
+        edit.col1 = end;
+        edit.op = ATTN_EDIT_MASK;
+        if (keeps(knockouts, row, knockouts->cut, first, end))
+            ATTN_TRY(add_edit(knockouts, row, &edit, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status knock_out(struct knockouts *knockouts, struct score_row *row,
+                                  struct attn_error *err)
+{
+    size_t n_lost;
+
+    list_kept(knockouts, row);
+    drop_hidden(knockouts, row);
+    n_lost = find_cut(knockouts, row);
+    if (n_lost == 0)
+        return ATTN_OK;
+    if (n_lost == row->n_kept)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the knockout leaves query %zu of head %d.%d no key to look at",
+                              row->query, row->layer, row->head);
+    return edit_row(knockouts, row, err);
+}
+
+static bool is_named(const struct knockouts *knockouts, const struct score_row *row)
+{
+    for (size_t i = 0; i < knockouts->n; i++)
+        if (names_row(knockouts, i, row))
+            return true;
+    return false;
+}
+
+static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struct attn_error *err)
+{
+    const int n_head = (int)knockouts->dims->n_head;
+
+    for (int head = 0; head < n_head; head++)
+        for (size_t query = 0; query < knockouts->dims->n_position; query++) {
+            struct score_row row = {layer, head, query, attn_site_n_key(knockouts->dims, layer), 0};
+
+            if (is_named(knockouts, &row))
+                ATTN_TRY(knock_out(knockouts, &row, err));
+        }
+    return ATTN_OK;
+}
+
+static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
+{
+    const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
+    const size_t n_key = n_position > n_source ? n_position : n_source;
+
+    knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
+    knockouts->cut = attn_alloc(n_key, 1, err);
+    knockouts->kept = attn_alloc(n_key, sizeof *knockouts->kept, err);
+    if (!knockouts->items || !knockouts->cut || !knockouts->kept)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < knockouts->n; i++) {
+        knockouts->items[i].given = knockouts->parts[i].given;
+        knockouts->parts[i].n_hidden = 1; /* until a key is found */
+        ATTN_TRY(
+            attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
+    }
+    for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
+        ATTN_TRY(edit_layer(knockouts, layer, err));
+    attn_edit_parts_note_hidden(knockouts->scope->request, knockouts->parts, knockouts->n, 0);
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, struct attn_edit_range range,
+                                          struct attn_error *err)
+{
+    struct knockouts knockouts = {.scope = scope,
+                                  .list = list,
+                                  .config = attn_model_config(scope->model),
+                                  .dims = scope->dims,
+                                  .n = range.end - range.first,
+                                  .parts = list->parts + range.first,
+                                  .first_part = range.first};
+    enum attn_status status;
+
+    status = add(&knockouts, err);
+    for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
+        attn_free(knockouts.items[i].queries);
+        attn_free(knockouts.items[i].keys);
+        attn_free(knockouts.items[i].source_keys);
+        attn_selection_free(knockouts.items[i].heads);
+    }
+    attn_free(knockouts.items);
+    attn_free(knockouts.cut);
+    attn_free(knockouts.kept);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}

@@ -1,0 +1,239 @@
+/*
+ * edits_place.c - edits of one tensor, or of one of its heads: ablation, which sets it to zero;
+ * patches, which replace it by what another run wrote; steering, which adds to it or multiplies it.
+ *
+ * The array of a patch is the site of the layer, whole: as many positions as the text has, and all
+ * heads. What is added is a vector, or a row for each of the positions that are named.
+ */
+#include "edits/edits_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
+#include "input/position.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor)
+{
+    const enum attn_site site = tensor->given.site;
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const size_t n_key =
+        attn_site_is_in_layer(site) ? attn_site_n_key(dims, tensor->given.layer) : 0;
+
+    tensor->n_head = attn_site_n_head(site, dims);
+    tensor->has_heads = attn_site_has_heads(site);
+    tensor->is_matrix =
+        tensor->has_heads && layout != ATTN_LAYOUT_QUERY && layout != ATTN_LAYOUT_KEY;
+    tensor->n_row = layout == ATTN_LAYOUT_KEY         ? n_key
+                    : attn_site_is_pooled(site, dims) ? 1
+                                                      : dims->n_position;
+    tensor->goes_on =
+        !tensor->is_matrix && !attn_site_is_pooled(site, dims) &&
+        !(layout == ATTN_LAYOUT_KEY && dims->is_cross && dims->is_cross[tensor->given.layer]);
+    tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
+}
+
+enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
+                                       struct attn_edit_tensor *tensor, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(scope->model);
+    const struct attn_edit_place *given = &tensor->given;
+    const bool is_of_source =
+        attn_site_layout(given->site) == ATTN_LAYOUT_KEY && config->is_cross[given->layer];
+
+    ATTN_TRY(attn_edit_place_check(given, config, err));
+    attn_edit_tensor_size(scope->dims, tensor);
+    if (!given->positions)
+        return ATTN_OK;
+    tensor->rows = attn_alloc(tensor->n_row, 1, err);
+    if (!tensor->rows)
+        return ATTN_NO_MEMORY;
+    return attn_error_in(attn_positions_find(is_of_source ? scope->source : scope->text,
+                                             given->positions, tensor->rows, err),
+                         given->field, err);
+}
+
+void attn_edit_tensor_release(struct attn_edit_tensor *tensor)
+{
+    attn_free(tensor->rows);
+    tensor->rows = NULL;
+}
+
+/* Finds rows FIRST .. END-1, neighbours among those that are meant, from *end on. False when there
+ * are no more. */
+static bool next_rows(const struct attn_edit_tensor *tensor, size_t *first, size_t *end)
+{
+    const unsigned char *rows = tensor->rows;
+
+    *first = *end;
+    while (rows && *first < tensor->n_row && !rows[*first])
+        (*first)++;
+    *end = *first;
+    while (*end < tensor->n_row && (!rows || rows[*end]))
+        (*end)++;
+    return *end > *first;
+}
+
+/* An edit of rows FIRST .. END-1 of HEAD; of what has none, of the tensor. */
+static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head, size_t first,
+                                size_t end)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.site = tensor->given.site;
+    edit.layer = tensor->given.layer;
+    edit.head = tensor->has_heads ? head : ATTN_ALL_HEADS;
+    edit.row0 = first;
+    edit.row1 = end;
+    edit.col1 = tensor->width;
+    return edit;
+}
+
+/* --- Patches --------------------------------------------------------------------------------- */
+
+/* Whether the VALUES, without leading sizes of 1, are the whole tensor. */
+static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
+                                    const struct attn_ndarray *values, struct attn_error *err)
+{
+    const size_t expected[] = {tensor->is_matrix ? tensor->n_head : tensor->n_row,
+                               tensor->is_matrix   ? tensor->n_row
+                               : tensor->has_heads ? tensor->n_head
+                                                   : tensor->width,
+                               tensor->width};
+    const int rank = tensor->has_heads ? 3 : 2;
+    const size_t *shape = values->shape;
+    int n = values->rank;
+    char found[ATTN_SHAPE_TEXT_SIZE], name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    for (; n > rank && shape[0] == 1; n--)
+        shape++;
+    if (n == rank && memcmp(shape, expected, (size_t)rank * sizeof *shape) == 0)
+        return ATTN_OK;
+    name[attn_site_archive_name(tensor->given.site, tensor->given.layer, name)] = '\0';
+    return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s", name,
+                          attn_quote_string(values->name ? values->name : "patches").text,
+                          attn_shape_text(values->rank, values->shape, found), expected[0],
+                          expected[1], tensor->has_heads ? ", ...], all of it" : "]");
+}
+
+/* The part of VALUES, a whole tensor, that EDIT replaces. */
+static const float *values_of(const struct attn_edit_tensor *tensor,
+                              const struct attn_ndarray *values, size_t head,
+                              const struct attn_edit *edit)
+{
+    return tensor->is_matrix ? values->data + (head * tensor->n_row + edit->row0) * tensor->width
+                             : values->data + (edit->row0 * tensor->n_head + head) * tensor->width;
+}
+
+/* Appends an edit per head and run of neighbours among the rows that are meant. */
+static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
+                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
+{
+    const struct attn_ndarray *values =
+        &((const struct attn_patch *)list->parts[part].given)->values;
+
+    ATTN_TRY(attn_error_at(check_whole(tensor, values, err), ATTN_STAGE_INPUT, err));
+    for (size_t head = 0; head < tensor->n_head; head++) {
+        if (tensor->given.head != ATTN_ALL_HEADS && head != (size_t)tensor->given.head)
+            continue;
+        for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
+            struct attn_edit edit = edit_of(tensor, (int)head, first, end);
+
+            edit.op = ATTN_EDIT_REPLACE;
+            edit.ld = tensor->is_matrix ? tensor->width : tensor->n_head * tensor->width;
+            edit.data = values_of(tensor, values, head, &edit);
+            ATTN_TRY(attn_edits_append(list, &edit, part, err));
+        }
+    }
+    return ATTN_OK;
+}
+
+/* --- Steering -------------------------------------------------------------------------------- */
+
+/* Whether the values of GIVEN are a vector, or a row for each of the positions that are named. */
+static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
+                                   const struct attn_steering *given, struct attn_error *err)
+{
+    const struct attn_ndarray *values = &given->values;
+    size_t n_meant = 0;
+    char found[ATTN_SHAPE_TEXT_SIZE];
+
+    for (size_t i = 0; i < tensor->n_row; i++)
+        n_meant += !tensor->rows || tensor->rows[i];
+    if (values->rank > 0 && values->rank <= 2 && values->shape[values->rank - 1] == tensor->width &&
+        (attn_steering_is_vector(given) || values->shape[0] == n_meant))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' has the shape %s, expected [%zu], or [%zu, %zu], a row for each "
+                          "position",
+                          attn_quote_string(values->name ? values->name : "steer").text,
+                          attn_shape_text(values->rank, values->shape, found), tensor->width,
+                          n_meant, tensor->width);
+}
+
+/* Whether there is one head to which something can be added. */
+static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct attn_error *err)
+{
+    if (!tensor->has_heads || tensor->given.head != ATTN_ALL_HEADS)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "%s: '%s' names no head of '%s', expected %s:%d.HEAD",
+                          tensor->given.field, attn_quote_string(tensor->given.name).text,
+                          attn_site_name(tensor->given.site), attn_site_name(tensor->given.site),
+                          tensor->given.layer);
+}
+
+/* Appends an edit per run of neighbours among the rows that are meant. Without positions what is
+ * the same for all of them goes on after the text. */
+static enum attn_status add_steering(struct attn_edit_list *list, size_t part,
+                                     const struct attn_edit_tensor *tensor, struct attn_error *err)
+{
+    const struct attn_steering *given = list->parts[part].given;
+    const struct attn_ndarray *values = &given->values;
+    const bool is_same = attn_steering_is_vector(given); /* at all positions */
+    size_t n_done = 0;
+
+    if (values->rank != 0) {
+        ATTN_TRY(attn_error_at(check_head(tensor, err), ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(check_rows(tensor, given, err), ATTN_STAGE_INPUT, err));
+    }
+    for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
+        struct attn_edit edit = edit_of(tensor, tensor->given.head, first, end);
+
+        edit.op = values->rank != 0 ? ATTN_EDIT_ADD : ATTN_EDIT_SCALE;
+        edit.factor = given->factor;
+        if (values->rank != 0)
+            edit.data = values->data + (is_same ? 0 : n_done * tensor->width);
+        edit.ld = is_same ? 0 : tensor->width;
+        if (is_same && !tensor->rows)
+            edit.row1 = SIZE_MAX;
+        if (tensor->is_matrix && values->rank == 0)
+            edit.col1 = SIZE_MAX; /* keys go on as well */
+        ATTN_TRY(attn_edits_append(list, &edit, part, err));
+        n_done += end - first;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
+                                       struct attn_edit_list *list, struct attn_edit_range range,
+                                       struct attn_error *err)
+{
+    for (size_t i = range.first; i < range.end; i++) {
+        const void *given = list->parts[i].given;
+        const bool is_patch = list->parts[i].option == ATTN_EDIT_OPTION_PATCH;
+        struct attn_edit_tensor tensor = {.given = is_patch ? attn_patch_place(given)
+                                                            : attn_steering_place(given)};
+        enum attn_status status =
+            attn_error_at(attn_edit_tensor_find(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
+
+        if (status == ATTN_OK)
+            status =
+                is_patch ? add_patch(list, i, &tensor, err) : add_steering(list, i, &tensor, err);
+        attn_edit_tensor_release(&tensor);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}

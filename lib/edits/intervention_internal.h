@@ -1,0 +1,36 @@
+/* intervention_internal.h - what intervention.h declares for the library alone. */
+#ifndef ATTN_EDITS_INTERVENTION_INTERNAL_H
+#define ATTN_EDITS_INTERVENTION_INTERNAL_H
+
+#include "edits/intervention.h"
+
+/* What messages call them. */
+const char *attn_knockout_name(const struct attn_knockout *knockout);
+const char *attn_patch_name(const struct attn_patch *patch);
+const char *attn_steering_name(const struct attn_steering *steering);
+
+/* The tensor that a patch or a steering changes, of one head or of all. Borrows from it. */
+struct attn_edit_place {
+    enum attn_site site;
+    int layer, head;
+    const char *positions; /* or NULL */
+    const char *name;      /* what messages call it */
+    const char *field;     /* what they begin with, "patches" */
+};
+
+struct attn_edit_place attn_patch_place(const struct attn_patch *patch);
+struct attn_edit_place attn_steering_place(const struct attn_steering *steering);
+
+/* Whether it puts the same at all its positions: one vector, or a factor. */
+bool attn_steering_is_vector(const struct attn_steering *steering);
+
+/* Reads an item of a list, SITE:LAYER[.HEAD], or SITE for a tensor of the model, into PLACE, whose
+ * field is set. *is_place: whether it is one, and not heads. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
+                                      bool *is_place, struct attn_error *err);
+
+/* Whether a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
+                                       const struct attn_config *config, struct attn_error *err);
+
+#endif

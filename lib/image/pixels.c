@@ -1,0 +1,178 @@
+/* pixels.c - see pixels.h. */
+#include "image/pixels_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "formats/ndarray.h"
+#include "host/host_internal.h"
+#include "image/image_file.h"
+#include "image/pixel_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Whether HOST has a model that reads pictures. */
+static enum attn_status check_model(const struct attn_host *host, struct attn_error *err)
+{
+    if (!attn_is_given(host, "host", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_host_check_model(host, err));
+    if (attn_model_config(host->model)->image.patch_height > 0)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
+                   attn_quote_string(attn_model_name(host->model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Whether the model reads the three channels of a picture. */
+static enum attn_status check_channels(const struct attn_host *host, const char *name,
+                                       struct attn_error *err)
+{
+    const size_t n_channel = attn_model_config(host->model)->image.n_channel;
+
+    if (n_channel == 3)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
+                   attn_quote_string(attn_model_name(host->model)).text, n_channel,
+                   n_channel == 1 ? "" : "s", attn_quote_string(name).text);
+    attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
+    return ATTN_INVALID;
+}
+
+/* Large pictures of HOST's threads come one after another. */
+static struct attn_image_permit permit_of(const struct attn_host *host)
+{
+    return (struct attn_image_permit){.monitor = host->large_pictures,
+                                      .cancel = host->options.cancel};
+}
+
+/* Makes PIXELS of the RGB of IMAGE, which has its size and a permit. */
+static enum attn_status make_pixels(const struct attn_host *host, const unsigned char *rgb,
+                                    struct attn_image *image, struct attn_pixels *pixels,
+                                    struct attn_error *err)
+{
+    const size_t n = image->height * image->width;
+
+    ATTN_TRY(attn_image_permit_take(image->permit, n, err));
+    image->rgb = attn_alloc_uninitialized(n, 3, err);
+    if (!image->rgb)
+        return ATTN_NO_MEMORY;
+    memcpy(image->rgb, rgb, n * 3);
+    return attn_pixel_steps_do(host->pixel_steps, image, "image", pixels, err);
+}
+
+enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
+                                  size_t height, size_t width, struct attn_pixels *pixels,
+                                  struct attn_error *err)
+{
+    const size_t n = attn_size_mul(height, width);
+    struct attn_image_permit permit;
+    struct attn_image image = {.height = height, .width = width, .permit = &permit};
+    enum attn_status status;
+
+    if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    ATTN_TRY(check_model(host, err));
+    ATTN_TRY(attn_error_at(check_channels(host, "rgb", err), ATTN_STAGE_INPUT, err));
+    if (n == 0 || n > ATTN_IMAGE_MAX_PIXELS || height > ATTN_IMAGE_MAX_SIDE ||
+        width > ATTN_IMAGE_MAX_SIDE) {
+        attn_error_set(err, ATTN_INVALID, "`image` has %zu x %zu pixels, expected 1 to %zu", width,
+                       height, ATTN_IMAGE_MAX_PIXELS);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    permit = permit_of(host);
+    status = make_pixels(host, rgb, &image, pixels, err);
+    attn_image_release(&image);
+    attn_image_permit_give_back(&permit);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+/* Values stretched to bytes, from the smallest to the largest that is finite: RGB [n, 3] of the
+ * first three channels, or of the first alone. */
+static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
+{
+    const size_t n = pixels->height * pixels->width;
+    float min = INFINITY, max = -INFINITY;
+
+    for (size_t i = 0; i < n * pixels->n_channel; i++)
+        if (isfinite(pixels->values[i])) {
+            min = fminf(min, pixels->values[i]);
+            max = fmaxf(max, pixels->values[i]);
+        }
+    for (size_t i = 0; i < 3 * n; i++) {
+        const size_t channel = pixels->n_channel >= 3 ? i % 3 : 0;
+        const double value = ((double)pixels->values[channel * n + i / 3] - (double)min) /
+                             ((double)max - (double)min);
+
+        rgb[i] = (unsigned char)(value > 0 ? (value < 1 ? value : 1) * 255 + 0.5 : 0);
+    }
+}
+
+/* Pixels of an array [C, H, W], which are its values. */
+static enum attn_status take_values(const struct attn_ndarray *array, struct attn_pixels *pixels,
+                                    struct attn_error *err)
+{
+    const size_t n = array->shape[1] * array->shape[2];
+    struct attn_pixels made = {array->shape[0], array->shape[1], array->shape[2], NULL, NULL};
+
+    made.values = attn_alloc_uninitialized(n * made.n_channel, sizeof *made.values, err);
+    made.shown = attn_alloc_uninitialized(n, 3, err);
+    if (!made.values || !made.shown) {
+        attn_pixels_release(&made);
+        return ATTN_NO_MEMORY;
+    }
+    memcpy(made.values, array->data, n * made.n_channel * sizeof *made.values);
+    stretch(&made, made.shown);
+    *pixels = made;
+    return ATTN_OK;
+}
+
+static enum attn_status read_pixels(const struct attn_host *host, const char *path,
+                                    struct attn_pixels *pixels, bool *is_made,
+                                    struct attn_error *err)
+{
+    struct attn_ndarray values = {0};
+    struct attn_image_permit permit = permit_of(host);
+    struct attn_image image = {.permit = &permit};
+    enum attn_status status = attn_image_read(path, &image, &values, err);
+
+    *is_made = image.rgb;
+    if (status == ATTN_OK && !image.rgb)
+        status = take_values(&values, pixels, err);
+    else if (status == ATTN_OK)
+        status = check_channels(host, path, err);
+    if (status == ATTN_OK && image.rgb)
+        status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
+    attn_image_release(&image);
+    attn_ndarray_release(&values);
+    attn_image_permit_give_back(&permit);
+    return status;
+}
+
+enum attn_status attn_pixels_open(const struct attn_host *host, const char *path,
+                                  struct attn_pixels *pixels, bool *is_made, struct attn_error *err)
+{
+    if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    ATTN_TRY(check_model(host, err));
+    return attn_error_at(read_pixels(host, path, pixels, is_made, err), ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                  struct attn_pixels *pixels, struct attn_error *err)
+{
+    bool is_made;
+
+    return attn_pixels_open(host, path, pixels, &is_made, err);
+}
+
+void attn_pixels_release(struct attn_pixels *pixels)
+{
+    if (!pixels)
+        return;
+    attn_free(pixels->values);
+    attn_free(pixels->shown);
+    *pixels = (struct attn_pixels){0};
+}

@@ -1,0 +1,182 @@
+/* arrays_input.c - see arrays_input.h. */
+#include "input/arrays_input.h"
+
+#include "base/escape.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
+
+bool attn_input_is_arrays(const struct attn_input *input)
+{
+    return input->q || input->k || input->v || input->scores;
+}
+
+/* The sizes of an array by their place from the end, and its rank. */
+enum axis { RANK = 0, WIDTH = 1, ROWS = 2, HEADS = 3, BATCHES = 4 };
+
+static size_t size_of(const struct attn_ndarray *array, enum axis axis)
+{
+    if (axis == RANK)
+        return (size_t)array->rank;
+    return (int)axis <= array->rank ? array->shape[array->rank - (int)axis] : 1;
+}
+
+/* Two sizes that must be the same. */
+struct rule {
+    const struct attn_ndarray *a;
+    enum axis axis_a;
+    const struct attn_ndarray *b;
+    enum axis axis_b;
+    const char *expected;
+};
+
+static enum attn_status check_rules(const struct rule *rules, size_t n, struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_ndarray *a = rules[i].a, *b = rules[i].b;
+        char shape_a[ATTN_SHAPE_TEXT_SIZE], shape_b[ATTN_SHAPE_TEXT_SIZE];
+
+        if (size_of(a, rules[i].axis_a) != size_of(b, rules[i].axis_b))
+            return attn_error_set(
+                err, ATTN_INVALID, "'%s' has the shape %s and '%s' %s, expected %s",
+                attn_quote_string(a->name).text, attn_shape_text(a->rank, a->shape, shape_a),
+                attn_quote_string(b->name).text, attn_shape_text(b->rank, b->shape, shape_b),
+                rules[i].expected);
+    }
+    return ATTN_OK;
+}
+
+/* Whether the heads of QUERIES can share those of KEYS. */
+static enum attn_status check_heads(const struct attn_ndarray *queries,
+                                    const struct attn_ndarray *keys, struct attn_error *err)
+{
+    const size_t n_head = size_of(queries, HEADS), n_kv_head = size_of(keys, HEADS);
+
+    if (n_head % n_kv_head == 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' has %zu heads and '%s' %zu, expected a number that divides %zu",
+                          attn_quote_string(queries->name).text, n_head,
+                          attn_quote_string(keys->name).text, n_kv_head, n_head);
+}
+
+static enum attn_status fit_products(const struct attn_input *input,
+                                     struct attn_arrays_sizes *sizes, struct attn_error *err)
+{
+    const struct attn_ndarray *q = input->q, *k = input->k, *v = input->v;
+    const struct rule rules[] = {
+        {q, RANK, k, RANK, "as many dimensions"},
+        {q, RANK, v, RANK, "as many dimensions"},
+        {q, BATCHES, k, BATCHES, "as many batches"},
+        {q, BATCHES, v, BATCHES, "as many batches"},
+        {q, WIDTH, k, WIDTH, "keys as wide as queries"},
+        {k, HEADS, v, HEADS, "as many heads of keys and of values"},
+        {k, ROWS, v, ROWS, "as many values as keys"},
+    };
+    enum attn_status status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+
+    *sizes = (struct attn_arrays_sizes){
+        .rank = q->rank,
+        .n_batch = size_of(q, BATCHES),
+        .n_head = size_of(q, HEADS),
+        .n_kv_head = size_of(k, HEADS),
+        .n_query = size_of(q, ROWS),
+        .n_key = size_of(k, ROWS),
+        .d_head = size_of(q, WIDTH),
+        .d_value = size_of(v, WIDTH),
+    };
+    return status == ATTN_OK ? check_heads(q, k, err) : status;
+}
+
+static enum attn_status fit_scores(const struct attn_input *input, struct attn_arrays_sizes *sizes,
+                                   struct attn_error *err)
+{
+    const struct attn_ndarray *scores = input->scores, *v = input->v;
+    const struct rule rules[] = {
+        {scores, RANK, v, RANK, "as many dimensions"},
+        {scores, BATCHES, v, BATCHES, "as many batches"},
+        {scores, WIDTH, v, ROWS, "a value for each column of scores"},
+    };
+    enum attn_status status;
+
+    *sizes = (struct attn_arrays_sizes){
+        .rank = scores->rank,
+        .n_batch = size_of(scores, BATCHES),
+        .n_head = size_of(scores, HEADS),
+        .n_kv_head = size_of(v ? v : scores, HEADS),
+        .n_query = size_of(scores, ROWS),
+        .n_key = size_of(scores, WIDTH),
+        .d_head = 1,
+        .d_value = v ? size_of(v, WIDTH) : 0,
+    };
+    if (!v)
+        return ATTN_OK;
+    status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+    return status == ATTN_OK ? check_heads(scores, v, err) : status;
+}
+
+static enum attn_status fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
+                            struct attn_error *err)
+{
+    const struct attn_ndarray *const arrays[] = {input->q, input->k, input->v, input->scores};
+
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const struct attn_ndarray *array = arrays[i];
+        char shape[ATTN_SHAPE_TEXT_SIZE];
+
+        if (array && (array->rank < 2 || array->rank > 4 || attn_ndarray_n_element(array) == 0))
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' has the shape %s, expected 2 to 4 dimensions, none of them 0",
+                attn_quote_string(array->name).text,
+                attn_shape_text(array->rank, array->shape, shape));
+    }
+    if (input->scores && !input->q && !input->k)
+        return fit_scores(input, sizes, err);
+    if (!input->q || !input->k || !input->v || input->scores)
+        return attn_error_set(err, ATTN_INVALID,
+                              "expected the arrays q, k and v, or scores with or without v");
+    return fit_products(input, sizes, err);
+}
+
+enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
+                                 struct attn_error *err)
+{
+    return attn_error_at(fit(input, sizes, err), ATTN_STAGE_INPUT, err);
+}
+
+void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,
+                      struct attn_attend_args *args)
+{
+    args->size = sizeof *args;
+    args->n_head = sizes->n_batch * sizes->n_head;
+    args->n_kv_head = sizes->n_batch * sizes->n_kv_head;
+    args->n_query = sizes->n_query;
+    args->n_key = sizes->n_key;
+    args->d_head = sizes->d_head;
+    args->d_value = sizes->d_value;
+    args->q = input->q ? input->q->data : NULL;
+    args->k = input->k ? input->k->data : NULL;
+    args->v = input->v ? input->v->data : NULL;
+    args->scores = input->scores ? input->scores->data : NULL;
+}
+
+struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input)
+{
+    const struct attn_ndarray *const arrays[] = {input->q, input->k, input->v, input->scores};
+    struct attn_not_finite all = {0};
+
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        bool is_new = arrays[i]; /* an array may be given twice */
+        struct attn_not_finite found;
+
+        for (size_t k = 0; k < i; k++)
+            is_new = is_new && arrays[k] != arrays[i];
+        if (!is_new)
+            continue;
+        found = attn_ndarray_not_finite(arrays[i]);
+        all.n_nan += found.n_nan;
+        all.n_above += found.n_above;
+        all.n_below += arrays[i] != input->scores ? found.n_below : 0;
+    }
+    return all;
+}

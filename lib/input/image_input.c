@@ -1,0 +1,136 @@
+/* image_input.c - see image_input.h. */
+#include "input/image_input.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "host/host_internal.h"
+#include "image/pixel_steps.h"
+#include "image/pixels_internal.h"
+#include "run/request_internal.h"
+
+#include <stdio.h>
+
+bool attn_input_is_picture(const struct attn_input *input)
+{
+    return input->image || input->pixels;
+}
+
+bool attn_model_reads_pictures(const struct attn_model *model)
+{
+    return attn_model_config(model)->image.patch_height > 0;
+}
+
+static enum attn_status check(const struct attn_input *input, const struct attn_input *source,
+                              const struct attn_model *model, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const bool is_picture = attn_input_is_picture(input);
+    const char *of_text = input->pair       ? "pair"
+                          : input->types    ? "types"
+                          : input->key_mask ? "key_mask"
+                                            : NULL;
+
+    if (attn_input_is_picture(source))
+        return attn_error_set(err, ATTN_INVALID, "`source` is a picture, expected a text");
+    if (is_picture && (attn_input_is_given(input) || (input->image && input->pixels)))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`image` is given beside another input, expected one of them");
+    if (is_picture && of_text)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s` goes with a text, and `image` gives a picture", of_text);
+    if (is_picture && !attn_model_reads_pictures(model))
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
+                              name.text);
+    if (is_picture || !attn_model_reads_pictures(model))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, and %s", name.text,
+                   attn_input_is_given(input) ? "a text was given" : "none was given");
+    attn_error_hint(err, "`image cat.png` gives one");
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_image_input_check(const struct attn_input *input,
+                                        const struct attn_input *source,
+                                        const struct attn_model *model, struct attn_error *err)
+{
+    return attn_error_at(check(input, source, model, err), ATTN_STAGE_OPTIONS, err);
+}
+
+/* What the positions of SEQUENCE are called. */
+static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_token_bytes *tokens = &sequence->tokens;
+    const struct attn_image_grid *grid = &sequence->grid;
+
+    tokens->bytes = attn_alloc(sequence->n, sizeof *tokens->bytes, err);
+    tokens->sizes = attn_alloc(sequence->n, sizeof *tokens->sizes, err);
+    tokens->made = attn_alloc(sequence->n, sizeof *tokens->made, err);
+    if (!tokens->bytes || !tokens->sizes || !tokens->made)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < sequence->n; i++) {
+        const size_t patch = i - grid->n_front, room = sizeof(tokens->made[i]);
+        char *label = tokens->made[i];
+        const int n = i == 0              ? snprintf(label, room, "[CLS]")
+                      : i < grid->n_front ? snprintf(label, room, "[REG%zu]", i - 1)
+                                          : snprintf(label, room, "%zu,%zu", patch / grid->n_col,
+                                                     patch % grid->n_col);
+
+        tokens->bytes[i] = label;
+        tokens->sizes[i] = (size_t)n < room ? (size_t)n : room - 1;
+    }
+    return ATTN_OK;
+}
+
+/* Notes that a directory without preprocessor_config.json gets the usual steps of its family. */
+static void note_defaults(const struct attn_host *host, const struct attn_request *request)
+{
+    const struct attn_image_config *image = &attn_model_config(host->model)->image;
+
+    attn_request_note(request,
+                      "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, "
+                      "as is usual for '%s'",
+                      attn_quote_string(attn_model_name(host->model)).text, image->width,
+                      image->height, attn_model_config(host->model)->model_type);
+}
+
+static enum attn_status read_picture(const struct attn_host *host,
+                                     const struct attn_request *request,
+                                     struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input *input = &request->input;
+    const size_t n_channel = attn_model_config(host->model)->image.n_channel;
+    const struct attn_pixels *pixels = input->pixels;
+    bool is_made = false;
+
+    if (input->image) {
+        ATTN_TRY(attn_pixels_open(host, input->image, &sequence->made, &is_made, err));
+        pixels = &sequence->made;
+    }
+    if (!pixels->values && pixels->shown) {
+        ATTN_TRY(attn_pixels_make(host, pixels->shown, pixels->height, pixels->width,
+                                  &sequence->made, err));
+        pixels = &sequence->made;
+        is_made = true;
+    }
+    if (!pixels->values)
+        return attn_error_set(err, ATTN_INVALID, "the picture has no values");
+    if (is_made && !host->pixel_steps->is_given)
+        note_defaults(host, request);
+    if (pixels->n_channel != n_channel)
+        return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
+                              pixels->n_channel, pixels->n_channel == 1 ? "" : "s",
+                              attn_quote_string(attn_model_name(host->model)).text, n_channel);
+    ATTN_TRY(
+        attn_model_image_grid(host->model, pixels->height, pixels->width, &sequence->grid, err));
+    sequence->pixels = pixels;
+    sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
+    return make_labels(sequence, err);
+}
+
+enum attn_status attn_image_input_read(const struct attn_host *host,
+                                       const struct attn_request *request,
+                                       struct attn_sequence *sequence, struct attn_error *err)
+{
+    return attn_error_at(read_picture(host, request, sequence, err), ATTN_STAGE_INPUT, err);
+}

@@ -1,0 +1,26 @@
+/*
+ * image_input.h - a picture as the sequence that a run begins with: pixels, and positions that are
+ * called `[CLS]`, `[REG0]`, ..., then `row,column` of each patch. For the files of this layer.
+ */
+#ifndef ATTN_INPUT_IMAGE_INPUT_H
+#define ATTN_INPUT_IMAGE_INPUT_H
+
+#include "input/sequence.h"
+
+bool attn_input_is_picture(const struct attn_input *input);
+
+/* Whether MODEL reads pictures, and not texts. */
+bool attn_model_reads_pictures(const struct attn_model *model);
+
+/* Whether INPUT, and SOURCE, are what MODEL reads: a picture, or a text. ATTN_INVALID at the stage
+ * of options. */
+enum attn_status attn_image_input_check(const struct attn_input *input,
+                                        const struct attn_input *source,
+                                        const struct attn_model *model, struct attn_error *err);
+
+/* Reads the picture of REQUEST. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_image_input_read(const struct attn_host *host,
+                                       const struct attn_request *request,
+                                       struct attn_sequence *sequence, struct attn_error *err);
+
+#endif

@@ -1,0 +1,559 @@
+/*
+ * position.c - see position.h.
+ *
+ * Words are looked up in the bytes of the text, whose tokens have offsets. Ids have no text: theirs
+ * is made of the bytes of the tokens, words with a space between them.
+ */
+#include "input/position.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* What words are looked up in. */
+struct text_words {
+    const char *name; /* "text" or "source" */
+    const char *text; /* [n_text] */
+    size_t n_text;
+    const size_t *begin, *end;            /* [n] byte offsets of the tokens */
+    const struct attn_token_bytes *added; /* texts of the tokens: one without bytes of the text was
+                                             added to it; NULL: the text is made of tokens */
+    size_t n;
+    struct attn_buffer made; /* text and offsets that were made of tokens */
+    size_t *offsets;         /* owns; [2, n] or NULL */
+};
+
+/* One item of a list. */
+struct position_item {
+    const char *word; /* [size] without its quotes */
+    size_t size;
+    bool is_number; /* it goes to the selection as it is */
+    size_t nth;     /* which occurrence, from 1; 0: there must be one */
+};
+
+/* Tokens first .. last. */
+struct token_range {
+    size_t first, last;
+};
+
+/* --- The text -------------------------------------------------------------------------------- */
+
+static enum attn_status make_words(const struct attn_sequence *sequence, struct text_words *words,
+                                   struct attn_error *err)
+{
+    words->n = sequence->n;
+    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
+    if (!words->offsets)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < words->n; i++) {
+        if (sequence->is_word_level && i > 0)
+            attn_buffer_append_char(&words->made, ' ');
+        words->offsets[i] = words->made.size;
+        attn_buffer_append(&words->made, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        words->offsets[words->n + i] = words->made.size;
+    }
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
+}
+
+/* Of two texts: a line feed stands between them. */
+static enum attn_status join_words(const struct attn_input *input,
+                                   const struct attn_encoding *encoding, struct text_words *words,
+                                   struct attn_error *err)
+{
+    words->n = encoding->n;
+    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
+    if (!words->offsets)
+        return ATTN_NO_MEMORY;
+    attn_buffer_append(&words->made, input->text, input->n_text);
+    attn_buffer_append_char(&words->made, '\n');
+    for (size_t i = 0; i < words->n; i++) {
+        const size_t first = encoding->texts[i] == ATTN_TEXT_SECOND ? words->made.size : 0;
+
+        words->offsets[i] = first + encoding->begin[i];
+        words->offsets[words->n + i] = first + encoding->end[i];
+    }
+    attn_buffer_append(&words->made, input->pair, input->n_pair);
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
+}
+
+static enum attn_status find_words(const struct attn_sequence *sequence, struct text_words *words,
+                                   struct attn_error *err)
+{
+    const struct attn_input *input = sequence->input;
+
+    if (sequence->encoding.n > 0 && sequence->tokens.bytes)
+        words->added = &sequence->tokens;
+    if (sequence->encoding.n > 0 && input->pair)
+        return join_words(input, &sequence->encoding, words, err);
+    if (sequence->encoding.n > 0) {
+        words->text = input->text;
+        words->n_text = input->n_text;
+        words->begin = sequence->encoding.begin;
+        words->end = sequence->encoding.end;
+        words->n = sequence->n;
+        return ATTN_OK;
+    }
+    if (!sequence->tokens.bytes)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a position is named by a word, but the tokens have no text");
+    return make_words(sequence, words, err);
+}
+
+static void release_words(struct text_words *words)
+{
+    attn_buffer_release(&words->made);
+    attn_free(words->offsets);
+}
+
+/* --- Where a word stands --------------------------------------------------------------------- */
+
+/* Whether the character is one of those that words of scripts with spaces are made of. */
+static bool is_word_character(uint32_t c)
+{
+    if (c < 0x80)
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               c == '_';
+    return (c >= 0xc0 && c < 0x2000) || (c >= 0x2c00 && c < 0x2e00);
+}
+
+/* Whether the text goes on with one word over the byte AT. */
+static bool is_inside_word(const struct text_words *words, size_t at)
+{
+    uint32_t before, after;
+    size_t back = at;
+
+    if (at == 0 || at == words->n_text)
+        return false;
+    do
+        back--;
+    while (back > 0 && at - back < 4 && ((unsigned char)words->text[back] & 0xc0) == 0x80);
+    return attn_utf8_decode(words->text + back, at - back, &before) == at - back &&
+           attn_utf8_decode(words->text + at, words->n_text - at, &after) > 0 &&
+           is_word_character(before) && is_word_character(after);
+}
+
+static bool is_white_space(const char *text, size_t size)
+{
+    while (size > 0) {
+        uint32_t c;
+        const size_t n = attn_utf8_decode(text, size, &c);
+
+        if (n == 0 || !attn_utf8_is_white_space(c))
+            return false;
+        text += n;
+        size -= n;
+    }
+    return true;
+}
+
+/* The tokens that make the bytes begin .. end of the text, the first perhaps with white space
+ * before them. */
+static bool find_tokens(const struct text_words *words, size_t begin, size_t end,
+                        struct token_range *place)
+{
+    size_t first = 0, last = words->n;
+
+    while (first < words->n &&
+           (words->end[first] <= begin || words->begin[first] == words->end[first]))
+        first++;
+    while (last > first && (words->end[last - 1] > end || words->begin[last - 1] >= end ||
+                            words->begin[last - 1] == words->end[last - 1]))
+        last--;
+    if (first >= last || words->begin[first] > begin || words->end[last - 1] != end)
+        return false;
+    *place = (struct token_range){first, last - 1};
+    return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
+}
+
+/* Whether the tokenizer added token I, [CLS] or [SEP], to the text. */
+static bool is_added(const struct text_words *words, size_t i)
+{
+    return words->added && words->begin[i] == words->end[i] && words->added->sizes[i] > 0;
+}
+
+/* The next place of ITEM among the tokens that were added, from *AT on, which counts them after the
+ * bytes of the text. */
+static bool next_added(const struct text_words *words, const struct position_item *item, size_t *at,
+                       struct token_range *place)
+{
+    for (size_t i = *at > words->n_text ? *at - words->n_text : 0; i < words->n; i++)
+        if (is_added(words, i) && words->added->sizes[i] == item->size &&
+            memcmp(words->added->bytes[i], item->word, item->size) == 0) {
+            *place = (struct token_range){i, i};
+            *at = words->n_text + i + 1;
+            return true;
+        }
+    return false;
+}
+
+/* The next place of ITEM from the byte *AT on, then among the tokens that were added. */
+static bool next_place(const struct text_words *words, const struct position_item *item, size_t *at,
+                       struct token_range *place)
+{
+    for (; words->n_text >= item->size && *at <= words->n_text - item->size; (*at)++) {
+        const size_t end = *at + item->size;
+
+        if (memcmp(words->text + *at, item->word, item->size) == 0 && !is_inside_word(words, *at) &&
+            !is_inside_word(words, end) && find_tokens(words, *at, end, place)) {
+            *at = end;
+            return true;
+        }
+    }
+    return next_added(words, item, at, place);
+}
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+/* Reads #N from AT to END. */
+static enum attn_status read_nth(const char *at, const char *end, struct position_item *item,
+                                 struct attn_error *err)
+{
+    int64_t nth;
+
+    if (at == end)
+        return ATTN_OK;
+    if (*at != '#' || !attn_parse_int(at + 1, (size_t)(end - at - 1), 1, INT32_MAX, &nth)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' does not name a position, expected a word or a word and #N, its Nth "
+                       "place",
+                       attn_quote(item->word, (size_t)(end - item->word)).text);
+        attn_error_hint(err, "a word that holds a comma, a dash or # is written in double quotes");
+        return ATTN_INVALID;
+    }
+    item->nth = (size_t)nth;
+    return ATTN_OK;
+}
+
+static bool is_number(const char *item, size_t size)
+{
+    return size == 0 || strchr("0123456789-+", item[strspn(item, " ")]) ||
+           (size == 3 && memcmp(item, "all", 3) == 0);
+}
+
+/* Reads the item at *SPEC, and goes on to its end. */
+static enum attn_status read_item(const char **spec, struct position_item *item,
+                                  struct attn_error *err)
+{
+    const char *at = *spec, *end;
+
+    *item = (struct position_item){.word = at};
+    if (*at == '"') {
+        const char *close = strchr(at + 1, '"');
+
+        if (!close)
+            return attn_error_set(err, ATTN_INVALID, "'%s' has no closing quote, expected \"",
+                                  attn_quote_string(at).text);
+        end = close + 1 + strcspn(close + 1, ",");
+        *spec = end;
+        item->word = at + 1;
+        item->size = (size_t)(close - at - 1);
+        return read_nth(close + 1, end, item, err);
+    }
+    end = at + strcspn(at, ",");
+    *spec = end;
+    item->size = (size_t)(end - at);
+    item->is_number = is_number(at, item->size);
+    if (item->is_number)
+        return ATTN_OK;
+    item->size = strcspn(at, "-#,");
+    return read_nth(at + item->size, end, item, err);
+}
+
+/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all
+ * tokens, as many as OUT [size] holds. */
+static void list_places(const struct text_words *words, const struct position_item *item, char *out,
+                        size_t size)
+{
+    size_t at = 0, used = 0, token = 0;
+    struct token_range place;
+
+    out[0] = '\0';
+    while (item ? next_place(words, item, &at, &place) : token < words->n) {
+        const size_t i = item ? place.first : token++;
+        const struct attn_quote text =
+            is_added(words, i)
+                ? attn_quote(words->added->bytes[i], words->added->sizes[i])
+                : attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
+
+        attn_fixed_text_append(out, size, &used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
+    }
+}
+
+static enum attn_status report_place(const struct text_words *words,
+                                     const struct position_item *item, size_t n,
+                                     struct attn_error *err)
+{
+    const struct attn_quote word = attn_quote(item->word, item->size);
+    char places[ATTN_ERROR_HINT_SIZE - 32];
+
+    list_places(words, n > 0 ? item : NULL, places, sizeof places);
+    if (n == 0) {
+        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the %s as whole tokens",
+                       word.text, words->name);
+        attn_error_hint(err, "the tokens: %s", places);
+    } else if (item->nth > n) {
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the %s, at %s; not %zu",
+                       word.text, n, n == 1 ? "" : "s", words->name, places, item->nth);
+    } else {
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the %s, at %s", word.text, n,
+                       words->name, places);
+        attn_error_hint(err, "'%s#2' is the second of them", word.text);
+    }
+    return ATTN_INVALID;
+}
+
+/* Appends the positions of the word ITEM as FIRST-LAST. */
+static enum attn_status number_word(const struct text_words *words,
+                                    const struct position_item *item, struct attn_buffer *out,
+                                    struct attn_error *err)
+{
+    struct token_range place, found = {0};
+    size_t at = 0, n = 0;
+
+    if (item->size == 0)
+        return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
+    while (next_place(words, item, &at, &place)) {
+        n++;
+        if (item->nth == 0 || item->nth == n)
+            found = place;
+    }
+    if (n == 0 || item->nth > n || (item->nth == 0 && n > 1))
+        return report_place(words, item, n, err);
+    attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
+    return ATTN_OK;
+}
+
+static enum attn_status number_items(const char *spec, const struct attn_sequence *sequence,
+                                     struct text_words *words, struct attn_buffer *out,
+                                     struct attn_error *err)
+{
+    for (const char *at = spec;; at++) {
+        struct position_item item;
+
+        ATTN_TRY(read_item(&at, &item, err));
+        if (item.is_number) {
+            attn_buffer_append(out, item.word, item.size);
+        } else {
+            if (!words->text)
+                ATTN_TRY(find_words(sequence, words, err));
+            ATTN_TRY(number_word(words, &item, out, err));
+        }
+        if (*at == '\0')
+            return attn_buffer_check(out, err);
+        attn_buffer_append_char(out, ',');
+    }
+}
+
+/* --- In a picture --------------------------------------------------------------------------- */
+
+/* An item of a list of places in a picture: bytes between commas. */
+struct picture_item {
+    const char *text; /* [size] */
+    size_t size;
+    size_t first, last; /* of numbers, `3` or `3-5` */
+    bool is_number;
+};
+
+/* Reads the item at *SPEC and goes on to its end. */
+static struct picture_item read_picture_item(const char **spec)
+{
+    struct picture_item item = {.text = *spec, .size = strcspn(*spec, ",")};
+    const char *dash = memchr(item.text, '-', item.size);
+    const size_t n_first = dash ? (size_t)(dash - item.text) : item.size;
+    int64_t first, last;
+
+    *spec += item.size;
+    if (!attn_parse_int(item.text, n_first, 0, INT32_MAX, &first))
+        return item;
+    last = first;
+    if (dash && !attn_parse_int(dash + 1, item.size - n_first - 1, first, INT32_MAX, &last))
+        return item;
+    item.first = (size_t)first;
+    item.last = (size_t)last;
+    item.is_number = true;
+    return item;
+}
+
+/* Appends the patches of ROWS and COLUMNS, a rectangle, as FIRST-LAST of each row. */
+static enum attn_status number_patches(const struct picture_item *rows,
+                                       const struct picture_item *columns,
+                                       const struct attn_image_grid *grid, struct attn_buffer *out,
+                                       struct attn_error *err)
+{
+    if (rows->last >= grid->n_row || columns->last >= grid->n_col)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%.*s,%.*s' is outside the picture, expected row 0 to %zu and column "
+            "0 to %zu of its patches",
+            (int)rows->size, rows->text, (int)columns->size, columns->text, grid->n_row - 1,
+            grid->n_col - 1);
+    for (size_t row = rows->first; row <= rows->last; row++) {
+        const size_t begin = grid->n_front + row * grid->n_col;
+
+        attn_buffer_append_format(out, "%s%zu-%zu", row > rows->first ? "," : "",
+                                  begin + columns->first, begin + columns->last);
+    }
+    return ATTN_OK;
+}
+
+/* Appends the position that is called ITEM, one of the first. */
+static enum attn_status number_front(const struct picture_item *item,
+                                     const struct attn_sequence *sequence, struct attn_buffer *out,
+                                     struct attn_error *err)
+{
+    for (size_t i = 0; i < sequence->grid.n_front; i++)
+        if (sequence->tokens.sizes[i] == item->size &&
+            memcmp(sequence->tokens.bytes[i], item->text, item->size) == 0) {
+            attn_buffer_append_format(out, "%zu", i);
+            return ATTN_OK;
+        }
+    attn_error_set(err, ATTN_INVALID, "'%s' is no place in a picture, expected row,column%s",
+                   attn_quote(item->text, item->size).text,
+                   sequence->grid.n_front > 1 ? ", [CLS] or [REG0]" : " or [CLS]");
+    attn_error_hint(err, "2,3 is one of %zu x %zu patches, 0-2,3-4 are six of them",
+                    sequence->grid.n_row, sequence->grid.n_col);
+    return ATTN_INVALID;
+}
+
+/* The places of SPEC as numbers: `row,column`, [CLS] and [REG0], all; alone a number is one. */
+static enum attn_status number_places(const char *spec, const struct attn_sequence *sequence,
+                                      struct attn_buffer *out, struct attn_error *err)
+{
+    if (!strchr(spec, ',') && is_number(spec, strlen(spec))) {
+        attn_buffer_append_string(out, spec);
+        return attn_buffer_check(out, err);
+    }
+    for (const char *at = spec;; at++) {
+        struct picture_item item = read_picture_item(&at), column;
+
+        if (item.is_number && *at == ',') {
+            at++;
+            column = read_picture_item(&at);
+            if (!column.is_number)
+                return number_front(&item, sequence, out, err);
+            ATTN_TRY(number_patches(&item, &column, &sequence->grid, out, err));
+        } else {
+            ATTN_TRY(number_front(&item, sequence, out, err));
+        }
+        if (*at == '\0')
+            return attn_buffer_check(out, err);
+        attn_buffer_append_char(out, ',');
+    }
+}
+
+enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
+                                       char **numbers, struct attn_error *err)
+{
+    struct text_words words = {.name = sequence->role};
+    struct attn_buffer out = {0};
+    enum attn_status status = sequence->pixels ? number_places(spec, sequence, &out, err)
+                                               : number_items(spec, sequence, &words, &out, err);
+
+    if (status == ATTN_OK) {
+        *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
+        status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&out);
+    release_words(&words);
+    return status;
+}
+
+/* --- As flags -------------------------------------------------------------------------------- */
+
+/* Sets those of FLAGS [N] that NUMBERS means. */
+static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned char *flags,
+                                     struct attn_error *err)
+{
+    const struct attn_dims dims = {.n_layer = 1, .n_head = 1, .n_position = n};
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_queries(selection, numbers, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        flags[i] = attn_selection_has_query(selection, i);
+    attn_selection_free(selection);
+    return status;
+}
+
+enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
+                                     unsigned char *flags, struct attn_error *err)
+{
+    char *numbers = NULL;
+    enum attn_status status = attn_positions_number(sequence, spec, &numbers, err);
+
+    if (status == ATTN_OK)
+        status = flag_numbers(numbers, sequence->n, flags, err);
+    attn_free(numbers);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Whether a layer of KEYS attends to the source, or, unless IS_CROSS, to the text. */
+static bool has_layer(const struct attn_keys *keys, bool is_cross)
+{
+    for (int layer = 0; layer < (int)keys->config->n_layer; layer++)
+        if (keys->config->is_cross[layer] == is_cross &&
+            (!keys->heads || attn_selection_n_head(keys->heads, layer) > 0))
+            return true;
+    return false;
+}
+
+enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const char *spec,
+                                          struct attn_error *err)
+{
+    const bool is_self = has_layer(keys, false), is_cross = has_layer(keys, true);
+    struct attn_error of_text = {0}, of_source = {0};
+    enum attn_status status, source_status = ATTN_INVALID;
+
+    if (!is_self)
+        return attn_positions_find(keys->source, spec, keys->of_source, err);
+    status = attn_positions_find(keys->text, spec, keys->of_text, &of_text);
+    if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
+        source_status = attn_positions_find(keys->source, spec, keys->of_source, &of_source);
+    if (source_status != ATTN_OK && source_status != ATTN_INVALID)
+        return attn_error_copy(err, &of_source);
+    if (status == ATTN_OK || source_status == ATTN_OK)
+        return ATTN_OK;
+    return attn_error_copy(err, &of_text);
+}
+
+enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
+                                    const char *spec, size_t *position, struct attn_error *err)
+{
+    unsigned char *flags = attn_alloc(sequence->n, 1, err);
+    size_t n_run = 0, n_chosen = 0, last = 0;
+    enum attn_status status;
+
+    if (!flags)
+        return ATTN_NO_MEMORY;
+    status = attn_error_in(attn_positions_find(sequence, spec, flags, err), field, err);
+    for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
+        n_run += flags[i] && (i == 0 || !flags[i - 1]);
+        n_chosen += flags[i];
+        last = flags[i] ? i : last;
+    }
+    attn_free(flags);
+    ATTN_TRY(status);
+    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec)))) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' of `%s` is not one position, expected a number or a word",
+                       attn_quote_string(spec).text, field);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    *position = last;
+    return ATTN_OK;
+}

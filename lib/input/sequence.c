@@ -1,0 +1,511 @@
+/* sequence.c - see sequence.h. */
+#include "input/sequence.h"
+
+#include "attention/keys.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "formats/ndarray_internal.h"
+#include "model/model_internal.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/words.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+
+enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                       size_t n, struct attn_token_bytes *tokens,
+                                       struct attn_error *err)
+{
+    tokens->bytes = attn_alloc(n, sizeof *tokens->bytes, err);
+    tokens->sizes = attn_alloc(n, sizeof *tokens->sizes, err);
+    if (!tokens->bytes || !tokens->sizes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        tokens->bytes[i] = attn_tokenizer_token(tokenizer, ids[i], &tokens->sizes[i]);
+        if (tokens->bytes[i])
+            continue;
+        if (!tokens->made)
+            tokens->made = attn_alloc(n, sizeof *tokens->made, err);
+        if (!tokens->made)
+            return ATTN_NO_MEMORY;
+        tokens->bytes[i] = tokens->made[i];
+        tokens->sizes[i] =
+            (size_t)snprintf(tokens->made[i], sizeof(tokens->made[i]), "[%d]", (int)ids[i]);
+    }
+    return ATTN_OK;
+}
+
+void attn_token_bytes_release(struct attn_token_bytes *tokens)
+{
+    attn_free(tokens->bytes);
+    attn_free(tokens->sizes);
+    attn_free(tokens->made);
+    *tokens = (struct attn_token_bytes){0};
+}
+
+bool attn_input_is_given(const struct attn_input *input)
+{
+    return input->text || input->ids || input->embeddings;
+}
+
+bool attn_input_is_text(const struct attn_input *input)
+{
+    return input->text && !input->ids && !input->embeddings;
+}
+
+/* Encodes INPUT, the text or the source of REQUEST. */
+static enum attn_status encode(const struct attn_request *request, const struct attn_input *input,
+                               const struct attn_tokenizer *tokenizer,
+                               struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    enum attn_status status;
+
+    options.special = request->reading.special;
+    options.special_tokens = request->reading.special_tokens;
+    options.cancel = sequence->cancel;
+    options.pair = input->pair;
+    options.n_pair = input->n_pair;
+    status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
+                                   &sequence->encoding, err);
+    sequence->ids = sequence->encoding.ids;
+    sequence->n = sequence->encoding.n;
+    if (status == ATTN_UNSUPPORTED && input->pair) /* the tokenizer has no rule for two texts */
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return status;
+}
+
+static enum attn_status check_width(const struct attn_ndarray *array, const char *takes,
+                                    size_t width, const struct attn_model *model, const char *what,
+                                    struct attn_error *err)
+{
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+
+    if (array->rank == 2 && array->shape[1] == width)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes %s%zu numbers%s",
+                          attn_quote_string(array->name).text,
+                          attn_shape_text(array->rank, array->shape, shape),
+                          attn_quote_string(attn_model_name(model)).text, takes, width, what);
+}
+
+/* Counts the tokens of the text and of its pair. */
+static void count_pair(const struct attn_encoding *encoding, size_t n[2])
+{
+    n[0] = n[1] = 0;
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] != ATTN_TEXT_NONE)
+            n[encoding->texts[i] == ATTN_TEXT_SECOND]++;
+}
+
+enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
+                                             const struct attn_input *input, const char *model,
+                                             size_t most, struct attn_error *err)
+{
+    char expected[sizeof(struct attn_quote) + 64];
+    size_t n[2];
+
+    if (model)
+        snprintf(expected, sizeof expected, "'%s' takes at most %zu", attn_quote_string(model).text,
+                 most);
+    else
+        snprintf(expected, sizeof expected, "expected at most %zu", most);
+    if (input->embeddings)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, %s",
+                              attn_quote_string(input->embeddings->name).text, sequence->n,
+                              expected);
+    if (!input->pair)
+        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, %s", sequence->n,
+                              expected);
+    count_pair(&sequence->encoding, n);
+    return attn_error_set(err, ATTN_INVALID,
+                          "the text has %zu tokens and its pair %zu, together with what the "
+                          "tokenizer adds %zu, %s",
+                          n[0], n[1], sequence->n, expected);
+}
+
+static enum attn_status check_length(const struct attn_request *request,
+                                     const struct attn_sequence *sequence,
+                                     const struct attn_model *model, struct attn_error *err)
+{
+    const size_t most = attn_model_config(model)->n_ctx;
+
+    if (sequence->n == 0) {
+        attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
+        if (request->reading.example)
+            attn_error_hint(err, "%s", request->reading.example);
+        return ATTN_INVALID;
+    }
+    if (sequence->n <= most)
+        return ATTN_OK;
+    return attn_sequence_refuse_length(sequence, &request->input, attn_model_name(model), most,
+                                       err);
+}
+
+/* Of the text, whose tokens are those of the encoding: the types that the tokenizer gives, where
+ * MODEL has types and they are not all 0. */
+static enum attn_status make_types(const struct attn_model *model, struct attn_sequence *sequence,
+                                   struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    bool has_types = false;
+
+    for (size_t i = 0; i < encoding->n; i++)
+        has_types = has_types || encoding->types[i] != 0;
+    if (!has_types || attn_model_config(model)->n_type == 0)
+        return ATTN_OK;
+    sequence->made_types = attn_alloc(encoding->n, sizeof *sequence->made_types, err);
+    if (!sequence->made_types)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < encoding->n; i++)
+        sequence->made_types[i] = encoding->types[i];
+    sequence->types = sequence->made_types;
+    return attn_model_check_types(model, sequence->types, encoding->n, err);
+}
+
+/* The types of the tokens of INPUT. */
+static enum attn_status take_types(const struct attn_input *input, const struct attn_model *model,
+                                   struct attn_sequence *sequence, struct attn_error *err)
+{
+    if (!input->types)
+        return make_types(model, sequence, err);
+    if (!input->ids)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` is given without `ids`, whose tokens it is about");
+    if (input->n_type != input->n_id)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`types` has %zu item%s, expected one for each of %zu `ids`",
+                              input->n_type, input->n_type == 1 ? "" : "s", input->n_id);
+    sequence->types = input->types;
+    return attn_model_check_types(model, input->types, input->n_type, err);
+}
+
+/* Whether a mask of keys fits SEQUENCE, the text or the source. */
+static enum attn_status take_key_mask(const struct attn_input *input,
+                                      struct attn_sequence *sequence, const char *what,
+                                      struct attn_error *err)
+{
+    if (!input->key_mask)
+        return ATTN_OK;
+    if (input->n_key_mask != sequence->n)
+        return attn_error_set(
+            err, ATTN_INVALID, "`key_mask` has %zu item%s, expected one for each of %zu %s",
+            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
+    sequence->key_mask = input->key_mask;
+    return attn_key_mask_check(input->key_mask, input->n_key_mask, err);
+}
+
+/* Whether MODEL, whose own sequence INPUT is, has keys that a mask is for. */
+static enum attn_status check_key_mask(const struct attn_input *input,
+                                       const struct attn_model *model, struct attn_error *err)
+{
+    if (!input->key_mask || attn_model_config(model)->is_encoder)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`key_mask` is for encoders and sources, and '%s' is no encoder",
+                   attn_quote_string(attn_model_name(model)).text);
+    attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
+    return ATTN_INVALID;
+}
+
+static enum attn_status check_pair(const struct attn_input *input, struct attn_error *err)
+{
+    if (!input->pair || attn_input_is_text(input))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`pair` is a second text, and the first is given as numbers, expected a text");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_sequence_take_parts(const struct attn_input *input,
+                                          const struct attn_model *model,
+                                          struct attn_sequence *sequence, struct attn_error *err)
+{
+    enum attn_status status;
+
+    ATTN_TRY(check_pair(input, err));
+    ATTN_TRY(take_types(input, model, sequence, err));
+    status = check_key_mask(input, model, err);
+    if (status == ATTN_OK)
+        status = take_key_mask(input, sequence, "tokens", err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status read_sequence(const struct attn_request *request,
+                                      const struct attn_model *model,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input *input = &request->input;
+
+    sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
+    if (input->embeddings) {
+        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,
+                             model, "", err));
+        sequence->rows = input->embeddings->data;
+        sequence->name = input->embeddings->name;
+        sequence->n = input->embeddings->shape[0];
+    } else if (input->ids) {
+        sequence->ids = input->ids;
+        sequence->n = input->n_id;
+    } else {
+        ATTN_TRY(encode(request, input, tokenizer, sequence, err));
+    }
+    ATTN_TRY(check_length(request, sequence, model, err));
+    ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    if (tokenizer && sequence->ids)
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return ATTN_OK;
+}
+
+enum attn_status attn_sequence_read(const struct attn_request *request,
+                                    const struct attn_model *model,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
+{
+    return attn_error_at(read_sequence(request, model, tokenizer, sequence, err), ATTN_STAGE_INPUT,
+                         err);
+}
+
+enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
+                                    struct attn_session *session, struct attn_error *err)
+{
+    if (sequence->pixels)
+        return attn_session_feed_pixels(session, sequence->pixels->values, sequence->pixels->height,
+                                        sequence->pixels->width, err);
+    return sequence->rows
+               ? attn_session_feed_embeddings(session, sequence->rows, sequence->n, err)
+               : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
+}
+
+enum attn_status attn_sequence_encode(const struct attn_request *request,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    return attn_error_at(encode(request, &request->input, tokenizer, sequence, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
+/* --- A source -------------------------------------------------------------------------------- */
+
+static enum attn_status check_source(const struct attn_input *source,
+                                     const struct attn_model *model, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const char *name = attn_model_name(model);
+    const bool is_given = attn_input_is_given(source);
+    bool is_needed = false;
+
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        is_needed = is_needed || config->is_cross[layer];
+    if (is_needed && !is_given) {
+        attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
+                       attn_quote_string(name).text);
+        attn_error_hint(err,
+                        "`source TEXT` gives one, or `source FILE.npy` an array [S, d_source]");
+        return ATTN_INVALID;
+    }
+    if (!is_needed && is_given)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`source` is given, but no layer of '%s' attends to a second sequence",
+            attn_quote_string(name).text);
+    if (is_given && !source->embeddings && config->d_source != config->d_model) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
+                       "a text will not do",
+                       attn_quote_string(name).text, config->d_source, config->d_model);
+        attn_error_hint(err, "`source FILE.npy` gives such vectors");
+        return ATTN_INVALID;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
+                                   struct attn_error *err)
+{
+    return attn_error_at(check_source(source, model, err), ATTN_STAGE_OPTIONS, err);
+}
+
+/* The tokens of a source, and their embeddings. */
+static enum attn_status embed_source(const struct attn_request *request,
+                                     const struct attn_model *model,
+                                     const struct attn_tokenizer *tokenizer,
+                                     struct attn_sequence *sequence, struct attn_error *err)
+{
+    const size_t d_model = attn_model_config(model)->d_model;
+
+    sequence->ids = request->source.ids;
+    sequence->n = request->source.n_id;
+    if (attn_input_is_text(&request->source))
+        ATTN_TRY(encode(request, &request->source, tokenizer, sequence, err));
+    if (sequence->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
+    sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
+    if (!sequence->embedded)
+        return ATTN_NO_MEMORY;
+    sequence->rows = sequence->embedded;
+    if (tokenizer)
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
+}
+
+static enum attn_status check_source_length(const struct attn_sequence *sequence,
+                                            const struct attn_model *model, struct attn_error *err)
+{
+    const size_t most = attn_model_config(model)->n_source;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+
+    if (most == 0 || sequence->n <= most)
+        return ATTN_OK;
+    if (sequence->name)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has %zu rows, '%s' takes at most %zu of a source",
+                              attn_quote_string(sequence->name).text, sequence->n, name.text, most);
+    return attn_error_set(err, ATTN_INVALID, "the source has %zu tokens, '%s' takes at most %zu",
+                          sequence->n, name.text, most);
+}
+
+enum attn_status attn_source_read(const struct attn_request *request,
+                                  const struct attn_model *model,
+                                  const struct attn_tokenizer *tokenizer,
+                                  struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input *source = &request->source;
+    enum attn_status status = ATTN_OK;
+
+    if (source->embeddings) {
+        sequence->rows = source->embeddings->data;
+        sequence->name = source->embeddings->name;
+        sequence->n = source->embeddings->shape[0];
+        status = check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
+                             " a row", err);
+    } else if (attn_input_is_given(source))
+        status = embed_source(request, model, tokenizer, sequence, err);
+    if (status == ATTN_OK)
+        status = check_source_length(sequence, model, err);
+    if (status == ATTN_OK)
+        status = attn_error_at(take_key_mask(source, sequence, "keys of the source", err),
+                               ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_sequence_release(struct attn_sequence *sequence)
+{
+    attn_encoding_release(&sequence->encoding);
+    attn_free(sequence->words);
+    attn_token_bytes_release(&sequence->tokens);
+    attn_free(sequence->embedded);
+    attn_free(sequence->made_types);
+    attn_pixels_release(&sequence->made);
+    *sequence = (struct attn_sequence){0};
+}
+
+/* --- Words ---------------------------------------------------------------------------------- */
+
+/* What is known of a token. */
+struct token {
+    bool begins_blank, ends_blank; /* with white space */
+    bool is_alone;                 /* white space, or special */
+};
+
+/* A token without bytes is none of these. */
+static struct token look_at(const char *bytes, size_t size)
+{
+    struct token token = {.is_alone = size > 0};
+    uint32_t code_point;
+
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(bytes + at, size - at, &code_point);
+        token.ends_blank = length > 0 && attn_utf8_is_white_space(code_point);
+        token.is_alone = token.is_alone && token.ends_blank;
+        if (at == 0)
+            token.begins_blank = token.ends_blank;
+        length += length == 0; /* a byte of a character that several tokens make */
+    }
+    return token;
+}
+
+/* Whether TOKEN begins a word after the token BEFORE. */
+static bool begins_word(const struct token *before, const struct token *token)
+{
+    return token->is_alone || before->is_alone || token->begins_blank || before->ends_blank;
+}
+
+enum attn_status attn_words_find(const struct attn_sequence *sequence,
+                                 const struct attn_tokenizer *tokenizer, size_t **words,
+                                 struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    const bool has_pieces =
+        tokenizer && sequence->ids && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORDPIECE;
+    size_t *made = attn_alloc(sequence->n, sizeof *made, err);
+    bool *begins = has_pieces ? attn_alloc(sequence->n, sizeof *begins, err) : NULL;
+    struct token before = {0};
+
+    if (!made || (has_pieces && !begins)) {
+        attn_free(made);
+        attn_free(begins);
+        return ATTN_NO_MEMORY;
+    }
+    if (has_pieces)
+        attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
+    for (size_t i = 0; i < sequence->n; i++) {
+        struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
+        const bool is_other = encoding->n > 0 && i > 0 && /* of two texts, the second begins */
+                              encoding->texts[i] != encoding->texts[i - 1];
+
+        token.is_alone =
+            token.is_alone || is_added ||
+            (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
+        if (i > 0)
+            made[i] = made[i - 1] + (sequence->is_word_level || is_other ||
+                                     (has_pieces ? begins[i] : begins_word(&before, &token)));
+        before = token;
+    }
+    attn_free(begins);
+    *words = made;
+    return ATTN_OK;
+}
+
+enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
+                                      struct attn_error *err)
+{
+    size_t *made = attn_alloc(labels->n, sizeof *made, err);
+    struct token before = {0};
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < labels->n; i++) {
+        const struct token token = look_at(labels->items[i], labels->sizes[i]);
+
+        if (i > 0)
+            made[i] = made[i - 1] + begins_word(&before, &token);
+        before = token;
+    }
+    *words = made;
+    return ATTN_OK;
+}
+
+enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
+                                  struct attn_error *err)
+{
+    const size_t n = attn_selection_dims(selection)->n_position;
+
+    if (attn_selection_is_all_queries(selection))
+        return ATTN_OK;
+    for (size_t first = 0, end; first < n; first = end) {
+        bool is_chosen = false;
+
+        for (end = first; end < n && words[end] == words[first]; end++)
+            is_chosen = is_chosen || attn_selection_has_query(selection, end);
+        if (is_chosen)
+            ATTN_TRY(attn_selection_keep_queries(selection, first, end - first, err));
+    }
+    return ATTN_OK;
+}

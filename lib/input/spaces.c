@@ -1,0 +1,86 @@
+/* spaces.c - see spaces.h. */
+#include "input/spaces.h"
+
+#include "base/escape.h"
+#include "input/sequence.h"
+#include "run/request_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of scripts that write words apart. */
+static bool is_word_byte(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static bool has_spaces(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_BPE;
+}
+
+bool attn_spaces_are_at_end(const struct attn_input *input, const struct attn_tokenizer *tokenizer)
+{
+    return has_spaces(tokenizer) && input->text && input->n_text > 0 &&
+           input->text[input->n_text - 1] == ' ';
+}
+
+bool attn_spaces_are_forgotten(const struct attn_sequence *text, size_t position, char byte,
+                               const struct attn_tokenizer *tokenizer)
+{
+    const char *before, *after = NULL;
+    size_t n_before = 0, n_after = 0;
+
+    if (!has_spaces(tokenizer) || !text->ids || !is_word_byte(byte))
+        return false;
+    before = attn_tokenizer_token(tokenizer, text->ids[position], &n_before);
+    if (position + 1 < text->n)
+        after = attn_tokenizer_token(tokenizer, text->ids[position + 1], &n_after);
+    return before && n_before > 0 && is_word_byte(before[n_before - 1]) &&
+           !(after && n_after > 0 && is_word_byte(after[0]));
+}
+
+bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position, char byte,
+                              const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_encoding *encoding = &text->encoding;
+    size_t size = 0;
+    const char *token;
+
+    if (!has_spaces(tokenizer) || encoding->n != text->n || position == 0 || !is_word_byte(byte))
+        return false;
+    token = attn_tokenizer_token(tokenizer, text->ids[position], &size);
+    return encoding->end[position - 1] > 0 &&
+           (encoding->begin[position] > encoding->end[position - 1] || /* which a mask took */
+            encoding->end[position] - encoding->begin[position] > size ||
+            (token && size > 0 && token[0] == ' '));
+}
+
+static const char reason[] = "; a new word begins with its space";
+
+bool attn_spaces_are_noted(const char *message)
+{
+    return strstr(message, reason) != NULL;
+}
+
+bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE])
+{
+    const struct attn_quote text = attn_quote_string(spaces->text ? spaces->text : "");
+
+    if (spaces->what)
+        snprintf(message, ATTN_SPACES_MESSAGE_SIZE,
+                 "the %s '%s' goes on with the last word%s: ' %s'", spaces->what, text.text, reason,
+                 text.text);
+    else if (spaces->is_at_end)
+        snprintf(message, ATTN_SPACES_MESSAGE_SIZE, "the text ends in a space%s, so leave it out",
+                 reason);
+    return spaces->what || spaces->is_at_end;
+}
+
+void attn_spaces_note(const struct attn_spaces *spaces, const struct attn_request *request)
+{
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+
+    if (attn_spaces_describe(spaces, message))
+        attn_request_note(request, "%s", message);
+}

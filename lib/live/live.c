@@ -1,0 +1,202 @@
+/* live.c - see live.h. */
+#include "live/live.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/status_internal.h"
+#include "catalog/model_parts.h"
+#include "formats/gguf.h"
+#include "formats/json.h"
+#include "image/image_file.h"
+#include "live/live_story.h"
+
+#include <string.h>
+
+struct attn_live_files {
+    struct attn_live live;
+    struct attn_model_parts parts;
+    struct attn_file module, story;
+    struct attn_image image; /* owns */
+    struct attn_file *files; /* [parts.n] owns */
+    struct attn_blob *blobs; /* [parts.n] owns */
+    char **names;            /* [parts.n] owns, of the blobs */
+    char *model;             /* owns */
+    uint64_t n_byte;
+};
+
+/* --- The model ------------------------------------------------------------------------------- */
+
+static enum attn_status open_part(struct attn_live_files *to, size_t i, struct attn_error *err)
+{
+    const struct attn_model_part *part = &to->parts.items[i];
+    struct attn_file *file = &to->files[i];
+
+    if (part->path) {
+        ATTN_TRY(attn_file_open_regular(part->path, ATTN_MAP, file, err));
+        to->blobs[i].data = file->data;
+        to->blobs[i].size = file->size;
+    } else {
+        to->blobs[i].data = part->blob->data;
+        to->blobs[i].size = part->blob->size;
+    }
+    to->n_byte += to->blobs[i].size;
+    return ATTN_OK;
+}
+
+/* A page calls a model by the last part of its name: a folder with its files, or one GGUF file. */
+static enum attn_status name_parts(struct attn_live_files *to, const struct attn_live_args *args,
+                                   const struct attn_model *model, struct attn_error *err)
+{
+    const bool is_gguf = attn_gguf_is_source(args->source);
+    struct attn_buffer name = {0};
+    enum attn_status status = ATTN_OK;
+    size_t n;
+    const char *last = attn_path_last(
+        is_gguf ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
+
+    to->model = attn_strndup(last, n, err);
+    if (!to->model)
+        return ATTN_NO_MEMORY;
+    to->live.model = to->model;
+    for (size_t i = 0; status == ATTN_OK && i < to->parts.n; i++) {
+        name.size = 0;
+        attn_buffer_append_string(&name, to->model);
+        if (!is_gguf)
+            attn_buffer_append_format(&name, "/%s", to->parts.items[i].name);
+        status = attn_buffer_check(&name, err);
+        if (status == ATTN_OK)
+            to->blobs[i].name = to->names[i] = attn_strndup(name.data, name.size, err);
+        if (!to->blobs[i].name)
+            status = ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&name);
+    return status;
+}
+
+static enum attn_status open_model(struct attn_live_files *to, const struct attn_live_args *args,
+                                   const struct attn_model *model, struct attn_error *err)
+{
+    ATTN_TRY(attn_model_parts_find(args->source, model, &to->parts, err));
+    to->files = attn_alloc(to->parts.n, sizeof *to->files, err);
+    to->blobs = attn_alloc(to->parts.n, sizeof *to->blobs, err);
+    to->names = attn_alloc(to->parts.n, sizeof *to->names, err);
+    if (!to->files || !to->blobs || !to->names)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < to->parts.n; i++)
+        ATTN_TRY(open_part(to, i, err));
+    ATTN_TRY(name_parts(to, args, model, err));
+    to->live.files = to->blobs;
+    to->live.n_file = to->n_byte <= args->most ? to->parts.n : 0;
+    return ATTN_OK;
+}
+
+/* --- The story ------------------------------------------------------------------------------- */
+
+static enum attn_status open_story(struct attn_live_files *to, const struct attn_live_args *args,
+                                   struct attn_host *host, struct attn_error *err)
+{
+    struct attn_json *json;
+    enum attn_status status;
+
+    if (!attn_is_given(args->request, "request", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_file_open(args->story, ATTN_READ, &to->story, err));
+    ATTN_TRY(attn_json_parse(&to->story, &json, err));
+    status = attn_live_story_check(json, host, args->request, err);
+    attn_json_free(json);
+    to->live.story = (const char *)to->story.data;
+    to->live.n_story = to->story.size;
+    return status;
+}
+
+/* --- The picture ----------------------------------------------------------------------------- */
+
+static enum attn_status open_picture(struct attn_live_files *to, const struct attn_live_args *args,
+                                     struct attn_error *err)
+{
+    struct attn_image *image = &to->image;
+
+    ATTN_TRY(attn_image_read(args->image, image, NULL, err));
+    if (image->height * image->width > args->most / 3)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has %zu x %zu pixels, too many for a live page, expected at "
+                              "most %zu",
+                              attn_quote_string(args->image).text, image->width, image->height,
+                              args->most / 3);
+    to->live.rgb = image->rgb;
+    to->live.height = image->height;
+    to->live.width = image->width;
+    return ATTN_OK;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
+                                 struct attn_host *host, struct attn_error *err)
+{
+    ATTN_TRY(attn_file_open_regular(args->module, ATTN_MAP, &to->module, err));
+    to->live.module = to->module.data;
+    to->live.n_module = to->module.size;
+    to->live.given = args->given;
+    to->live.reading = args->reading;
+    to->live.n_reading = args->n_reading;
+    if (args->story)
+        ATTN_TRY(open_story(to, args, host, err));
+    if (args->image)
+        ATTN_TRY(open_picture(to, args, err));
+    return open_model(to, args, attn_host_model(host), err);
+}
+
+enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
+                                struct attn_live_files **files, struct attn_error *err)
+{
+    struct attn_live_files *made;
+    enum attn_status status;
+
+    if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
+        !attn_is_given(args->module, "module", err) || !attn_is_given(host, "host", err) ||
+        !attn_is_given(files, "files", err))
+        return ATTN_INVALID;
+    made = attn_alloc(1, sizeof *made, err);
+    status = made ? open_all(made, args, host, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        *files = made;
+    else
+        attn_live_close(made);
+    return status;
+}
+
+const struct attn_live *attn_live_of(const struct attn_live_files *files)
+{
+    return &files->live;
+}
+
+uint64_t attn_live_n_byte(const struct attn_live_files *files)
+{
+    return files->n_byte;
+}
+
+void attn_live_close(struct attn_live_files *files)
+{
+    if (!files)
+        return;
+    for (size_t i = 0; i < files->parts.n; i++) {
+        if (files->files)
+            attn_file_release(&files->files[i]);
+        if (files->names)
+            attn_free(files->names[i]);
+    }
+    attn_file_release(&files->module);
+    attn_file_release(&files->story);
+    attn_image_release(&files->image);
+    attn_model_parts_release(&files->parts);
+    attn_free(files->files);
+    attn_free(files->blobs);
+    attn_free(files->names);
+    attn_free(files->model);
+    attn_free(files);
+}

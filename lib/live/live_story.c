@@ -1,0 +1,372 @@
+/*
+ * live_story.c - see live_story.h.
+ *
+ * A text that a step lacks is that of the step before; changes begin anew with each step, as
+ * live.js tells them.
+ */
+#include "live/live_story.h"
+
+#include "base/escape.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "run/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct story {
+    const struct attn_json *json;
+    struct attn_host *host;
+    struct attn_request request; /* the texts of the step, without changes */
+    size_t number;               /* of the step, from 1 */
+};
+
+/* Refuses VALUE of KEY in the step, for the reason WHY. */
+static enum attn_status refuse(const struct story *story, const char *key, const char *value,
+                               const char *why, struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is '%s': %s", key,
+                          story->number, attn_quote_string(attn_json_name(story->json)).text,
+                          attn_quote_string(value).text, why);
+}
+
+/* The same for the failure WHY. If its message begins with a field of the request, that is cut. */
+static enum attn_status refuse_as(const struct story *story, const char *key, const char *value,
+                                  const struct attn_error *why, struct attn_error *err)
+{
+    const size_t n_field = strspn(why->message, "abcdefghijklmnopqrstuvwxyz_");
+    const bool has_field = strncmp(why->message + n_field, ": ", 2) == 0;
+
+    if (why->status == ATTN_NO_MEMORY || why->status == ATTN_CANCELED)
+        return attn_error_copy(err, why);
+    refuse(story, key, value, why->message + (has_field ? n_field + 2 : 0), err);
+    attn_error_hint(err, "%s", why->hint);
+    return ATTN_FORMAT;
+}
+
+/* --- Texts and changes ----------------------------------------------------------------------- */
+
+/* Prepares REQUEST, which has VALUE of KEY. The caller frees *run; RUN may be NULL. */
+static enum attn_status prepare(const struct story *story, const struct attn_request *request,
+                                const char *key, const char *value, struct attn_run **run,
+                                struct attn_error *err)
+{
+    struct attn_run *made = NULL;
+    struct attn_error why = {0};
+
+    if (attn_run_prepare(story->host, request, &made, &why) != ATTN_OK)
+        return refuse_as(story, key, value, &why, err);
+    if (run)
+        *run = made;
+    else
+        attn_run_free(made);
+    return ATTN_OK;
+}
+
+/* Checks an item of a list: heads that are off, of which a mean is not computed here, or a
+ * knockout. */
+static enum attn_status check_edit(const struct story *story, const char *key, const char *value,
+                                   struct attn_error *err)
+{
+    struct attn_request request = story->request;
+    struct attn_knockout knockout = {0};
+    struct attn_error why = {0};
+    enum attn_status status;
+
+    if (strcmp(key, "knockout") != 0)
+        request.edits.ablate = value;
+    else if (attn_knockout_parse(value, &knockout, &why) != ATTN_OK)
+        return refuse_as(story, key, value, &why, err);
+    request.edits.knockouts = &knockout;
+    request.edits.n_knockout = knockout.queries ? 1 : 0;
+    status = prepare(story, &request, key, value, NULL, err);
+    attn_knockout_release(&knockout);
+    return status;
+}
+
+static enum attn_status check_attention(const struct story *story, const char *attention,
+                                        const char *mask, struct attn_error *err)
+{
+    struct attn_request request = story->request;
+    struct attn_attention_change change = {.to = ATTN_ATTENTION_DEFAULT};
+    struct attn_error why = {0};
+
+    if (!attention && !mask)
+        return ATTN_OK;
+    if (mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0)
+        return refuse(story, "mask", mask, "expected causal or none", err);
+    if (request.attention.change)
+        change = *request.attention.change;
+    request.attention.change = &change;
+    if (mask) {
+        change.parts |= ATTN_PART_MASK;
+        change.to.mask = strcmp(mask, "causal") == 0 ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    }
+    if (!attention)
+        return prepare(story, &request, "mask", mask, NULL, err);
+    change.parts |= ATTN_PART_KIND;
+    if (attn_attention_parse(attention, &change.to, &why) != ATTN_OK)
+        return refuse_as(story, "attention", attention, &why, err);
+    return prepare(story, &request, "attention", attention, NULL, err);
+}
+
+/* Takes the texts that a step has, and prepares a run of them; the caller frees it. */
+static enum attn_status take_texts(struct story *story, const char *text, const char *pair,
+                                   struct attn_run **run, struct attn_error *err)
+{
+    struct attn_input *input = &story->request.input;
+    const char *given = text ? text : pair;
+
+    if (given && !input->text)
+        return refuse(story, text ? "text" : "pair", given, "the page reads a picture", err);
+    if (text)
+        input->text = text, input->n_text = strlen(text);
+    if (text || pair)
+        input->pair = pair, input->n_pair = pair ? strlen(pair) : 0;
+    return prepare(story, &story->request, pair && !text ? "pair" : "text", given ? given : "", run,
+                   err);
+}
+
+/* --- The view -------------------------------------------------------------------------------- */
+
+/* Whether ITEM [size bytes] is a head of SELECTION, "2.5". */
+static bool is_head(const struct attn_selection *selection, const char *item, size_t size)
+{
+    const char *dot = memchr(item, '.', size);
+    const size_t n_layer = dot ? (size_t)(dot - item) : 0;
+    int64_t layer, head;
+
+    return dot && attn_parse_int(item, n_layer, 0, INT32_MAX, &layer) &&
+           attn_parse_int(dot + 1, size - n_layer - 1, 0, INT32_MAX, &head) &&
+           attn_selection_has_head(selection, (int)layer, (int)head);
+}
+
+static bool is_position(const struct attn_selection *selection, const char *item, size_t size)
+{
+    const int64_t n = (int64_t)attn_selection_dims(selection)->n_position;
+    int64_t position;
+
+    return attn_parse_int(item, size, 0, n - 1, &position);
+}
+
+/* The parts of a view. A value is one of WORDS, or each item of its list is one that IS accepts; if
+ * both are NULL, it is not checked. */
+static const struct part {
+    const char *name, *words;
+    bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
+} parts[] = {{"v", "grid|matrix|tokens|lines", NULL},
+             {"h", NULL, is_head},
+             {"t", NULL, is_head},
+             {"q", NULL, is_position},
+             {"k", NULL, is_position},
+             {"p", NULL, is_position},
+             {"s", "sqrt|linear|log", NULL},
+             {"e", "unit|matrix|row|fixed", NULL},
+             {"d", "dark|light", NULL},
+             {"c", "mean|max", NULL},
+             {"dir", "from|to", NULL},
+             {"w", "chosen|exact|difference|both", NULL},
+             {"first", "0|1", NULL},
+             {"r", "0|1", NULL},
+             {"a", "0|1", NULL},
+             {"o", "0|1", NULL},
+             {"words", "0|1", NULL},
+             {"m", NULL, NULL},
+             {"n", NULL, NULL},
+             {"z", NULL, NULL},
+             {"min", NULL, NULL},
+             {"map", NULL, NULL}};
+
+/* Whether VALUE [size bytes] is one of WORDS. */
+static bool has_word(const char *words, const char *value, size_t size)
+{
+    while (true) {
+        const size_t n = strcspn(words, "|");
+
+        if (n == size && memcmp(words, value, n) == 0)
+            return true;
+        if (words[n] == '\0')
+            return false;
+        words += n + 1;
+    }
+}
+
+/* Whether PART may have VALUE [size bytes]. */
+static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
+                 size_t size)
+{
+    if (part->words)
+        return has_word(part->words, value, size);
+    for (const char *end = value + size; part->is;) {
+        const char *comma = memchr(value, ',', (size_t)(end - value));
+
+        if (!part->is(selection, value, (size_t)((comma ? comma : end) - value)))
+            return false;
+        if (!comma)
+            break;
+        value = comma + 1;
+    }
+    return true;
+}
+
+static enum attn_status refuse_part(const struct story *story, const char *view,
+                                    const struct part *part, const struct attn_selection *selection,
+                                    struct attn_error *err)
+{
+    char why[128];
+
+    if (!part)
+        return refuse(story, "view", view,
+                      "expected parts of an address of the page, as in v=matrix&h=2.5", err);
+    if (part->words)
+        snprintf(why, sizeof why, "expected %s=%s", part->name, part->words);
+    else if (part->is == is_head)
+        snprintf(why, sizeof why, "%s= expects heads of the page, as in 0.1", part->name);
+    else
+        snprintf(why, sizeof why, "%s= expects positions, 0 to %zu", part->name,
+                 attn_selection_dims(selection)->n_position - 1);
+    return refuse(story, "view", view, why, err);
+}
+
+static enum attn_status check_view(const struct story *story, const char *view,
+                                   const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_selection *selection = attn_run_labels(run)->selection;
+
+    for (const char *at = view; view; at++) {
+        const size_t size = strcspn(at, "&"), n_name = strcspn(at, "=&");
+        const struct part *part = NULL;
+
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            if (n_name < size && strlen(parts[i].name) == n_name &&
+                memcmp(parts[i].name, at, n_name) == 0)
+                part = &parts[i];
+        if (!part || !fits(part, selection, at + n_name + 1, size - n_name - 1))
+            return refuse_part(story, view, part, selection, err);
+        at += size;
+        if (*at == '\0')
+            break;
+    }
+    return ATTN_OK;
+}
+
+/* --- Steps ----------------------------------------------------------------------------------- */
+
+/* What a step may have: texts, and lists of them for options that may be given several times. */
+enum member {
+    TITLE,
+    PARAGRAPH,
+    TEXT,
+    PAIR,
+    VIEW,
+    ATTENTION,
+    MASK,
+    ABLATE,
+    ABLATE_MEAN,
+    KNOCKOUT,
+    N_MEMBER
+};
+
+static const char *const members[N_MEMBER] = {"title",       "paragraph", "text", "pair",
+                                              "view",        "attention", "mask", "ablate",
+                                              "ablate-mean", "knockout"};
+
+/* The texts of the list VALUE, which KEY has. */
+static enum attn_status check_list(const struct story *story, const struct attn_node *value,
+                                   const char *key, struct attn_error *err)
+{
+    bool is_list = attn_node_is_array(value);
+
+    for (const struct attn_node *item = attn_node_first(value); item; item = attn_node_next(item))
+        is_list &= attn_node_string(item) != NULL;
+    if (!is_list)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in step %zu of '%s' is no list of texts", key,
+                              story->number, attn_quote_string(attn_json_name(story->json)).text);
+    for (const struct attn_node *item = attn_node_first(value); item; item = attn_node_next(item))
+        ATTN_TRY(check_edit(story, key, attn_node_string(item), err));
+    return ATTN_OK;
+}
+
+/* Reads the texts of STEP; its lists are in LISTS. */
+static enum attn_status read_step(const struct story *story, const struct attn_node *step,
+                                  const char *texts[N_MEMBER],
+                                  const struct attn_node *lists[N_MEMBER], struct attn_error *err)
+{
+    struct attn_error why = {0};
+
+    if (!attn_node_is_object(step))
+        return attn_error_set(err, ATTN_FORMAT, "step %zu of '%s' is no object", story->number,
+                              attn_quote_string(attn_json_name(story->json)).text);
+    for (const struct attn_node *value = attn_node_first(step); value;
+         value = attn_node_next(value)) {
+        const char *key = attn_node_key(value);
+        size_t i = 0;
+
+        while (i < N_MEMBER && strcmp(members[i], key) != 0)
+            i++;
+        if (i == N_MEMBER)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "step %zu of '%s' has '%s', expected title, paragraph, text, "
+                                  "pair, view, attention, mask, ablate, ablate-mean or knockout",
+                                  story->number,
+                                  attn_quote_string(attn_json_name(story->json)).text,
+                                  attn_quote_string(key).text);
+        if (i >= ABLATE)
+            lists[i] = value;
+        else if (attn_json_get_string(story->json, step, key, &texts[i], &why) != ATTN_OK)
+            return attn_error_set(err, ATTN_FORMAT, "step %zu: %s", story->number, why.message);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_step(struct story *story, const struct attn_node *step,
+                                   struct attn_error *err)
+{
+    const char *texts[N_MEMBER] = {NULL};
+    const struct attn_node *lists[N_MEMBER] = {NULL};
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(read_step(story, step, texts, lists, err));
+    ATTN_TRY(take_texts(story, texts[TEXT], texts[PAIR], &run, err));
+    status = check_view(story, texts[VIEW], run, err);
+    attn_run_free(run);
+    if (status == ATTN_OK)
+        status = check_attention(story, texts[ATTENTION], texts[MASK], err);
+    for (size_t i = ABLATE; status == ATTN_OK && i < N_MEMBER; i++)
+        if (lists[i])
+            status = check_list(story, lists[i], members[i], err);
+    return status;
+}
+
+enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
+                                       const struct attn_request *request, struct attn_error *err)
+{
+    const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
+    struct story story = {.json = json, .host = host, .request = *request};
+    struct attn_attention_change change;
+    const char *title;
+
+    story.request.on_note = NULL;
+    story.request.outputs = (struct attn_request_outputs){.precision = -1};
+    story.request.selection.queries = NULL;
+    story.request.edits = (struct attn_request_edits){.steerings = request->edits.steerings,
+                                                      .n_steering = request->edits.n_steering};
+    story.request.predict = (struct attn_request_predict){.labels = request->predict.labels,
+                                                          .n_label = request->predict.n_label};
+    if (request->attention.change) {
+        change = *request->attention.change;
+        change.parts &= ~(unsigned)(ATTN_PART_KIND | ATTN_PART_MASK);
+        change.mask = NULL;
+        story.request.attention.change = &change;
+    }
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
+    if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
+                              attn_quote_string(attn_json_name(json)).text);
+    for (const struct attn_node *step = attn_node_first(steps); step; step = attn_node_next(step)) {
+        story.number++;
+        ATTN_TRY(check_step(&story, step, err));
+    }
+    return ATTN_OK;
+}

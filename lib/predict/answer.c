@@ -1,0 +1,341 @@
+/* answer.c - see answer.h. */
+#include "predict/answer_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "input/sequence.h"
+#include "kernels/kernels.h"
+#include "predict/class_label.h"
+#include "predict/mask_token.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+const char *attn_answer_metric_name(enum attn_answer_metric metric)
+{
+    static const char *const names[] = {
+#define METRIC_NAME(id, number, name, ...) [ATTN_ANSWER_##id] = (name),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
+#undef METRIC_NAME
+    };
+
+    return names[metric];
+}
+
+/* --- One token -------------------------------------------------------------------------------- */
+
+/* A token that a user named: its text or its id, and the options that name them. */
+struct named_token {
+    const char *text;
+    const int32_t *id;
+    const char *field; /* "target" */
+};
+
+/* Hints at TEXT with a space before it, or without its own, where that is one token. */
+static void hint_space(const struct attn_answer_scope *scope, const char *text,
+                       const struct attn_encode_options *options, struct attn_error *err)
+{
+    const bool has_space = text[0] == ' ';
+    struct attn_encoding encoding = {0};
+    struct attn_buffer other = {0};
+    const char *string;
+
+    if (!has_space)
+        attn_buffer_append_char(&other, ' ');
+    attn_buffer_append_string(&other, text + has_space);
+    string = attn_buffer_string(&other);
+    if (string &&
+        attn_tokenizer_encode(scope->tokenizer, string, other.size, options, &encoding, NULL) ==
+            ATTN_OK &&
+        encoding.n == 1)
+        attn_error_hint(err, "%s the space before it, '%s' is one token",
+                        has_space ? "without" : "with", attn_quote_string(string).text);
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&other);
+}
+
+enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
+                                         const char *text, const struct attn_encoding *encoding,
+                                         struct attn_error *err)
+{
+    size_t size = 0;
+    const char *bytes;
+
+    if (encoding->n != 1 || !attn_tokenizer_is_unknown(tokenizer, encoding->ids[0]))
+        return ATTN_OK;
+    bytes = attn_tokenizer_key(tokenizer, encoding->ids[0], &size);
+    if (size == strlen(text) && memcmp(bytes, text, size) == 0)
+        return ATTN_OK; /* it is asked for by its name */
+    return attn_error_set(err, ATTN_INVALID,
+                          "`%s` '%s' is not in the vocabulary: it would be '%s', as all such words",
+                          field, attn_quote_string(text).text, attn_quote(bytes, size).text);
+}
+
+/* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
+static enum attn_status report_pieces(const struct attn_answer_scope *scope,
+                                      const struct named_token *token,
+                                      const struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_buffer pieces = {0};
+    const char *string;
+
+    if (encoding->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "`%s` '%s' has no tokens, expected one",
+                              token->field, attn_quote_string(token->text).text);
+    for (size_t i = 0; i < encoding->n; i++) {
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(scope->tokenizer, encoding->ids[i], &size);
+
+        attn_buffer_append_format(&pieces, "%s'", i > 0 ? ", " : "");
+        attn_escape_append(&pieces, bytes, size);
+        attn_buffer_append_char(&pieces, '\'');
+    }
+    string = attn_buffer_string(&pieces);
+    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is %zu tokens, %s; expected one", token->field,
+                   attn_quote_string(token->text).text, encoding->n, string ? string : "");
+    attn_buffer_release(&pieces);
+    return ATTN_INVALID;
+}
+
+static enum attn_status encode_token(const struct attn_answer_scope *scope,
+                                     const struct named_token *token, int32_t *id,
+                                     struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_tokenizer *tokenizer = scope->tokenizer;
+    struct attn_encoding encoding = {0};
+    enum attn_status status;
+
+    if (!tokenizer)
+        return attn_error_at(attn_error_copy(err, scope->no_tokenizer), ATTN_STAGE_MODEL, err);
+    options.special = scope->special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.cancel = scope->text->cancel;
+    status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options, &encoding,
+                                   err);
+    if (status == ATTN_OK)
+        status = attn_answer_check_known(tokenizer, token->field, token->text, &encoding, err);
+    if (status == ATTN_OK && encoding.n == 1) {
+        *id = encoding.ids[0];
+    } else if (status == ATTN_OK) {
+        status = report_pieces(scope, token, &encoding, err);
+        if (encoding.n > 1)
+            hint_space(scope, token->text, &options, err);
+    }
+    attn_encoding_release(&encoding);
+    return status;
+}
+
+/* The token that is named; *has: whether one is. */
+static enum attn_status find_token(const struct attn_answer_scope *scope,
+                                   const struct named_token *token, bool *has, int32_t *id,
+                                   struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(scope->model)->n_vocab;
+
+    *has = token->text || token->id;
+    if (token->text && token->id)
+        return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
+                              token->field, token->field);
+    if (token->text && attn_model_is_classifier(scope->model))
+        return attn_class_label_find(scope->model, token->field, token->text, id, err);
+    if (token->text)
+        return encode_token(scope, token, id, err);
+    if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
+        return attn_error_set(err, ATTN_INVALID, "`%s_id` %d is out of range, expected 0 to %zu",
+                              token->field, *token->id, n_vocab - 1);
+    if (token->id)
+        *id = *token->id;
+    return ATTN_OK;
+}
+
+/* --- What is asked for ------------------------------------------------------------------------ */
+
+static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
+{
+    static const bool needs_target[] = {
+#define METRIC_NEEDS(id, number, name, needs) [ATTN_ANSWER_##id] = (needs),
+        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
+#undef METRIC_NEEDS
+    };
+    const char *name = attn_answer_metric_name(answer->metric);
+    const struct attn_answer_scope *scope = &answer->of;
+
+    if (needs_target[answer->metric] && !answer->has_target) {
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
+        attn_error_hint(err, attn_model_config(scope->model)->is_encoder
+                                 ? "`metric kl` needs none"
+                                 : "`target ' are'` names one; `metric ce` needs none");
+        return ATTN_INVALID;
+    }
+    if (answer->has_foil && !answer->has_target)
+        return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
+        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
+    if (answer->has_foil && answer->foil == answer->target)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`target` and `foil` are the same, number %d: they differ by 0",
+                              answer->foil);
+    if (answer->metric == ATTN_ANSWER_CE && attn_model_config(scope->model)->is_encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' is of next tokens, and '%s' is an encoder, which "
+                              "predicts none",
+                              attn_quote_string(attn_model_name(scope->model)).text);
+    if (answer->metric == ATTN_ANSWER_CE && !scope->text->ids)
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' needs tokens, and embeddings have none");
+    if (answer->metric == ATTN_ANSWER_CE && scope->text->n < 2)
+        return attn_error_set(err, ATTN_INVALID, "the text has 1 token, 'ce' needs 2 or more");
+    return ATTN_OK;
+}
+
+/* Looks whether the target or the foil, texts, lack their space. */
+static void look_for_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
+{
+    const struct named_token tokens[] = {{args->target, &answer->target, "target"},
+                                         {args->foil, &answer->foil, "foil"}};
+    const struct attn_answer_scope *scope = &answer->of;
+    const struct attn_tokenizer *tokenizer = scope->tokenizer;
+    bool (*const are_forgotten)(const struct attn_sequence *text, size_t position, char byte,
+                                const struct attn_tokenizer *tokenizer) =
+        attn_model_config(scope->model)->is_encoder ? attn_spaces_are_left_out
+                                                    : attn_spaces_are_forgotten;
+
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens && !answer->spaces.what; i++) {
+        const char *bytes = NULL;
+        size_t size = 0;
+
+        if (tokens[i].text && tokenizer)
+            bytes = attn_tokenizer_token(tokenizer, *tokens[i].id, &size);
+        if (bytes && size > 0 && are_forgotten(scope->text, answer->position, bytes[0], tokenizer))
+            answer->spaces = (struct attn_spaces){.what = tokens[i].field, .text = tokens[i].text};
+    }
+}
+
+/* An encoder answers at its mask. */
+static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
+{
+    answer->has_place = true;
+    return attn_mask_find(&answer->of, "at", &answer->position, err);
+}
+
+static enum attn_status find(const struct attn_answer_args *args, bool is_at_queries,
+                             struct attn_answer *answer, struct attn_error *err)
+{
+    const struct attn_answer_scope *scope = &answer->of;
+    const struct named_token target = {args->target, args->target_id, "target"};
+    const struct named_token foil = {args->foil, args->foil_id, "foil"};
+    const bool is_classifier = attn_model_is_classifier(scope->model);
+
+    ATTN_TRY(find_token(scope, &target, &answer->has_target, &answer->target, err));
+    ATTN_TRY(find_token(scope, &foil, &answer->has_foil, &answer->foil, err));
+    if (!answer->has_target &&
+        attn_model_config(scope->model)->image.pooling == ATTN_POOLING_PROJECTED)
+        answer->has_target = true; /* the first label */
+    if (answer->metric == ATTN_ANSWER_AUTO)
+        answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
+    answer->position = is_classifier ? 0 : scope->text->n - 1;
+    answer->has_place = args->at;
+    if (args->at && is_classifier)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' answers for a whole picture, and `at` names a position",
+                              attn_quote_string(attn_model_name(scope->model)).text);
+    ATTN_TRY(check_needs(answer, err));
+    if (args->at)
+        ATTN_TRY(attn_position_find(scope->text, "at", args->at, &answer->position, err));
+    else if (attn_model_config(scope->model)->is_encoder && !is_classifier && !is_at_queries)
+        ATTN_TRY(find_mask(answer, err));
+    look_for_spaces(args, answer);
+    return ATTN_OK;
+}
+
+enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
+                                  const struct attn_answer_args *args, bool is_at_queries,
+                                  struct attn_answer *answer, struct attn_error *err)
+{
+    struct attn_answer found = {.metric = args->metric, .of = *scope};
+
+    if (!attn_is_choice(args->metric, ATTN_N_ANSWER_METRIC, "metric", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(find(args, is_at_queries, &found, err), ATTN_STAGE_OPTIONS, err));
+    *answer = found;
+    return ATTN_OK;
+}
+
+double attn_answer_value(const struct attn_answer *answer, const float *logits, double total)
+{
+    const double target = (double)logits[answer->target];
+
+    switch (answer->metric) {
+    case ATTN_ANSWER_LOGIT_DIFF:
+        return target - (double)logits[answer->foil];
+    case ATTN_ANSWER_LOG_PROB:
+        return target - total;
+    case ATTN_ANSWER_PROB:
+        return exp(target - total);
+    default:
+        return target;
+    }
+}
+
+/* --- Its derivative --------------------------------------------------------------------------- */
+
+enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err)
+{
+    if (answer->metric != ATTN_ANSWER_KL)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "metric 'kl' has no gradients: at the unchanged run it is smallest, and "
+                          "they are 0 everywhere");
+}
+
+/* d [n] = SCALE (e_ID - p), p the softmax of LOGITS [n], whose ln sum exp is TOTAL. */
+static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
+                              float *d)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = (float)(scale * -exp((double)logits[i] - total));
+    d[id] = (float)(scale * -expm1((double)logits[id] - total));
+}
+
+/* As attn_backward_goal asks for it; CONTEXT is the answer. */
+static void differentiate(const void *context, size_t row, const float *logits, float *d)
+{
+    const struct attn_answer *answer = context;
+    const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
+    const struct attn_sequence *text = answer->of.text;
+    size_t id = (size_t)answer->target;
+    double total, scale = 1;
+
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT) {
+        d[id] += 1;
+        if (answer->metric == ATTN_ANSWER_LOGIT_DIFF)
+            d[answer->foil] -= 1;
+        return;
+    }
+    assert(logits);
+    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    if (answer->metric == ATTN_ANSWER_PROB)
+        scale = exp((double)logits[id] - total);
+    if (answer->metric == ATTN_ANSWER_CE) {
+        id = (size_t)text->ids[row + 1];
+        scale = -1 / (double)(text->n - 1);
+    }
+    differentiate_log(logits, n_vocab, id, total, scale, d);
+}
+
+struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
+{
+    const bool is_of_all = answer->metric == ATTN_ANSWER_CE;
+
+    return (struct attn_backward_goal){.first = is_of_all ? 0 : answer->position,
+                                       .n = is_of_all ? answer->of.text->n - 1 : 1,
+                                       .reads_logits = answer->metric != ATTN_ANSWER_LOGIT_DIFF &&
+                                                       answer->metric != ATTN_ANSWER_LOGIT,
+                                       .differentiate = differentiate,
+                                       .context = answer};
+}

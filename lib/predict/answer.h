@@ -1,0 +1,44 @@
+/*
+ * answer.h - what is measured of a model's next token: runs say it, experiments how it changes.
+ *
+ *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = "-1"};
+ *
+ * The logits are those after one position. p is their softmax, in double precision.
+ */
+#ifndef ATTN_PREDICT_ANSWER_H
+#define ATTN_PREDICT_ANSWER_H
+
+#include "base/api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(ID, name, whether it needs a target) */
+#define ATTN_ANSWER_METRIC_MAP(X)                                                                  \
+    X(AUTO, 0, "auto", true)             /* logit_diff where there is a foil, else log_prob */     \
+    X(LOGIT_DIFF, 1, "logit_diff", true) /* logit of the target minus that of the foil */          \
+    X(LOG_PROB, 2, "log_prob", true)     /* ln p(target), in nats */                               \
+    X(LOGIT, 3, "logit", true)           /* of the target */                                       \
+    X(PROB, 4, "prob", true)             /* p(target) */                                           \
+    X(KL, 5, "kl", false)                /* KL(p of the unchanged run || p), in nats */            \
+    X(CE, 6, "ce", false) /* mean of -ln p(token) over the text's own tokens but the               \
+                                         first, in nats */
+
+enum attn_answer_metric {
+#define ATTN_ANSWER_METRIC_ENUM(id, number, ...) ATTN_ANSWER_##id = (number),
+    ATTN_ANSWER_METRIC_MAP(ATTN_ANSWER_METRIC_ENUM)
+#undef ATTN_ANSWER_METRIC_ENUM
+        ATTN_N_ANSWER_METRIC = 0 ATTN_ANSWER_METRIC_MAP(ATTN_COUNT)
+};
+
+/* What is asked for. All of it may be 0. Borrowed. */
+struct attn_answer_args {
+    enum attn_answer_metric metric;
+    const char *target, *foil;          /* texts of one token each, or NULL */
+    const int32_t *target_id, *foil_id; /* in their place, of models without a tokenizer; or NULL */
+    const char *at; /* the position after which the token comes: a number or a word
+                       (run/request.h); NULL: the last */
+};
+
+#endif

@@ -1,0 +1,79 @@
+/* class_label.c - see class_label.h. */
+#include "predict/class_label.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+
+#include <string.h>
+
+bool attn_model_is_classifier(const struct attn_model *model)
+{
+    return attn_model_config(model)->image.pooling != ATTN_POOLING_NONE;
+}
+
+const char *attn_class_label(const struct attn_model *model, size_t id)
+{
+    const struct attn_config *config = attn_model_config(model);
+
+    return config->labels && id < config->n_vocab ? config->labels[id] : NULL;
+}
+
+/* Hints at labels that hold TEXT, or with "" at the first ones. */
+static void hint_labels(const struct attn_model *model, const char *text, struct attn_error *err)
+{
+    const size_t n = attn_model_config(model)->n_vocab;
+    char list[ATTN_ERROR_HINT_SIZE - 64];
+    size_t used = 0, n_listed = 0;
+
+    list[0] = '\0';
+    for (size_t i = 0; i < n && n_listed < 6; i++) {
+        const char *label = attn_class_label(model, i);
+
+        if (!label || !strstr(label, text))
+            continue;
+        attn_fixed_text_append(list, sizeof list, &used, "%s%zu '%s'", n_listed > 0 ? ", " : "", i,
+                               attn_quote_string(label).text);
+        n_listed++;
+    }
+    if (n_listed > 0)
+        attn_error_hint(err, "%s %s", text[0] ? "labels that hold it:" : "labels:", list);
+    else if (text[0])
+        hint_labels(model, "", err);
+}
+
+enum attn_status attn_class_label_find(const struct attn_model *model, const char *field,
+                                       const char *text, int32_t *id, struct attn_error *err)
+{
+    const size_t n = attn_model_config(model)->n_vocab;
+    size_t n_found = 0, first = 0;
+    int64_t number;
+
+    for (size_t i = n; i-- > 0;) {
+        const char *label = attn_class_label(model, i);
+
+        if (label && strcmp(label, text) == 0) {
+            n_found++;
+            first = i;
+        }
+    }
+    if (n_found == 0 && attn_parse_int(text, strlen(text), 0, (int64_t)n - 1, &number)) {
+        first = (size_t)number;
+        n_found = 1;
+    }
+    if (n_found == 1) {
+        *id = (int32_t)first;
+        return ATTN_OK;
+    }
+    if (n_found > 1)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s` '%s' is the name of %zu labels, the first is %zu, expected a "
+                              "number",
+                              field, attn_quote_string(text).text, n_found, first);
+    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is no label of '%s', expected one, or 0 to %zu",
+                   field, attn_quote_string(text).text,
+                   attn_quote_string(attn_model_name(model)).text, n - 1);
+    hint_labels(model, text, err);
+    return ATTN_INVALID;
+}

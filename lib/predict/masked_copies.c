@@ -1,0 +1,156 @@
+/* masked_copies.c - see masked_copies.h. */
+#include "predict/masked_copies.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_pack.h"
+#include "predict/mask_token.h"
+
+#include <string.h>
+
+enum { LOGIT_BYTES = 16 << 20 }; /* of the logits that are held at a time, if one row fits */
+
+struct attn_masked {
+    struct attn_session *session; /* owns, like all arrays */
+    int32_t mask;
+    size_t n_row, n_most;                    /* rows and copies at a time */
+    int32_t *ids;                            /* [n_row] of the copies, one after the other */
+    struct attn_session_sequence *sequences; /* [n_most] the copies */
+    size_t *positions;                       /* [n_most] of the mask of each */
+    size_t *rows;                            /* [n_most] the same, counted over all copies */
+    int32_t *targets;                        /* [n_most] what stands there in the text */
+    float *logits;                           /* [n_most, V] */
+};
+
+enum attn_status attn_masked_check(const struct attn_host *host, struct attn_error *err)
+{
+    int32_t mask;
+
+    if (attn_mask_id(host->tokenizer, &mask))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "an encoder scores each token with a mask in its place, and '%s' has no "
+                   "vocabulary with [MASK] or <mask>",
+                   attn_quote_string(attn_model_name(host->model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status create_session(const struct attn_run *run, struct attn_pool *pool,
+                                       struct attn_masked *masked, struct attn_error *err)
+{
+    struct attn_session_options options = attn_run_session_options(run);
+    enum attn_status status;
+
+    options.n_max = masked->n_row;
+    options.n_sequence = masked->n_most;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = true;
+    options.pool = pool;
+    options.edits = run->edits.items;
+    options.n_edit = run->edits.n;
+    options.key_mask = NULL; /* each copy has that of its text */
+    options.n_key_mask = 0;
+    status = attn_session_create(run->model, &options, &masked->session, err);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
+                         err);
+}
+
+enum attn_status attn_masked_create(const struct attn_run *run, size_t n_row,
+                                    struct attn_pool *pool, struct attn_masked **masked,
+                                    struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(run->model)->n_vocab;
+    const size_t n_fit = 1 + LOGIT_BYTES / sizeof(float) / n_vocab;
+    struct attn_masked *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->n_row = n_row;
+    made->n_most = n_row < n_fit ? n_row : n_fit;
+    made->ids = attn_alloc(n_row, sizeof *made->ids, err);
+    made->sequences = attn_alloc(made->n_most, sizeof *made->sequences, err);
+    made->positions = attn_alloc(made->n_most, sizeof *made->positions, err);
+    made->rows = attn_alloc(made->n_most, sizeof *made->rows, err);
+    made->targets = attn_alloc(made->n_most, sizeof *made->targets, err);
+    made->logits = attn_alloc_uninitialized(made->n_most * n_vocab, sizeof *made->logits, err);
+    if (made->ids && made->sequences && made->positions && made->rows && made->targets &&
+        made->logits)
+        status = attn_masked_check(run->host, err);
+    if (status == ATTN_OK && attn_mask_id(run->host->tokenizer, &made->mask))
+        status = create_session(run, pool, made, err);
+    if (status == ATTN_OK)
+        *masked = made;
+    else
+        attn_masked_free(made);
+    return status;
+}
+
+void attn_masked_free(struct attn_masked *masked)
+{
+    if (!masked)
+        return;
+    attn_session_free(masked->session);
+    attn_free(masked->ids);
+    attn_free(masked->sequences);
+    attn_free(masked->positions);
+    attn_free(masked->rows);
+    attn_free(masked->targets);
+    attn_free(masked->logits);
+    attn_free(masked);
+}
+
+/* Makes copy number I: TEXT with its token AT masked. */
+static void make_copy(struct attn_masked *masked, size_t i, const struct attn_sequence *text,
+                      size_t at)
+{
+    int32_t *ids = masked->ids + i * text->n;
+
+    memcpy(ids, text->ids, text->n * sizeof *ids);
+    ids[at] = masked->mask;
+    masked->sequences[i] = (struct attn_session_sequence){.ids = ids,
+                                                          .n = text->n,
+                                                          .types = text->types,
+                                                          .key_mask = text->key_mask,
+                                                          .logit0 = at,
+                                                          .n_logit = 1};
+    masked->positions[i] = at;
+    masked->rows[i] = i * text->n + at;
+    masked->targets[i] = text->ids[at];
+}
+
+/* Runs the N copies that were made. */
+static enum attn_status run_copies(struct attn_masked *masked, size_t n, attn_masked_fn on_rows,
+                                   void *user, struct attn_error *err)
+{
+    const struct attn_masked_rows rows = {masked->positions, masked->targets, masked->logits, n};
+
+    attn_session_reset(masked->session);
+    ATTN_TRY(attn_session_feed_many(masked->session, masked->sequences, n, err));
+    ATTN_TRY(attn_session_logits_of(masked->session, masked->rows, n, masked->logits, err));
+    return on_rows(user, &rows, err);
+}
+
+enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_run *run,
+                                  attn_masked_fn on_rows, void *user, struct attn_error *err)
+{
+    const struct attn_sequence *text = &run->text;
+    const size_t n_fit = masked->n_row / text->n;
+    const size_t n_most = n_fit < masked->n_most ? n_fit : masked->n_most;
+    enum attn_status status = ATTN_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
+        if (!attn_tokenizer_is_special(run->host->tokenizer, text->ids[i]))
+            make_copy(masked, n++, text, i);
+        if (n == n_most || (i + 1 == text->n && n > 0)) {
+            status = run_copies(masked, n, on_rows, user, err);
+            n = 0;
+        }
+        if (status == ATTN_OK)
+            status = attn_host_check_canceled(run->host, err);
+    }
+    attn_edits_find_effects(&run->edits, masked->session, 0);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}

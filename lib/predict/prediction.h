@@ -1,0 +1,109 @@
+/*
+ * prediction.h - what a language model expects next: the most probable tokens, and how probable
+ * continuations are, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For the files of this
+ * layer.
+ */
+#ifndef ATTN_PREDICT_PREDICTION_H
+#define ATTN_PREDICT_PREDICTION_H
+
+#include "base/table.h"
+#include "forward/session.h"
+#include "predict/answer_internal.h"
+#include "run/request.h"
+#include "writers/output.h"
+
+static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
+{
+    return question->top > 0 || question->n_next > 0 || question->answer;
+}
+
+/* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
+struct attn_continuations {
+    struct attn_encoding *encodings; /* [n] owns */
+    size_t n;
+    size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
+    const volatile sig_atomic_t *cancel; /* set before; NULL: nothing can cancel */
+};
+
+/* The questions about the tokens of a run. Initialize with = {0}; end with attn_asked_release. */
+struct attn_asked {
+    struct attn_continuations continuations;
+    struct attn_answer answer; /* if the request has one */
+    struct attn_answer goal;   /* the number whose gradients are wanted, if has_goal */
+    bool has_goal;
+    struct attn_spaces spaces; /* missing or superfluous spaces of the text and of the questions */
+    struct attn_selection *masks; /* owns; where an encoder predicts without `queries`; or NULL */
+    size_t mask;                  /* position of an encoder's only mask token */
+};
+
+void attn_asked_release(struct attn_asked *asked);
+
+/* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions
+ * of the text. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_continuations_encode(const struct attn_request *request,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer, size_t n,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err);
+
+void attn_continuations_release(struct attn_continuations *continuations);
+
+/* A token and its logit. */
+struct attn_scored {
+    double logit;
+    int32_t id;
+};
+
+/* Sorts the tokens of LOGITS [n] into RANKED [2 * n], the most probable first, equal ones in the
+ * order of the vocabulary; the second half is room for sorting. Returns what
+ * exp(logit - that of the first) is divided by for a probability. */
+double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
+
+/* The most probable token of LOGITS [n]; of equal ones the first. */
+int32_t attn_logits_first(const float *logits, size_t n);
+
+/* -ln p(ID) in nats, of LOGITS [n]: in double precision. */
+double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
+
+/* What is asked of a session that was fed the text and has logits. */
+struct attn_prediction_args {
+    const struct attn_request_predict *question;
+    const struct attn_continuations *continuations;
+    const struct attn_answer *answer;       /* or NULL */
+    const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
+    const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
+                                               last position alone */
+    const struct attn_model *model;         /* an encoder predicts the token at each of the
+                                               positions, not after it, and positions are given; a
+                                               classifier of pictures predicts a label, without
+                                               positions */
+    size_t n_vocab;
+};
+
+/* Answers, when the trace has got all there is: the session then has no more than the first
+ * of the positions. *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
+ * for ATTN_INVALID, else ATTN_STAGE_MODEL. */
+enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
+                              struct attn_predictions *found, struct attn_error *err);
+
+/* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there is nothing else asked.
+ * Likewise. */
+enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err);
+
+/* Adds the answer of `top` at POSITION, whose LOGITS these are, to *FOUND: an encoder's, of which
+ * there may be several. *FOUND stays the caller's. Likewise. */
+enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err);
+
+/* As attn_result_tables and attn_result_metric (run/run.h). */
+enum attn_status attn_predictions_metric(const struct attn_predictions *found,
+                                         struct attn_table **metric, struct attn_error *err);
+enum attn_status attn_predictions_tables(const struct attn_predictions *found,
+                                         struct attn_table **top, struct attn_table **next,
+                                         struct attn_error *err);
+void attn_predictions_release(struct attn_predictions *found);
+
+#endif
