@@ -192,9 +192,9 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 /* The memory that the work owns. */
 struct taken {
     int32_t *ids[2];
-    struct attn_ndarray source;      /* of the corrupted text */
-    struct named_values named;       /* of --positions */
-    struct attn_patch_place *places; /* [named.n] */
+    struct attn_ndarray source;     /* of the corrupted text */
+    struct named_values named;      /* of --positions */
+    struct attn_item_place *places; /* [named.n] */
 };
 
 /* Reads the values of --positions. */
@@ -207,7 +207,7 @@ static enum attn_status read_places(const struct text_list *list, struct taken *
         return attn_error_no_memory(err);
     for (size_t i = 0; i < taken->named.n; i++)
         taken->places[i] =
-            (struct attn_patch_place){taken->named.items[i].name, taken->named.items[i].value};
+            (struct attn_item_place){taken->named.items[i].name, taken->named.items[i].value};
     return ATTN_OK;
 }
 

@@ -32,12 +32,12 @@
 
 /* Many inputs to files. */
 #include "records/items.h"
-#include "records/each.h"
-#include "records/records.h"
-#include "records/batch.h"
+#include "study/each.h"
+#include "batch/records.h"
+#include "batch/batch.h"
 
 /* Experiments over many items, and more of them. */
-#include "experiment/study.h"
+#include "study/study.h"
 #include "analysis/difference.h"
 #include "compare/compare.h"
 #include "compare/comparison.h"

@@ -4,7 +4,7 @@
 #include "analysis/analysis_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "experiment/rows.h"
+#include "study/rows.h"
 #include "trace/trace_internal.h"
 
 /* Names the rows of C, for which there is room. */

@@ -12,9 +12,9 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "experiment/frame.h"
-#include "experiment/trial.h"
 #include "records/items_internal.h"
+#include "study/frame.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

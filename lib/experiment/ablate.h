@@ -36,7 +36,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 /* The kinds of parts. X(ID, number, name, name of a row) */
 #define ATTN_ABLATE_PARTS_MAP(X)                                                                   \

@@ -14,9 +14,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

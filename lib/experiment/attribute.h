@@ -64,7 +64,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 /* X(ID, number, name, whether attributions of tokens have a sum) */
 #define ATTN_ATTRIBUTE_METHOD_MAP(X)                                                               \

@@ -4,7 +4,7 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 
 #include "experiment/attribute.h"
-#include "experiment/frame.h"
+#include "study/frame.h"
 
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad */

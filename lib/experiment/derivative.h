@@ -13,8 +13,8 @@
 #ifndef ATTN_EXPERIMENT_DERIVATIVE_H
 #define ATTN_EXPERIMENT_DERIVATIVE_H
 
-#include "experiment/reply.h"
 #include "gradient/backward.h"
+#include "study/reply.h"
 
 struct attn_derivative;
 

@@ -8,8 +8,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "experiment/frame.h"
-#include "experiment/trial.h"
+#include "study/frame.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <inttypes.h>

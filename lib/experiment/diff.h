@@ -29,7 +29,7 @@
 #include "base/table.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 struct attn_diff_args {
     size_t size;                         /* of this struct */

@@ -7,12 +7,12 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "experiment/frame.h"
-#include "experiment/trial.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "predict/prediction.h"
 #include "run/layer_attention.h"
+#include "study/frame.h"
+#include "study/trial.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "experiment/grids.h"
 
 #include "base/table_internal.h"
-#include "experiment/study.h"
+#include "study/study.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "analysis/analysis_internal.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "experiment/frame.h"
+#include "study/frame.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

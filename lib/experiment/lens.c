@@ -7,13 +7,13 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "experiment/frame.h"
-#include "experiment/trial.h"
 #include "forward/session_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
+#include "study/frame.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -19,7 +19,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 struct attn_lens_args {
     size_t size;                    /* of this struct */

@@ -14,7 +14,7 @@
 #define ATTN_EXPERIMENT_PART_SUMS_H
 
 #include "experiment/patch.h"
-#include "experiment/reply.h"
+#include "study/reply.h"
 
 struct attn_part_sums_options {
     const struct attn_answer *answer;     /* of the base run */

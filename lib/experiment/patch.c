@@ -62,7 +62,7 @@ static const struct attn_column columns[N_COLUMN] = {
 /* --- Arguments -------------------------------------------------------------------------------- */
 
 /* Checks that each of the places GIVEN [n] has a place, and a name that no other has. */
-static enum attn_status check_places(const struct attn_patch_place *given, size_t n,
+static enum attn_status check_places(const struct attn_item_place *given, size_t n,
                                      struct attn_error *err)
 {
     if (n > 0 && !attn_is_given(given, "places", err))
@@ -252,8 +252,8 @@ static enum attn_status check_lengths(const struct attn_frame *frame, struct att
 }
 
 /* The place called NAME among N, or NULL. */
-static struct attn_patch_place *find_place(struct attn_patch_place *places, size_t n,
-                                           const char *name)
+static struct attn_item_place *find_place(struct attn_item_place *places, size_t n,
+                                          const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(places[i].name, name) == 0)
@@ -277,11 +277,11 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
     for (size_t i = 0; i < n; i++)
         places->list[places->n++] = patch->args->places[i];
     for (size_t i = 0; item && i < item->n_place; i++) {
-        struct attn_patch_place *place = find_place(places->list, n, item->places[i].name);
+        struct attn_item_place *place = find_place(places->list, n, item->places[i].name);
 
         if (!place)
             place = &places->list[places->n++];
-        *place = (struct attn_patch_place){item->places[i].name, item->places[i].spec};
+        *place = item->places[i];
     }
     for (size_t i = 0; i < places->n; i++)
         ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, places->list[i].spec,

@@ -59,9 +59,10 @@
 
 #include "base/table.h"
 #include "predict/answer.h"
+#include "run/record.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 /* X(ID, number, name) */
 #define ATTN_PATCH_METHOD_MAP(X)                                                                   \
@@ -77,11 +78,6 @@ enum attn_patch_method {
         ATTN_N_PATCH_METHOD = 0 ATTN_PATCH_METHOD_MAP(ATTN_COUNT)
 };
 
-/* Positions of the clean text that are patched together. */
-struct attn_patch_place {
-    const char *name, *spec; /* a list of numbers or words (run/request.h) */
-};
-
 struct attn_patch_args {
     size_t size;                    /* of this struct */
     struct attn_input corrupted;    /* a text or ids, with as many tokens as the clean one; or a
@@ -92,8 +88,8 @@ struct attn_patch_args {
     bool is_to_noise;               /* the clean run is patched from the corrupted one */
     size_t n_control; /* number of random choices of one head; 0: no controls; exact only */
     uint64_t seed;    /* of the controls, or of the drawn parts of an estimate */
-    const struct attn_patch_place *places; /* [n_place] instead of each position by itself; for
-                                              sites without heads; or NULL */
+    const struct attn_item_place *places; /* [n_place] of the clean text, instead of each position
+                                             by itself; for sites without heads; or NULL */
     size_t n_place;
     const struct attn_study_args *study; /* pairs clean, corrupted instead of both; or NULL */
     struct attn_input corrupted_source;  /* of the corrupted run, with as many rows as the source of

@@ -5,9 +5,9 @@
 #ifndef ATTN_EXPERIMENT_PATCH_INTERNAL_H
 #define ATTN_EXPERIMENT_PATCH_INTERNAL_H
 
-#include "experiment/frame.h"
 #include "experiment/part_sums.h"
 #include "experiment/patch.h"
+#include "study/frame.h"
 
 /* Why a part is patched: not at all, like every part, or as a check of its estimate. */
 enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_PART_RANDOM };
@@ -24,8 +24,8 @@ struct attn_patch_part {
 
 /* Positions that are patched together, by name. */
 struct attn_patch_places {
-    struct attn_patch_place *list; /* [n] the frame's */
-    unsigned char *is_of_place;    /* [n, T] the frame's */
+    struct attn_item_place *list; /* [n] the frame's */
+    unsigned char *is_of_place;   /* [n, T] the frame's */
     size_t n;
 };
 

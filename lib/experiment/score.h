@@ -25,7 +25,7 @@
  *     bits, bits_sd       mean and standard deviation over the texts
  *     nats, nats_sd
  *
- * Over items (experiment/study.h) it has one row, or one per group. The first valid item determines
+ * Over items (study/study.h) it has one row, or one per group. The first valid item determines
  * the columns for all items:
  *
  *     a target        metric, at the item's `at`; right, 1 if the foil is less probable, or without
@@ -44,7 +44,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 /* The score of an item, computed from the scores of its tokens or words. */
 enum attn_score_per {

@@ -7,8 +7,8 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "experiment/frame.h"
-#include "experiment/trial.h"
+#include "study/frame.h"
+#include "study/trial.h"
 
 #include <math.h>
 #include <stdlib.h>

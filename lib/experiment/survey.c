@@ -12,11 +12,11 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "experiment/ablate.h"
-#include "experiment/frame.h"
-#include "experiment/reply.h"
-#include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"
+#include "study/frame.h"
+#include "study/reply.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

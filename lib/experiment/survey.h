@@ -41,7 +41,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
-struct attn_study_args; /* experiment/study.h */
+struct attn_study_args; /* study/study.h */
 
 struct attn_survey_args {
     size_t size;                    /* of this struct */

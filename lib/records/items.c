@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "records/batch.h"
 #include "records/batch_lines.h"
 #include "records/csv_reader.h"
 #include "records/record_labels.h"
@@ -920,7 +919,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .data = options->data,
         .n_data = options->n_data,
         .separator = find_separator(options),
-        .max_line = options->max_line > 0 ? options->max_line : ATTN_BATCH_MAX_LINE,
+        .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
         .stop = {.cancel = options->cancel},
         .read = &items->read,
     };

@@ -52,6 +52,8 @@ enum attn_items_form {
     ATTN_ITEMS_TSV = 3
 };
 
+enum { ATTN_MAX_LINE = 16 << 20 }; /* bytes of the longest line by default */
+
 struct attn_items_options {
     size_t size;      /* of this struct */
     const char *path; /* a file or a pipe; NULL or "-": standard input */
@@ -59,7 +61,8 @@ struct attn_items_options {
                          NULL */
     size_t n_data;
     enum attn_items_form form;
-    size_t max_line;       /* bytes of a record; a longer one is an item that failed; 0: 16 MiB */
+    size_t max_line;       /* bytes of a record; a longer one is an item that failed; 0:
+                              ATTN_MAX_LINE */
     size_t shard, n_shard; /* shard of n_shard: the records that begin in its part of the bytes;
                               their numbers are those in the whole. n_shard 0: all of them */
     const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
@@ -88,11 +91,6 @@ struct attn_item_label {
     const char *name;       /* terminated */
     struct attn_cell value; /* a text, an integer, a real or a boolean */
     const char *text; /* terminated; as it is in the input: groups go by it, outputs have it */
-};
-
-struct attn_item_place {
-    const char *name; /* terminated; what follows "pos." */
-    const char *spec; /* terminated */
 };
 
 /* Owns what it points to. What an item does not have is NULL, empty, or 0. */

@@ -44,6 +44,11 @@ enum attn_record_id {
     ATTN_RECORD_ID_INTEGER = 2, /* its digits, as they were written */
 };
 
+/* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (run/position.h). */
+struct attn_item_place {
+    const char *name, *spec; /* terminated */
+};
+
 /* Initialize with = {0}. What it points to is its maker's. */
 struct attn_record {
     size_t number;           /* its place among all, from 0 */

@@ -49,8 +49,10 @@ declare -A below=(
     [run]="$of_run"
     [live]='base formats image catalog writers page host run'
     [records]="$of_run run"
-    [experiment]="$of_run run records"
-    [compare]="$of_run run experiment"
+    [batch]="$of_run run records"
+    [study]="$of_run run records batch"
+    [experiment]="$of_run run records study"
+    [compare]="$of_run run study"
     [bench]='base kernels trace attention formats model forward gradient inspect tables writers'
 )
 
@@ -59,7 +61,7 @@ declare -A home=(
     [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/formats/.*'
     [pcre2.h]='lib/tokenizer/.*'
-    [zlib.h]='lib/(encode|page|records)/.*'
+    [zlib.h]='lib/(batch|encode|page|records)/.*'
     [sha2.h]='lib/records/.*'
     [pthread.h]='lib/base/.*'
     [mman.h]='lib/base/.*|lib/kernels/gemm.*|cmd/.*'

@@ -2,7 +2,7 @@
  * and shards, come to the same bytes and hand back the same values. */
 #include "base/table_internal.h"
 #include "extra.h"
-#include "records/each_internal.h"
+#include "study/each_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

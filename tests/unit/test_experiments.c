@@ -4,8 +4,8 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "base/random.h"
-#include "experiment/trial.h"
 #include "extra.h"
+#include "study/trial.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

@@ -3,8 +3,8 @@
  * are gone on with, and what failures leave.
  */
 #include "base/sink_internal.h"
+#include "batch/records_internal.h"
 #include "extra.h"
-#include "records/records_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"

@@ -3,9 +3,9 @@
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
 #include "attn.h"
-#include "experiment/trial.h"
 #include "forward/session_internal.h"
 #include "host/host_internal.h"
+#include "study/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"

@@ -397,6 +397,7 @@ ATTN_ITEMS_BY_NAME = 0
 ATTN_ITEMS_JSON_LINES = 1
 ATTN_ITEMS_CSV = 2
 ATTN_ITEMS_TSV = 3
+ATTN_MAX_LINE = 16777216
 ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
 ATTN_ITEM_A_B = 2
@@ -413,7 +414,6 @@ ATTN_RECORD_FIELD_SURPRISAL = 4
 ATTN_RECORD_FIELD_PREDICTIONS = 5
 ATTN_RECORD_FIELD_TENSORS = 6
 ATTN_N_RECORD_FIELD = 7
-ATTN_BATCH_MAX_LINE = 16777216
 ATTN_DIFFERENCE_TV = 0
 ATTN_DIFFERENCE_TV_MOST = 1
 ATTN_DIFFERENCE_KL = 2
@@ -628,6 +628,10 @@ class attn_result(Structure):
     pass
 
 
+class attn_item_place(Structure):
+    pass
+
+
 class attn_record(Structure):
     pass
 
@@ -681,10 +685,6 @@ class attn_generation(Structure):
 
 
 class attn_lens_args(Structure):
-    pass
-
-
-class attn_patch_place(Structure):
     pass
 
 
@@ -765,10 +765,6 @@ class attn_items_options(Structure):
 
 
 class attn_item_label(Structure):
-    pass
-
-
-class attn_item_place(Structure):
     pass
 
 
@@ -1409,6 +1405,10 @@ attn_result._fields_ = [
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
 ]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
 attn_record._fields_ = [
     ("number", c_size_t),
     ("has", c_int),
@@ -1568,10 +1568,6 @@ attn_lens_args._fields_ = [
     ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
 ]
-attn_patch_place._fields_ = [
-    ("name", c_char_p),
-    ("spec", c_char_p),
-]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
     ("corrupted", attn_input),
@@ -1580,7 +1576,7 @@ attn_patch_args._fields_ = [
     ("is_to_noise", c_bool),
     ("n_control", c_size_t),
     ("seed", c_uint64),
-    ("places", POINTER(attn_patch_place)),
+    ("places", POINTER(attn_item_place)),
     ("n_place", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("corrupted_source", attn_input),
@@ -1813,10 +1809,6 @@ attn_item_label._fields_ = [
     ("name", c_char_p),
     ("value", attn_cell),
     ("text", c_char_p),
-]
-attn_item_place._fields_ = [
-    ("name", c_char_p),
-    ("spec", c_char_p),
 ]
 attn_item._fields_ = [
     ("record", attn_record),

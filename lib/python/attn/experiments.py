@@ -280,9 +280,9 @@ def _fill_places(args, positions) -> None:
     if positions is not None:
         if not hasattr(positions, "items"):
             raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
-        places = [c.attn_patch_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
+        places = [c.attn_item_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
                   for name, value in dict(positions).items()]
-        args.places, args.n_place = (c.attn_patch_place * len(places))(*places), len(places)
+        args.places, args.n_place = (c.attn_item_place * len(places))(*places), len(places)
 
 
 def _fill_estimate(args, estimate, verify, by, limit) -> None:

@@ -1,0 +1,404 @@
+/*
+ * batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread, and
+ * results come on another: what both touch is has_ended.
+ */
+#include "batch/batch_internal.h"
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "records/items_internal.h"
+#include "run/record_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double checkpoint_seconds = 1;
+
+/* A record that is being computed, and what it points to. */
+struct batch_slot {
+    struct attn_record_store store;
+    struct attn_label_store labels;
+    uint64_t begin, end;     /* of its line in the input */
+    uint32_t crc;            /* of the line */
+    uint64_t n_line_before;  /* lines before the shard, if they were counted */
+    bool is_text;            /* the line does not begin like an object */
+    struct sha256_ctx input; /* digest of all lines up to this one */
+};
+
+double attn_batch_work_seconds(const struct attn_batch *batch)
+{
+    return batch->begun > 0 ? attn_clock_seconds() - batch->begun : 0;
+}
+
+void attn_batch_work_measure(void *owner)
+{
+    struct attn_batch *batch = owner;
+
+    attn_digest_hex(&batch->done_input, batch->ledger.done.input);
+    batch->ledger.done.milliseconds =
+        batch->milliseconds_before + (uint64_t)(1e3 * attn_batch_work_seconds(batch));
+}
+
+static bool is_canceled(const struct attn_batch *batch)
+{
+    return attn_is_canceled(batch->options.cancel);
+}
+
+/* --- Records in ------------------------------------------------------------------------------ */
+
+/* Counts the lines before the shard, once a record needs its number. */
+static enum attn_status count_before(struct attn_batch *batch, struct attn_error *err)
+{
+    if (batch->has_numbers)
+        return ATTN_OK;
+    batch->has_numbers = true;
+    return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
+}
+
+/* Fails RECORD if its continuations, or those of all records, do not fit the outputs. */
+static void check_next(const struct attn_batch *batch, struct attn_record *record)
+{
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    if (batch->needs_next && !record->next)
+        attn_error_set(&record->err, ATTN_INVALID,
+                       "it has no 'next', and no continuation is given for all");
+    else if (record->n_next > batch->most_next)
+        attn_error_set(&record->err, ATTN_INVALID,
+                       "'next' has %zu continuations, expected at most %zu, as the array has "
+                       "columns",
+                       record->n_next, batch->most_next);
+    if (record->err.status != ATTN_OK)
+        record->failure = ATTN_RECORD_FAILURE_NO_FIT;
+}
+
+static bool begins_object(const struct attn_buffer *line)
+{
+    size_t at = 0;
+
+    while (at < line->size && (line->data[at] == ' ' || line->data[at] == '\t'))
+        at++;
+    return at == line->size || line->data[at] == '{' || line->data[at] == '\r';
+}
+
+/* Reads an object of JSON into RECORD. */
+static enum attn_status read_object(struct attn_batch *batch, struct batch_slot *slot,
+                                    struct attn_record *record, struct attn_error *err)
+{
+    const struct attn_buffer *text = &batch->line.text;
+
+    ATTN_TRY(
+        attn_record_read(text->data, text->size, &batch->labels.keys, &slot->store, record, err));
+    if (batch->options.labels && record->failure != ATTN_RECORD_FAILURE_BAD_JSON)
+        ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, &slot->labels,
+                                         record, err));
+    slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
+    check_next(batch, record);
+    return ATTN_OK;
+}
+
+/* Fills RECORD from the current line. */
+static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot *slot,
+                                    struct attn_record *record, struct attn_error *err)
+{
+    const struct attn_batch_line *line = &batch->line;
+    struct attn_buffer *text = &slot->store.text;
+    char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+
+    if (line->is_too_long) {
+        record->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
+        attn_error_set(&record->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
+                       attn_quantity_count(line->size, size),
+                       attn_quantity_count(batch->options.max_line, most));
+        return ATTN_OK;
+    }
+    if (!batch->options.takes_texts)
+        return read_object(batch, slot, record, err);
+    attn_buffer_append(text, line->text.data, line->text.size);
+    if (text->size > 0 && text->data[text->size - 1] == '\r')
+        text->size--;
+    record->input.text = attn_buffer_string(text);
+    record->input.n_text = text->size;
+    return attn_buffer_check(text, err);
+}
+
+/* An attn_next_fn. A failure to read is kept in read_err, and reported after the records before
+ * it. */
+static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
+                             struct attn_error *err)
+{
+    struct attn_batch *batch = user;
+    const uint64_t most = batch->options.max_record;
+    struct batch_slot *slot;
+    enum attn_status status;
+
+    *is_over = true;
+    if (most > 0 && batch->n_read >= most)
+        return ATTN_OK;
+    if (attn_batch_lines_next(batch->lines, &batch->line, is_over, &batch->read_err) != ATTN_OK)
+        *is_over = true;
+    if (*is_over)
+        return ATTN_OK;
+    slot = attn_alloc(1, sizeof *slot, err);
+    if (!slot)
+        return ATTN_NO_MEMORY;
+    slot->begin = batch->line.begin;
+    slot->end = batch->line.end;
+    slot->crc = batch->line.crc;
+    slot->input = batch->input;
+    record->mine = slot;
+    status = fill_record(batch, slot, record, err);
+    if (status == ATTN_OK && (record->has == ATTN_RECORD_ID_NUMBER || batch->needs_numbers) &&
+        count_before(batch, &batch->read_err) != ATTN_OK)
+        *is_over = true;
+    slot->n_line_before = batch->number_before;
+    record->number = (size_t)(batch->number_before + batch->n_read++);
+    return status;
+}
+
+/* --- Results out ----------------------------------------------------------------------------- */
+
+static void emit_progress(const struct attn_batch *batch)
+{
+    const struct attn_batch_options *options = &batch->options;
+    const double first = (double)batch->first, at = (double)batch->ledger.done.end;
+    const double left = (double)attn_batch_lines_end(batch->lines) - at;
+    const double read = at - (double)batch->begin_of_work;
+    struct attn_batch_progress progress = {
+        .n_record = batch->ledger.done.n_record,
+        .n_failed = batch->ledger.n_failed,
+        .n_before = batch->n_before,
+        .seconds = attn_batch_work_seconds(batch),
+    };
+
+    if (!options->on_progress)
+        return;
+    if (left > 0 && read > 0) {
+        progress.share = (at - first) / (at + left - first);
+        progress.seconds_left = progress.seconds * left / read;
+    }
+    options->on_progress(options->user, &progress);
+}
+
+static enum attn_status check_failures(const struct attn_batch *batch, struct attn_error *err)
+{
+    const int64_t most = batch->options.max_failed;
+
+    if (most < 0 || batch->ledger.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
+                   batch->ledger.n_failed, batch->ledger.done.n_record, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* Notes once that a line is not an object, and which option reads such a file. Lines of CSV are not
+ * texts. */
+static void note_text(struct attn_batch *batch, const struct attn_record *record)
+{
+    const char *name = attn_batch_lines_name(batch->lines);
+    char message[160];
+
+    batch->has_noted_text = true;
+    if (!batch->options.on_note)
+        return;
+    snprintf(message, sizeof message, "record %zu is no object of JSON; %s", record->number,
+             attn_items_separator_of(name)
+                 ? "CSV is read as `items`, by score for example, or once it is JSON Lines"
+                 : "`takes_texts` reads each line as a text");
+    batch->options.on_note(batch->options.user, message);
+}
+
+static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
+                             struct attn_error *err)
+{
+    struct attn_outcome outcome = attn_outcome_of(result);
+    const struct batch_slot *slot = result->record->mine;
+    struct attn_ledger_done *done = &batch->ledger.done;
+    enum attn_status status = ATTN_OK;
+    double seconds;
+
+    for (size_t i = 0; i < batch->labels.n && i < slot->labels.n; i++)
+        if (slot->labels.labels[i].value.type != ATTN_VALUE_MISSING)
+            batch->seen_labels[i] = true;
+    outcome.item_labels = slot->labels.labels;
+    outcome.n_item_label = slot->labels.n;
+    if (slot->is_text && !batch->has_noted_text)
+        note_text(batch, result->record);
+    ATTN_TRY(attn_records_write(batch->ledger.records, &outcome, err));
+    done->n_record++;
+    done->begin = slot->begin;
+    done->end = slot->end;
+    done->crc = slot->crc;
+    done->n_line_before = slot->n_line_before;
+    batch->done_input = slot->input;
+    done->n_token += result->n_token;
+    done->failures[result->record->failure]++;
+    batch->ledger.n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
+    seconds = attn_batch_work_seconds(batch);
+    if (batch->ledger.journal_path.data && seconds - batch->checked >= checkpoint_seconds) {
+        batch->checked = seconds;
+        status = attn_ledger_checkpoint(&batch->ledger, err);
+    } else if (!result->is_followed) {
+        status = attn_records_flush(batch->ledger.records, false, err);
+    }
+    emit_progress(batch);
+    ATTN_TRY(status);
+    return check_failures(batch, err);
+}
+
+/* An attn_done_fn. */
+static enum attn_status take_result(void *user, const struct attn_many_result *result,
+                                    struct attn_error *err)
+{
+    return attn_error_at(take(user, result, err), ATTN_STAGE_OUTPUT, err);
+}
+
+static void release_record(void *user, struct attn_record *record)
+{
+    struct batch_slot *slot = record->mine;
+
+    (void)user;
+    if (!slot)
+        return;
+    attn_record_store_release(&slot->store);
+    attn_label_store_release(&slot->labels);
+    attn_free(slot);
+}
+
+static void end_reading(void *user)
+{
+    struct attn_batch *batch = user;
+
+    batch->has_ended = true;
+}
+
+/* --- Beginning, or resuming ------------------------------------------------------------------ */
+
+enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_error *err)
+{
+    sha256_init(&batch->input);
+    batch->done_input = batch->input;
+    batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
+    return batch->seen_labels ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+void attn_batch_work_release(struct attn_batch *batch)
+{
+    attn_batch_line_release(&batch->line);
+}
+
+/* Fails if another number of lines than N, which PATH recorded, is before the shard. N 0: they were
+ * not counted. */
+static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t n, const char *path,
+                                             struct attn_error *err)
+{
+    if (n == 0)
+        return ATTN_OK;
+    ATTN_TRY(count_before(batch, err));
+    return batch->number_before == n
+               ? ATTN_OK
+               : attn_ledger_report_input(attn_batch_lines_name(batch->lines), path,
+                                          "has another number of lines before the shard", err);
+}
+
+/* Fails if the lines so far do not have the digest HEX that PATH recorded. */
+static enum attn_status compare_digest(const struct attn_batch *batch, const char *hex,
+                                       const char *path, struct attn_error *err)
+{
+    char what[96], found[ATTN_DIGEST_HEX_SIZE];
+    uint64_t begin, end;
+
+    attn_digest_hex(&batch->input, found);
+    if (strcmp(found, hex) == 0)
+        return ATTN_OK;
+    attn_batch_lines_range(batch->lines, &begin, &end);
+    snprintf(what, sizeof what, "differs between byte %" PRIu64 " and byte %" PRIu64, begin, end);
+    return attn_ledger_report_input(attn_batch_lines_name(batch->lines), path, what, err);
+}
+
+enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_error *err)
+{
+    const struct attn_ledger_done *done = &batch->ledger.done;
+    const char *path = batch->ledger.journal_path.data;
+
+    if (batch->ledger.journal >= 0) { /* skips the input up to the checkpoint */
+        ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
+                                       (uint32_t)done->crc, err));
+        ATTN_TRY(compare_digest(batch, done->input, path, err));
+        batch->done_input = batch->input;
+        ATTN_TRY(compare_lines_before(batch, done->n_line_before, path, err));
+    }
+    ATTN_TRY(attn_ledger_cut(&batch->ledger, err));
+    batch->n_before = batch->n_read = done->n_record;
+    batch->milliseconds_before = done->milliseconds;
+    return check_failures(batch, err);
+}
+
+enum attn_status attn_batch_work_compare(struct attn_batch *batch,
+                                         const struct attn_ledger_made *made,
+                                         struct attn_error *err)
+{
+    const char *manifest_path = batch->ledger.manifest_path.data;
+    const uint64_t most = batch->options.max_record;
+    bool is_over = true;
+
+    /* Compares the input up to the end that MADE recorded; it must end there, unless `max_record`
+     * ended it. */
+    ATTN_TRY(attn_batch_lines_take(batch->lines, made->end, err));
+    ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
+    if (most == 0 || made->n_record < most)
+        ATTN_TRY(attn_batch_lines_next(batch->lines, &batch->line, &is_over, err));
+    if (is_canceled(batch))
+        return attn_report_stopped(err);
+    if (!is_over)
+        return attn_ledger_report_input(attn_batch_lines_name(batch->lines), manifest_path,
+                                        "has more lines", err);
+    return compare_lines_before(batch, made->n_line_before, manifest_path, err);
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+/* Notes labels that no record had: the names may be misspelt. */
+static void note_unseen(const struct attn_batch *batch)
+{
+    char message[ATTN_QUOTE_SIZE + 64];
+
+    if (!batch->options.on_note || batch->n_before > 0 || batch->ledger.done.n_record == 0)
+        return;
+    for (size_t i = 0; i < batch->labels.n; i++) {
+        if (batch->seen_labels[i])
+            continue;
+        snprintf(message, sizeof message, "no record has the label '%s'",
+                 attn_quote_string(batch->labels.names[i]).text);
+        batch->options.on_note(batch->options.user, message);
+    }
+}
+
+enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host *host,
+                                     const struct attn_many_options *many, struct attn_error *err)
+{
+    const struct attn_many_calls calls = {
+        .next = next,
+        .done = take_result,
+        .release = release_record,
+        .on_end = end_reading,
+        .user = batch,
+    };
+
+    attn_batch_lines_range(batch->lines, &batch->first, &batch->begin_of_work);
+    batch->begun = attn_clock_seconds();
+    emit_progress(batch);
+    ATTN_TRY(attn_run_many(host, many, &calls, err));
+    if (is_canceled(batch)) /* then the lines ended early */
+        return attn_report_stopped(err);
+    ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
+    note_unseen(batch);
+    return ATTN_OK;
+}

@@ -1,0 +1,293 @@
+/* ledger.c - names, checkpoints and the end: see ledger_internal.h. */
+#include "batch/ledger_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/path.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+bool attn_ledger_is_stream(const char *path)
+{
+    struct stat info;
+
+    return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
+                             size_t n_shard)
+{
+    size_t n;
+    const char *last = attn_path_last(path, &n), *end = last + n, *dot = end;
+
+    for (const char *at = end; at > last + 1 && dot == end;)
+        if (*--at == '.')
+            dot = at;
+    if (n_shard == 0 || attn_ledger_is_stream(path)) /* without the / at the end of a folder */
+        attn_buffer_append(out, path, (size_t)(end - path));
+    else
+        attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path, shard,
+                                  n_shard, (int)(end - dot), dot);
+}
+
+enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
+                                  struct attn_error *err)
+{
+    ledger->started = time(NULL);
+    if (!path || attn_ledger_is_stream(path))
+        return ATTN_OK;
+    ledger->name = path;
+    attn_buffer_append_format(&ledger->journal_path, "%s.journal", path);
+    attn_buffer_append_format(&ledger->manifest_path, "%s.run.json", path);
+    return attn_buffer_string(&ledger->journal_path) && attn_buffer_string(&ledger->manifest_path)
+               ? ATTN_OK
+               : attn_error_no_memory(err);
+}
+
+/* One of FILES that cannot be read is refused when it is opened for its numbers, and a FIFO would
+ * be waited for. */
+enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
+                                      const char *const *files, size_t n, struct attn_error *err)
+{
+    const struct attn_stop stop = {.cancel = ledger->cancel};
+    struct attn_buffer *out = &ledger->asked;
+    char hex[ATTN_DIGEST_HEX_SIZE];
+    struct stat info;
+    uint64_t size;
+    size_t n_known = 0;
+
+    asked = asked ? asked : "{}";
+    attn_buffer_append(out, asked, strlen(asked) - (*asked != '\0'));
+    for (size_t i = 0; i < n; i++) {
+        if (stat(files[i], &info) != 0 || !S_ISREG(info.st_mode) ||
+            attn_digest_file(files[i], &stop, &size, hex, NULL) != ATTN_OK)
+            continue;
+        if (n_known++ == 0)
+            attn_buffer_append_string(out, out->size > 1 ? ",\"files\":[" : "\"files\":[");
+        else
+            attn_buffer_append_char(out, ',');
+        attn_buffer_append_format(out, "\"%s\"", hex);
+    }
+    attn_buffer_append_string(out, n_known > 0 ? "]}" : "}");
+    ledger->identity.options = attn_buffer_string(out);
+    return attn_buffer_check(out, err);
+}
+
+enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
+                                            uint64_t size, struct attn_error *err)
+{
+    if (is_known)
+        attn_buffer_append_format(&ledger->input_size, "{\"bytes\":%" PRIu64 "}", size);
+    else
+        attn_buffer_append_string(&ledger->input_size, "{\"bytes\":null}");
+    ledger->identity.input = attn_buffer_string(&ledger->input_size);
+    return attn_buffer_check(&ledger->input_size, err);
+}
+
+void attn_ledger_note(const struct attn_ledger *ledger, const char *format, ...)
+{
+    char message[2 * ATTN_QUOTE_SIZE + 160];
+    va_list arguments;
+
+    if (!ledger->on_note)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ledger->on_note(ledger->user, message);
+}
+
+/* --- Beginning, or resuming ------------------------------------------------------------------- */
+
+enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
+                                   const struct attn_model *model, struct attn_error *err)
+{
+    if (!ledger->name)
+        return ATTN_OK;
+    ATTN_TRY(attn_model_files_start(source, model, ledger->cancel, &ledger->model, err));
+    ATTN_TRY(
+        attn_error_at(attn_ledger_parts_open(ledger->records, ledger->cancel, &ledger->parts, err),
+                      ATTN_STAGE_OUTPUT, err));
+    ledger->n_file = attn_ledger_parts_n(ledger->parts);
+    ledger->extents = attn_alloc(ledger->n_file, sizeof *ledger->extents, err);
+    return ledger->extents ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static bool is_empty(const struct attn_records *records)
+{
+    struct attn_records_part part;
+
+    for (size_t i = 0; attn_records_part(records, i, &part); i++)
+        if (part.size > 0)
+            return false;
+    return true;
+}
+
+enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
+    if (is_empty(ledger->records) && access(ledger->name, F_OK) == 0)
+        ATTN_TRY(attn_ledger_manifest_read(ledger, made, err));
+    if (made->is_there)
+        return attn_ledger_manifest_compare(ledger, made, err);
+    ATTN_TRY(attn_error_at(attn_ledger_journal_resume(ledger, err), ATTN_STAGE_OUTPUT, err));
+    attn_ledger_parts_rewind(ledger->parts);
+    if (ledger->journal < 0)
+        ledger->done = (struct attn_ledger_done){0};
+    for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
+        ledger->n_failed += ledger->done.failures[i];
+    return ATTN_OK;
+}
+
+enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(ledger->name);
+    const bool is_resumed = ledger->journal >= 0;
+    uint64_t *sizes = attn_alloc(ledger->n_file, sizeof *sizes, err), size;
+    char count[ATTN_QUANTITY_SIZE];
+    enum attn_status status;
+    const char *damaged;
+
+    if (!sizes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < ledger->n_file; i++)
+        sizes[i] = ledger->extents[i].size;
+    status = attn_records_begin(ledger->records, (size_t)ledger->done.n_record,
+                                is_resumed ? sizes : NULL, ledger->n_file, err);
+    attn_free(sizes);
+    ATTN_TRY(status);
+    ledger->has_checkpoint = is_resumed;
+    ledger->done.n_restart += is_resumed;
+    damaged = attn_ledger_parts_damaged(ledger->parts, &size);
+    if (damaged)
+        attn_ledger_note(ledger, "the first %s bytes of '%s' are not those that were written: %s",
+                         attn_quantity_count(size, count), attn_quote_string(damaged).text,
+                         is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
+    if (is_resumed)
+        attn_ledger_note(ledger, "'%s' continues at %s %s", name.text, ledger->unit,
+                         attn_quantity_count(ledger->done.n_record, count));
+    return ATTN_OK;
+}
+
+enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,
+                                          struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID, "'%s' is of a run with %s, expected the same",
+                   attn_quote_string(path).text, what);
+    attn_error_hint(err, "%s", remedy);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
+                                          struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input that '%s' tells of",
+                   attn_quote_string(input).text, what, attn_quote_string(path).text);
+    attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Checkpoints ------------------------------------------------------------------------------ */
+
+enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err)
+{
+    const bool is_synced = ledger->is_synced;
+
+    ATTN_TRY(attn_records_flush(ledger->records, is_synced, err));
+    if (!ledger->name || (ledger->journal < 0 && !attn_model_files_are_ready(ledger->model)))
+        return ATTN_OK; /* without the model's files nothing could be resumed */
+    if (ledger->journal < 0) {
+        ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
+        ATTN_TRY(attn_ledger_journal_create(ledger, err));
+        if (is_synced)
+            ATTN_TRY(attn_sink_sync_name(ledger->journal_path.data, err));
+    }
+    ATTN_TRY(
+        attn_ledger_parts_measure(ledger->parts, ledger->records, false, ledger->extents, err));
+    ledger->measure(ledger->owner);
+    ATTN_TRY(attn_buffer_check(&ledger->state, err));
+    ATTN_TRY(attn_ledger_journal_append(ledger, err));
+    ledger->has_checkpoint = true;
+    return ATTN_OK;
+}
+
+/* --- The end ---------------------------------------------------------------------------------- */
+
+enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,
+                                    struct attn_error *err)
+{
+    if (ledger->has_checkpoint)
+        ATTN_TRY(attn_ledger_checkpoint(ledger, err));
+    ledger->is_finishing = true;
+    ATTN_TRY(attn_records_finish(ledger->records, ledger->is_synced, err));
+    if (ledger->name) {
+        ledger->measure(ledger->owner);
+        ATTN_TRY(attn_buffer_check(&ledger->state, err));
+        ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
+        ATTN_TRY(
+            attn_ledger_parts_measure(ledger->parts, ledger->records, true, ledger->extents, err));
+        ATTN_TRY(attn_ledger_manifest_write(ledger, host, err));
+    }
+    ATTN_TRY(attn_records_commit(ledger->records, err));
+    if (ledger->name)
+        unlink(ledger->journal_path.data);
+    return ATTN_OK;
+}
+
+/* Removes the parts, which hold nothing that could be resumed. */
+static void remove_parts(const struct attn_ledger *ledger)
+{
+    struct attn_records_part part;
+
+    for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++)
+        unlink(part.path);
+    if (ledger->name)
+        unlink(ledger->journal_path.data);
+}
+
+void attn_ledger_remove_empty(const struct attn_ledger *ledger)
+{
+    if (ledger->records && is_empty(ledger->records))
+        remove_parts(ledger);
+}
+
+bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled)
+{
+    const char *model;
+
+    if (ledger->done.n_record > 0 && !ledger->is_finishing && !is_spoiled) {
+        if (ledger->model) /* nothing can be resumed without their digests, unless it is canceled */
+            attn_model_files_wait(ledger->model, &model, NULL);
+        attn_ledger_checkpoint(ledger, NULL);
+    }
+    if (!ledger->has_checkpoint)
+        remove_parts(ledger);
+    return ledger->has_checkpoint;
+}
+
+void attn_ledger_release(struct attn_ledger *ledger)
+{
+    if (ledger->journal >= 0)
+        close(ledger->journal);
+    attn_ledger_parts_free(ledger->parts);
+    attn_free(ledger->extents);
+    attn_model_files_free(ledger->model);
+    attn_records_free(ledger->records);
+    attn_buffer_release(&ledger->state);
+    attn_buffer_release(&ledger->journal_path);
+    attn_buffer_release(&ledger->manifest_path);
+    attn_buffer_release(&ledger->asked);
+    attn_buffer_release(&ledger->input_size);
+}

@@ -1,0 +1,165 @@
+/*
+ * record_arrays.c - see record_arrays.h. A writer that writes nothing lists the arrays; where the
+ * rows of one lie in the capture follows from the site.
+ */
+#include "batch/record_arrays.h"
+
+#include "base/memory.h"
+#include "writers/format.h"
+
+/* A writer that lists its arrays. */
+struct list {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+};
+
+/* The tensor that an array is. */
+struct tensor {
+    enum attn_site site;
+    int layer;
+    bool is_scattered; /* [T, H, n], which the capture has as [H, T, n] */
+};
+
+struct attn_record_arrays {
+    const struct attn_capture *capture;
+    struct attn_writer *writer; /* owns; a struct list */
+    struct tensor *tensors;     /* owns; [n - n_small] */
+    size_t n_tensor;            /* those that are listed so far */
+    int32_t *keys;              /* owns; [n_column] of the cells of a row that count */
+    float *values;              /* owns; [n_column] and their numbers */
+    size_t n_column;            /* of the widest tensor */
+};
+
+static enum attn_status open_list(struct attn_writer *writer, struct attn_error *err)
+{
+    return attn_arrays_init(&((struct list *)writer)->arrays, writer, err);
+}
+
+static void release_list(struct attn_writer *writer)
+{
+    attn_arrays_release(&((struct list *)writer)->arrays);
+}
+
+static const struct attn_writer_ops list_ops = {
+    .size = sizeof(struct list),
+    .open = open_list,
+    .release = release_list,
+};
+
+static const struct attn_format list_format = {
+    .name = "list",
+    .title = "list",
+    .tensors = &list_ops,
+};
+
+static const struct attn_arrays *arrays_of(const struct attn_record_arrays *arrays)
+{
+    return &((const struct list *)(const void *)arrays->writer)->arrays;
+}
+
+/* An attn_visit_fn: arrays are listed in the order of these visits. */
+static enum attn_status add_tensor(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    struct attn_record_arrays *arrays = user;
+    const struct attn_array *array =
+        &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
+    const size_t n_column = array->shape[array->rank - 1];
+
+    (void)err;
+    arrays->tensors[arrays->n_tensor++] =
+        (struct tensor){site, layer, attn_array_is_scattered(writer, site)};
+    arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
+    return ATTN_OK;
+}
+
+enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
+                                           struct attn_record_arrays **arrays,
+                                           struct attn_error *err)
+{
+    struct attn_record_arrays *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->capture = outcome->capture;
+    status = attn_writer_create_sink(&list_format, NULL, outcome->labels, NULL, &made->writer, err);
+    if (status != ATTN_OK)
+        goto fail;
+    made->tensors = attn_alloc(arrays_of(made)->n, sizeof *made->tensors, err);
+    status =
+        made->tensors ? attn_writer_each_site(made->writer, add_tensor, made, err) : ATTN_NO_MEMORY;
+    if (status != ATTN_OK)
+        goto fail;
+    made->keys = attn_alloc(made->n_column, sizeof *made->keys, err);
+    made->values = attn_alloc(made->n_column, sizeof *made->values, err);
+    if (!made->keys || !made->values) {
+        status = ATTN_NO_MEMORY;
+        goto fail;
+    }
+    *arrays = made;
+    return ATTN_OK;
+fail:
+    attn_record_arrays_free(made);
+    return status;
+}
+
+void attn_record_arrays_free(struct attn_record_arrays *arrays)
+{
+    if (!arrays)
+        return;
+    attn_writer_free(arrays->writer);
+    attn_free(arrays->tensors);
+    attn_free(arrays->keys);
+    attn_free(arrays->values);
+    attn_free(arrays);
+}
+
+size_t attn_record_arrays_n(const struct attn_record_arrays *arrays)
+{
+    return arrays_of(arrays)->n;
+}
+
+const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i)
+{
+    return &arrays_of(arrays)->items[i];
+}
+
+/* Which number of the captured tensor row R of array I begins at. */
+static size_t find_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
+{
+    const size_t *shape = attn_record_array(arrays, i)->shape;
+
+    if (arrays->tensors[i - arrays_of(arrays)->n_small].is_scattered)
+        r = r % shape[1] * shape[0] + r / shape[1];
+    return r * shape[attn_record_array(arrays, i)->rank - 1];
+}
+
+const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
+                                    size_t *n_row)
+{
+    const struct tensor *tensor = &arrays->tensors[i - arrays_of(arrays)->n_small];
+    const struct attn_array *array = attn_record_array(arrays, i);
+
+    *n_row =
+        tensor->is_scattered ? 1 : array->size / sizeof(float) / array->shape[array->rank - 1] - r;
+    return attn_capture_tensor(arrays->capture, tensor->site, tensor->layer) +
+           find_row(arrays, i, r);
+}
+
+struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i, size_t r)
+{
+    const struct tensor *tensor = &arrays->tensors[i - arrays_of(arrays)->n_small];
+    const struct attn_array *array = attn_record_array(arrays, i);
+    const size_t first = find_row(arrays, i, r);
+    size_t n_row;
+    const float *values = attn_record_array_rows(arrays, i, r, &n_row);
+    struct attn_row row = {.values = arrays->values, .keys = arrays->keys};
+
+    for (size_t key = 0; key < array->shape[array->rank - 1]; key++)
+        if (attn_capture_has_cell(arrays->capture, tensor->site, tensor->layer, first + key)) {
+            arrays->keys[row.n] = (int32_t)key;
+            arrays->values[row.n++] = values[key];
+        }
+    return row;
+}

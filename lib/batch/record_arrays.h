@@ -1,0 +1,39 @@
+/*
+ * record_arrays.h - the tensors of a record as the arrays of a run (writers/arrays.h), read from
+ * what was captured.
+ *
+ *     struct attn_record_arrays *arrays;
+ *     attn_record_arrays_create(outcome, &arrays, &err);
+ *     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
+ *         const struct attn_array *array = attn_record_array(arrays, i);
+ *         if (array->data) ... one of the small ones ...
+ *         else ... attn_record_array_rows(arrays, i, r, &n) of its rows ...
+ *     }
+ */
+#ifndef ATTN_BATCH_RECORD_ARRAYS_H
+#define ATTN_BATCH_RECORD_ARRAYS_H
+
+#include "batch/records_internal.h"
+#include "writers/arrays.h"
+
+struct attn_record_arrays;
+
+/* Borrows from OUTCOME, which has a capture. */
+enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
+                                           struct attn_record_arrays **arrays,
+                                           struct attn_error *err);
+void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allowed */
+
+size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
+const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
+
+/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. *n_row
+ * rows lie one after the other in memory: all that are left, or one. */
+const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
+                                    size_t *n_row);
+
+/* The same with those cells that count, of a matrix. Borrowed until the next call. */
+struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i,
+                                        size_t r);
+
+#endif

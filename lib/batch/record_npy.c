@@ -1,0 +1,232 @@
+/*
+ * record_npy.c - arrays that grow: a folder with a file an array, and in each a row of fixed size a
+ * record. The header leaves room for the number of rows, which is written at the end; until then it
+ * says 0.
+ */
+#include "batch/records_internal.h"
+#include "encode/numpy_file.h"
+
+#include "analysis/analysis_internal.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_ARRAYS = 4 + ATTN_N_MEASURE };
+
+/* An array [N, shape...]. */
+struct array {
+    const char *name;  /* "entropy" */
+    const char *dtype; /* "<f4" */
+    size_t shape[ATTN_NPY_RANK_MAX];
+    int rank;        /* with N */
+    size_t row_size; /* bytes */
+};
+
+struct npy_writer {
+    struct attn_record_writer base;
+    struct array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open */
+    size_t n_array;
+    float *row;   /* owns; [n_row] numbers of a row */
+    size_t n_row; /* of the longest */
+};
+
+/* Adds an array whose rows have the sizes A and B; 0: there is no such axis. */
+static void add_array(struct npy_writer *w, const char *name, const char *dtype, size_t a, size_t b)
+{
+    struct array *array = &w->arrays[w->n_array++];
+
+    *array = (struct array){.name = name, .dtype = dtype, .shape = {0, a, b}};
+    array->rank = 1 + (a > 0) + (b > 0);
+    array->row_size = sizeof(float) * (a > 0 ? a : 1) * (b > 0 ? b : 1);
+    if (array->row_size / sizeof(float) > w->n_row)
+        w->n_row = array->row_size / sizeof(float);
+}
+
+/* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
+static enum attn_status open_array(struct npy_writer *w, const char *folder,
+                                   const struct array *array, bool is_resumed,
+                                   struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    struct attn_target target = {0};
+    enum attn_status status;
+
+    attn_buffer_append_format(&name, "%s.npy", array->name);
+    status = attn_buffer_string(&name) ? attn_target_find_in(folder, name.data, &target, err)
+                                       : attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        status = attn_record_writer_add_part(&w->base, target.path, is_resumed, err);
+    attn_target_release(&target);
+    attn_buffer_release(&name);
+    return status;
+}
+
+/* PATH is a folder, made unless there is one. */
+static enum attn_status open_npy(struct attn_record_writer *writer, const char *path,
+                                 bool is_resumed, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+    const struct attn_records_form *form = writer->form;
+    struct stat info;
+
+    if (mkdir(path, 0777) != 0 &&
+        (errno != EEXIST || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
+        return attn_error_errno(err, "make the folder", path, errno);
+    add_array(w, "n_token", "<i4", 0, 0);
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (form->measures & ATTN_MEASURE_BIT(m))
+            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
+                      form->n_head);
+    if (form->n_top > 0) {
+        add_array(w, "top_id", "<i4", form->n_top, 0);
+        add_array(w, "top_p", "<f4", form->n_top, 0);
+    }
+    if (form->n_next > 0)
+        add_array(w, "next_log_prob", "<f4", form->n_next, 0);
+    w->row = attn_alloc(w->n_row, sizeof *w->row, err);
+    if (!w->row)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < w->n_array; i++)
+        ATTN_TRY(open_array(w, path, &w->arrays[i], is_resumed, err));
+    return ATTN_OK;
+}
+
+/* The header of an array with N rows; it has one length for every N. */
+static size_t make_header(const struct array *array, size_t n, char out[ATTN_NPY_HEADER_SIZE])
+{
+    size_t shape[ATTN_NPY_RANK_MAX], size;
+
+    memcpy(shape, array->shape, sizeof shape);
+    shape[0] = SIZE_MAX;
+    size = attn_npy_header(array->dtype, shape, array->rank, out);
+    shape[0] = n;
+    return attn_npy_header_padded(array->dtype, shape, array->rank, size, out);
+}
+
+static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+
+    for (size_t i = 0; i < w->n_array; i++) {
+        const struct array *array = &w->arrays[i];
+        char header[ATTN_NPY_HEADER_SIZE];
+        const size_t size = make_header(array, 0, header);
+
+        if (attn_sink_position(writer->parts[i]) == 0)
+            attn_sink_write(writer->parts[i], header, size);
+        if (attn_sink_position(writer->parts[i]) != size + writer->n_record * array->row_size)
+            return attn_error_set(err, ATTN_IO, "'%s' does not hold %zu rows of %zu bytes",
+                                  attn_quote_string(attn_part_path(writer->parts[i])).text,
+                                  writer->n_record, array->row_size);
+    }
+    return ATTN_OK;
+}
+
+/* The predictions after the last position for which there are some: K ids or probabilities, -1 and
+ * NaN where there are fewer. */
+static void fill_top(struct npy_writer *w, const struct attn_predictions *found, bool is_id)
+{
+    const size_t n = w->base.form->n_top;
+    size_t first = found ? found->n_top : 0;
+
+    while (first > 0 && found->top[first - 1].position == found->top[found->n_top - 1].position)
+        first--;
+    for (size_t k = 0; k < n; k++) {
+        const struct attn_candidate *top =
+            found && first + k < found->n_top ? &found->top[first + k] : NULL;
+        const int32_t id = top ? top->id : -1;
+
+        if (is_id)
+            memcpy(&w->row[k], &id, sizeof id);
+        else
+            w->row[k] = top ? (float)top->probability : NAN;
+    }
+}
+
+/* The log probability of each continuation after the last position, as many as all records are
+ * asked; NaN where a record has fewer of its own. */
+static void fill_next(struct npy_writer *w, const struct attn_predictions *found)
+{
+    size_t first = found ? found->n_next : 0;
+
+    while (first > 0 && found->next[first - 1].position == found->next[found->n_next - 1].position)
+        first--;
+    for (size_t k = 0; k < w->base.form->n_next; k++)
+        w->row[k] = found && first + k < found->n_next
+                        ? (float)found->next[first + k].log_probability
+                        : NAN;
+}
+
+static enum attn_status write_npy(struct attn_record_writer *writer,
+                                  const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+    const bool has_failed = outcome->failure;
+    const int32_t n_token = has_failed ? 0 : (int32_t)outcome->n_token;
+    const float *measures = has_failed ? NULL : outcome->measures;
+    const size_t n_measure = (size_t)attn_measures_count(writer->form->measures);
+
+    for (size_t i = 0; i < w->n_array; i++) {
+        const size_t n = w->arrays[i].row_size / sizeof(float);
+        const void *row = w->row;
+
+        if (i == 0)
+            row = &n_token;
+        else if (i > n_measure + (writer->form->n_top > 0 ? 2 : 0))
+            fill_next(w, has_failed ? NULL : outcome->predictions);
+        else if (i > n_measure)
+            fill_top(w, has_failed ? NULL : outcome->predictions, i == n_measure + 1);
+        else if (measures)
+            row = measures + (i - 1) * n;
+        else
+            for (size_t k = 0; k < n; k++)
+                w->row[k] = NAN;
+        attn_sink_write(writer->parts[i], row, w->arrays[i].row_size);
+        ATTN_TRY(attn_sink_check(writer->parts[i], err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status finish_npy(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+
+    for (size_t i = 0; i < w->n_array; i++) {
+        char header[ATTN_NPY_HEADER_SIZE];
+        const size_t size = make_header(&w->arrays[i], writer->n_record, header);
+
+        ATTN_TRY(attn_part_write_at(writer->parts[i], 0, header, size, err));
+    }
+    return ATTN_OK;
+}
+
+static size_t n_changing_npy(const struct attn_record_writer *writer, size_t i)
+{
+    char header[ATTN_NPY_HEADER_SIZE];
+
+    return make_header(&((const struct npy_writer *)writer)->arrays[i], 0, header);
+}
+
+static void release_npy(struct attn_record_writer *writer)
+{
+    attn_free(((struct npy_writer *)writer)->row);
+}
+
+const struct attn_record_format attn_record_format_npy = {
+    .name = "npy",
+    .size = sizeof(struct npy_writer),
+    .open = open_npy,
+    .begin = begin_npy,
+    .write = write_npy,
+    .finish = finish_npy,
+    .n_changing = n_changing_npy,
+    .release = release_npy,
+};

@@ -1,0 +1,687 @@
+/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names
+ * parts. */
+#include "batch/records_internal.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "encode/quoting.h"
+#include "predict/prediction.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct attn_record_format *const formats[] = {
+#define LIST(name) &attn_record_format_##name,
+    ATTN_RECORD_FORMAT_MAP(LIST)
+#undef LIST
+};
+
+/* The columns of labels, found by their names. */
+struct attn_record_columns {
+    struct named_column {
+        const char *name; /* borrowed */
+        size_t i;
+    } * sorted;                            /* [n] owns */
+    const struct attn_item_label **values; /* [n] owns; of the record that is written */
+    size_t n;
+};
+
+struct attn_records {
+    struct attn_records_form form;
+    struct attn_record_writer **writers; /* [n] owns; in the order of the items */
+    size_t n;
+    struct attn_record_columns columns;
+    bool has_noted_formula, has_noted_label; /* form.on_note got one */
+    bool is_committed;                       /* nothing can be written any more */
+};
+
+/* --- Lists of fields ------------------------------------------------------------------------- */
+
+static const char *const field_names[] = {
+#define NAME(id, number, name) [ATTN_RECORD_FIELD_##id] = (name),
+    ATTN_RECORD_FIELD_MAP(NAME)
+#undef NAME
+};
+
+const char *attn_record_field_name(enum attn_record_field field)
+{
+    return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
+}
+
+enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
+                                          struct attn_error *err)
+{
+    attn_record_field_set found = 0;
+
+    if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
+        return ATTN_INVALID;
+    for (const char *item = list;; item++) {
+        const size_t size = strcspn(item, ",");
+        char names[200] = "";
+        size_t used = 0;
+        int i = 0;
+
+        while (i < ATTN_N_RECORD_FIELD &&
+               (strlen(field_names[i]) != size || memcmp(field_names[i], item, size) != 0))
+            i++;
+        if (i < ATTN_N_RECORD_FIELD) {
+            found |= UINT64_C(1) << i;
+            item += size;
+            if (*item == '\0')
+                break;
+            continue;
+        }
+        for (i = 0; i < ATTN_N_RECORD_FIELD; i++)
+            attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ", %s" : "%s",
+                                   field_names[i]);
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is no field of a record, expected some of %s",
+                              attn_quote(item, size).text, names);
+    }
+    *fields = found;
+    return ATTN_OK;
+}
+
+/* --- A writer -------------------------------------------------------------------------------- */
+
+enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
+                                             bool is_resumed, struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&writer->parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts,
+                       err));
+    ATTN_TRY(attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err));
+    writer->n_part++;
+    return ATTN_OK;
+}
+
+bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
+{
+    return writer->n_part == 0 || attn_sink_position(writer->parts[0]) == 0;
+}
+
+static const char *unit_of(const struct attn_records_form *form)
+{
+    return form->unit ? form->unit : "record";
+}
+
+/* Notes that the text of WHAT, "id", begins like a formula, once. */
+static void note_formula(struct attn_record_writer *writer, const char *what, const char *text,
+                         size_t size, size_t number)
+{
+    const struct attn_records_form *form = writer->form;
+    char message[2 * ATTN_QUOTE_SIZE + 160];
+
+    if (*writer->has_noted_formula || size == 0 || !memchr("=+-@\t\r", text[0], 6))
+        return;
+    *writer->has_noted_formula = true;
+    if (!form->on_note)
+        return;
+    snprintf(message, sizeof message,
+             "the %s '%s' of %s %zu begins like a formula: a spreadsheet runs it, unless the "
+             "column is imported as text",
+             what, attn_quote(text, size).text, unit_of(form), number);
+    form->on_note(form->user, message);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named_column *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static void release_columns(struct attn_record_columns *columns)
+{
+    attn_free(columns->sorted);
+    attn_free(columns->values);
+    *columns = (struct attn_record_columns){0};
+}
+
+/* Makes NAMES [n], borrowed, all of COLUMNS. */
+static enum attn_status set_columns(struct attn_record_columns *columns, const char *const *names,
+                                    size_t n, struct attn_error *err)
+{
+    release_columns(columns);
+    columns->sorted = attn_alloc(n, sizeof *columns->sorted, err);
+    columns->values = attn_alloc(n, sizeof *columns->values, err);
+    if (!columns->sorted || !columns->values)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        columns->sorted[i] = (struct named_column){names[i], i};
+    qsort(columns->sorted, n, sizeof *columns->sorted, by_name);
+    columns->n = n;
+    return ATTN_OK;
+}
+
+/* NULL: no label has that name. */
+static const struct named_column *find_column(const struct attn_record_columns *columns,
+                                              const char *name)
+{
+    const struct named_column wanted = {.name = name};
+
+    return columns->n > 0 ? bsearch(&wanted, columns->sorted, columns->n, sizeof wanted, by_name)
+                          : NULL;
+}
+
+/* Notes the label NAME, which has no column, once. */
+static void note_label(struct attn_record_writer *writer, const char *name, size_t number)
+{
+    const struct attn_records_form *form = writer->form;
+    char message[ATTN_QUOTE_SIZE + 160];
+
+    if (*writer->has_noted_label || !form->on_note)
+        return;
+    *writer->has_noted_label = true;
+    snprintf(message, sizeof message,
+             "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
+             attn_quote_string(name).text, unit_of(form), number, unit_of(form));
+    form->on_note(form->user, message);
+}
+
+static void append_value(struct attn_record_writer *writer, struct attn_buffer *out,
+                         const struct attn_item_label *label, size_t number)
+{
+    const struct attn_cell *value = &label->value;
+
+    if (value->type == ATTN_VALUE_TEXT) {
+        attn_csv_field_append(out, value->text, value->size);
+        note_formula(writer, "label", value->text, value->size, number);
+    } else if (value->type != ATTN_VALUE_MISSING) {
+        attn_buffer_append_string(out, label->text);
+    }
+}
+
+void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label)
+{
+    if (label->value.type == ATTN_VALUE_TEXT)
+        attn_json_string(json, label->value.text, label->value.size);
+    else
+        attn_buffer_append_string(attn_json_value(json), label->text);
+}
+
+/* The labels of OUTCOME that have a column; the others are noted. */
+static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
+                          const struct attn_outcome *outcome)
+{
+    const struct attn_record_columns *columns = writer->columns;
+
+    for (size_t k = 0; k < columns->n; k++)
+        columns->values[k] = NULL;
+    for (size_t i = 0; i < outcome->n_item_label; i++) {
+        const struct attn_item_label *label = &outcome->item_labels[i];
+        const struct named_column *column = find_column(columns, label->name);
+
+        if (column)
+            columns->values[column->i] = label;
+        else if (writer->form->has_all_labels)
+            note_label(writer, label->name, outcome->number);
+    }
+    for (size_t k = 0; k < columns->n; k++) {
+        attn_buffer_append_char(out, ',');
+        if (columns->values[k])
+            append_value(writer, out, columns->values[k], outcome->number);
+    }
+}
+
+void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
+                            const struct attn_outcome *outcome)
+{
+    if (!outcome->id) {
+        attn_buffer_append_format(out, "%zu", outcome->number);
+    } else {
+        attn_csv_field_append(out, outcome->id, outcome->n_id);
+        if (outcome->has_text_id)
+            note_formula(writer, "id", outcome->id, outcome->n_id, outcome->number);
+    }
+    append_labels(writer, out, outcome);
+}
+
+/* Whether LIST, "id,layer", names NAME. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t size = strlen(name);
+
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+
+        if (n == size && memcmp(list, name, n) == 0)
+            return true;
+        list += n;
+        if (*list == '\0')
+            return false;
+    }
+}
+
+enum attn_status attn_record_header_append(struct attn_record_writer *writer, const char *columns,
+                                           struct attn_error *err)
+{
+    const struct attn_records_form *form = writer->form;
+    struct attn_buffer *out = &writer->text, full = {0};
+    enum attn_status status = ATTN_OK;
+
+    attn_buffer_append_string(out, "id");
+    for (size_t i = 0; status == ATTN_OK && i < form->n_label; i++) {
+        const char *name = form->labels[i];
+        const bool is_renamed = strcmp(name, "id") == 0 || is_listed(columns, name);
+
+        attn_buffer_reset(&full);
+        attn_buffer_append_string(&full, is_renamed ? ATTN_LABEL_PREFIX : "");
+        attn_buffer_append_string(&full, name);
+        attn_buffer_string(&full);
+        status = attn_buffer_check(&full, err);
+        if (status != ATTN_OK)
+            break;
+        if (is_renamed && find_column(writer->columns, full.data))
+            status = attn_record_refuse_labels(name, err);
+        attn_buffer_append_char(out, ',');
+        attn_csv_field_append(out, full.data, full.size);
+    }
+    attn_buffer_release(&full);
+    attn_buffer_append_format(out, ",%s\n", columns);
+    return status;
+}
+
+enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote_string(name);
+
+    return attn_error_set(err, ATTN_FORMAT,
+                          "the labels '%s' and '" ATTN_LABEL_PREFIX
+                          "%s' would both be the column '" ATTN_LABEL_PREFIX
+                          "%s', expected another name for one of them",
+                          quote.text, quote.text, quote.text);
+}
+
+/* Where a text goes. */
+static struct attn_sink *sink_of(const struct attn_record_writer *writer)
+{
+    return writer->n_part > 0 ? writer->parts[0] : writer->sink;
+}
+
+/* Whether nobody reads any more what goes into a pipe. */
+static bool is_closed(const struct attn_record_writer *writer)
+{
+    return attn_sink_is_closed_pipe(sink_of(writer));
+}
+
+/* Hands the text that was made to where it goes. */
+static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct attn_sink *sink = sink_of(writer);
+
+    ATTN_TRY(attn_buffer_check(&writer->text, err));
+    attn_sink_write(sink, writer->text.data, writer->text.size);
+    attn_buffer_reset(&writer->text);
+    return attn_sink_check(sink, err);
+}
+
+static enum attn_status open_writer(struct attn_records *records,
+                                    const struct attn_records_item *item, bool is_resumed,
+                                    struct attn_record_writer **writer, struct attn_error *err)
+{
+    const struct attn_record_format *format = records->form.format;
+
+    for (size_t i = 0; !records->form.format && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, item->format) == 0)
+            format = formats[i];
+    if (!format)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
+                              attn_quote_string(item->format).text);
+    if (!item->path && !format->is_text)
+        return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", format->name);
+    *writer = attn_alloc(1, format->size, err);
+    if (!*writer)
+        return ATTN_NO_MEMORY;
+    (*writer)->format = format;
+    (*writer)->form = &records->form;
+    (*writer)->has_noted_formula = &records->has_noted_formula;
+    (*writer)->has_noted_label = &records->has_noted_label;
+    (*writer)->columns = &records->columns;
+    (*writer)->sink = item->sink;
+    if (!item->path)
+        return ATTN_OK;
+    return format->open ? format->open(*writer, item->path, is_resumed, err)
+                        : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
+}
+
+/* --- All of them ----------------------------------------------------------------------------- */
+
+static void free_records(struct attn_records *records, void (*free_part)(struct attn_sink *))
+{
+    if (!records)
+        return;
+    for (size_t i = 0; records->writers && i < records->n; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        if (!writer)
+            continue;
+        if (writer->format->release)
+            writer->format->release(writer);
+        for (size_t p = 0; p < writer->n_part; p++)
+            free_part(writer->parts[p]);
+        attn_free(writer->parts);
+        attn_buffer_release(&writer->text);
+        attn_free(writer);
+    }
+    attn_free(records->writers);
+    release_columns(&records->columns);
+    attn_free(records);
+}
+
+void attn_records_free(struct attn_records *records)
+{
+    free_records(records, attn_sink_free);
+}
+
+static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
+{
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        writer->n_record = n_record;
+        if (writer->format->begin)
+            ATTN_TRY(writer->format->begin(writer, err));
+        if (writer->format->is_text)
+            ATTN_TRY(write_text(writer, err));
+    }
+    return ATTN_OK;
+}
+
+/* Whether two outputs have one name. */
+static enum attn_status check_two(const char *a, const char *b, struct attn_error *err)
+{
+    struct attn_target of_a = {0}, of_b = {0};
+    enum attn_status status = attn_target_find(a, &of_a, err);
+
+    if (status == ATTN_OK)
+        status = attn_target_find(b, &of_b, err);
+    if (status == ATTN_OK && attn_target_is_same(&of_a, &of_b)) {
+        status = attn_error_set(err, ATTN_INVALID, "'%s' and '%s', two outputs, are the same file",
+                                attn_quote_string(a).text, attn_quote_string(b).text);
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    }
+    attn_target_release(&of_a);
+    attn_target_release(&of_b);
+    return status;
+}
+
+static enum attn_status open_all(struct attn_records *records,
+                                 const struct attn_records_item *items, bool is_resumed,
+                                 struct attn_error *err)
+{
+    records->writers = attn_alloc(records->n, sizeof *records->writers, err);
+    if (!records->writers)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < records->n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (items[i].path && items[j].path)
+                ATTN_TRY(check_two(items[j].path, items[i].path, err));
+    for (size_t i = 0; i < records->n; i++)
+        ATTN_TRY(open_writer(records, &items[i], is_resumed, &records->writers[i], err));
+    return is_resumed ? ATTN_OK : begin(records, 0, err);
+}
+
+enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
+                                   const struct attn_records_form *form, bool is_resumed,
+                                   struct attn_records **records, struct attn_error *err)
+{
+    struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_records *opened;
+    enum attn_status status;
+
+    if ((n > 0 && !attn_is_given(items, "items", err)) || !attn_is_given(records, "records", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_options_read(form, &known, err));
+    opened = attn_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return ATTN_NO_MEMORY;
+    opened->form = known;
+    opened->n = n;
+    status = set_columns(&opened->columns, known.labels, known.n_label, err);
+    if (status == ATTN_OK)
+        status = open_all(opened, items, is_resumed, err);
+    if (status == ATTN_OK)
+        *records = opened;
+    else
+        free_records(opened, attn_part_discard);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+/* Where a part is found. */
+struct part_place {
+    const struct attn_record_writer *writer;
+    size_t i;      /* among its parts */
+    bool is_inner; /* it becomes part of another */
+};
+
+/* Part I of all, those of the first item last. NULL: there are I. */
+static struct attn_sink *find_part(const struct attn_records *records, size_t i,
+                                   struct part_place *place)
+{
+    for (size_t k = 1; k <= records->n; k++) {
+        const struct attn_record_writer *writer = records->writers[k % records->n];
+
+        for (size_t p = 0; p < writer->n_part; p++) {
+            if (!attn_sink_is_seekable(writer->parts[p]) || i-- > 0)
+                continue;
+            *place = (struct part_place){writer, p, p + writer->n_inner >= writer->n_part};
+            return writer->parts[p];
+        }
+    }
+    return NULL;
+}
+
+bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
+{
+    struct part_place place;
+    const struct attn_sink *found = records ? find_part(records, i, &place) : NULL;
+
+    if (!found)
+        return false;
+    const struct attn_record_format *format = place.writer->format;
+    part->target = place.is_inner ? NULL : attn_part_target(found);
+    part->path = attn_part_path(found);
+    part->size = attn_sink_position(found);
+    part->n_changing = format->n_changing ? format->n_changing(place.writer, place.i) : 0;
+    return true;
+}
+
+enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
+                                    const uint64_t *sizes, size_t n_size, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    struct attn_sink *part;
+    struct part_place place;
+    size_t i = 0;
+
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
+    for (; status == ATTN_OK && (part = find_part(records, i, &place)); i++) {
+        if (sizes && i >= n_size)
+            break;
+        status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
+    }
+    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place)))
+        status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
+    if (status == ATTN_OK)
+        status = begin(records, sizes ? n_record : 0, err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
+                                         size_t n, struct attn_error *err)
+{
+    records->form.labels = labels;
+    records->form.n_label = n;
+    records->form.has_all_labels = true;
+    return set_columns(&records->columns, labels, n, err);
+}
+
+/* Something that is done to each writer. */
+typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const void *argument,
+                                    struct attn_error *err);
+
+/* Takes STEP of all writers, but of those into pipes that nobody reads. That a pipe is closed is a
+ * failure when nothing else is written. */
+static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
+                                  struct attn_error *err)
+{
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
+    if (records->is_committed) {
+        attn_error_set(err, ATTN_INVALID, "the records were committed, nothing can follow");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (!is_closed(records->writers[i]) || attn_records_is_abandoned(records))
+            status = step(records->writers[i], argument, &found);
+        if (status == ATTN_OK ||
+            (is_closed(records->writers[i]) && !attn_records_is_abandoned(records)))
+            continue;
+        attn_error_copy(err, &found);
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    }
+    return ATTN_OK;
+}
+
+/* ARGUMENT is the outcome. */
+static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    ATTN_TRY(writer->format->write(writer, argument, err));
+    return writer->format->is_text ? write_text(writer, err) : ATTN_OK;
+}
+
+enum attn_status attn_records_write(struct attn_records *records,
+                                    const struct attn_outcome *outcome, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (!attn_is_given(records, "records", err) || !attn_is_given(outcome, "outcome", err))
+        return ATTN_INVALID;
+    status = take_step(records, write_outcome, outcome, err);
+    for (size_t i = 0; i < records->n; i++)
+        records->writers[i]->n_record++;
+    return status;
+}
+
+/* ARGUMENT says whether devices are waited for. */
+static enum attn_status flush_writer(struct attn_record_writer *writer, const void *argument,
+                                     struct attn_error *err)
+{
+    const bool *is_synced = argument;
+
+    for (size_t p = 0; p < writer->n_part; p++)
+        ATTN_TRY(attn_part_flush(writer->parts[p], *is_synced, err));
+    if (writer->n_part > 0)
+        return ATTN_OK;
+    attn_sink_flush(writer->sink);
+    return attn_sink_check(writer->sink, err);
+}
+
+enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
+                                    struct attn_error *err)
+{
+    return take_step(records, flush_writer, &is_synced, err);
+}
+
+static enum attn_status finish_writer(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    const bool *is_synced = argument;
+
+    if (writer->format->finish)
+        ATTN_TRY(writer->format->finish(writer, err));
+    for (size_t p = 0; p < writer->n_part; p++)
+        ATTN_TRY(attn_part_finish(writer->parts[p], *is_synced, err));
+    return writer->n_part == 0 ? flush_writer(writer, argument, err) : ATTN_OK;
+}
+
+enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
+                                     struct attn_error *err)
+{
+    return take_step(records, finish_writer, &is_synced, err);
+}
+
+enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
+{
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
+    records->is_committed = true;
+    for (size_t k = 1; k <= records->n; k++) {
+        const struct attn_record_writer *writer = records->writers[k % records->n];
+
+        for (size_t i = 0; i < writer->n_part; i++)
+            ATTN_TRY(attn_error_at(i + writer->n_inner < writer->n_part
+                                       ? attn_part_commit(writer->parts[i], err)
+                                       : attn_part_remove(writer->parts[i], err),
+                                   ATTN_STAGE_OUTPUT, err));
+    }
+    return ATTN_OK;
+}
+
+bool attn_records_is_abandoned(const struct attn_records *records)
+{
+    for (size_t i = 0; records && i < records->n; i++)
+        if (!is_closed(records->writers[i]))
+            return false;
+    return true;
+}
+
+struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
+                                              const struct attn_config *config)
+{
+    static const struct attn_request_predict nothing;
+    const struct attn_request_predict *predict =
+        options && options->request ? &options->request->predict : &nothing;
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+
+    if (!options || !config)
+        return form;
+    form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
+    if (attn_predict_is_asked(predict))
+        form.fields |= ATTN_RECORD_FIELD_BIT(PREDICTIONS);
+    form.measures = options->measures;
+    form.n_layer = config->n_layer;
+    form.n_head = config->n_head;
+    form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
+    form.n_next = predict->n_next;
+    form.has_positions = options->request && options->request->selection.queries;
+    return form;
+}
+
+struct attn_outcome attn_outcome_of(const struct attn_many_result *result)
+{
+    if (!result || !result->record)
+        return (struct attn_outcome){0};
+    const struct attn_record *record = result->record;
+    struct attn_outcome outcome = {
+        .number = record->number,
+        .id = record->id,
+        .n_id = record->n_id,
+        .has_text_id = record->has == ATTN_RECORD_ID_TEXT,
+    };
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
+        outcome.failure = attn_record_failure_code(record->failure);
+        outcome.message = record->err.message;
+        return outcome;
+    }
+    outcome.n_token = result->n_token;
+    outcome.labels = result->labels;
+    outcome.measures = result->measures;
+    outcome.surprisal = result->surprisal;
+    outcome.predictions = &result->predictions;
+    outcome.capture = result->capture;
+    outcome.edges = result->edges;
+    return outcome;
+}

@@ -1,0 +1,1245 @@
+/*
+ * fold.c - see fold.h. A group has the moments of each number in its rows, and with n_bootstrap the
+ * numbers of every item. Items of `paired` wait for their partner in a hash table of ids.
+ */
+#include "study/fold.h"
+
+#include "base/escape.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status_internal.h"
+#include "encode/float_text.h"
+#include "study/rows.h"
+#include "tables/table_order.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_GROUPS = 1000, MOST_LABELS = 16, N_LIST = 1 << 14, ID_SIZE = 24 };
+
+/* How a column is folded. */
+enum role { ROLE_KEY, ROLE_MEAN, ROLE_SHARE, ROLE_COUNT, ROLE_DERIVED };
+
+/* A column of the items' tables. */
+struct folded_column {
+    struct attn_column column;
+    size_t place; /* among all columns of the form */
+    enum role role;
+    bool has_bounds;
+};
+
+/* A copy of an item's label. */
+struct label {
+    enum attn_value_type type; /* of the column that shows it */
+    struct attn_cell value;
+    char *text; /* [size] owns; terminated; as it is in the input */
+    size_t size;
+};
+
+struct group {
+    struct label *labels;         /* [n_label] owns */
+    size_t n;                     /* items */
+    struct attn_moments *moments; /* [n_row, n_column] owns; for counts `mean` is the sum */
+    double *values;               /* [n, n_row * n_mean] owns; NaN: missing. With n_bootstrap */
+    size_t capacity;
+    double *more; /* [n_more] owns; means */
+};
+
+/* An item whose partner has not been read. */
+struct waiting {
+    char *id; /* owns */
+    size_t n_id;
+    bool is_b;
+    struct label *labels;     /* [n_label] owns */
+    struct attn_table *table; /* owns */
+    double *more;             /* [n_more] owns */
+    struct waiting *next;
+};
+
+struct attn_fold {
+    struct attn_fold_form form;
+    const struct attn_study_args *study;
+    char *names;                     /* owns; group_by, with a NUL after each label */
+    const char *labels[MOST_LABELS]; /* [n_label] in `names` */
+    size_t n_label;
+    char *pair;             /* owns; paired, terminated after the label and after each side */
+    const char *sides[2];   /* A and B, in `pair` */
+    struct waiting **lists; /* [N_LIST] owns; waiting items, the oldest of each list first */
+    size_t n_pair, n_single;
+
+    struct attn_table *first;      /* owns; of the first item */
+    struct folded_column *columns; /* [n_column] owns */
+    size_t n_column, n_row, n_mean, n_more;
+    bool *differs;        /* [n_row, n_column] owns; keys that differ between items */
+    struct group *groups; /* [n_group] owns */
+    size_t n_group, group_capacity;
+};
+
+/* --- Arguments -------------------------------------------------------------------------------- */
+
+static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *err)
+{
+    const char *list = fold->study->group_by;
+    char *at;
+
+    if (!list)
+        return ATTN_OK;
+    fold->names = at = attn_strndup(list, strlen(list), err);
+    if (!at)
+        return ATTN_NO_MEMORY;
+    for (char *end = at; end; at = end + 1) {
+        end = strchr(at, ',');
+        if (end)
+            *end = '\0';
+        if (*at == '\0')
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`group_by` '%s' has an empty name, expected labels as in "
+                                  "'condition,number'",
+                                  attn_quote_string(list).text);
+        if (fold->n_label == MOST_LABELS)
+            return attn_error_set(err, ATTN_INVALID, "`group_by` names more than %d labels",
+                                  MOST_LABELS);
+        for (size_t i = 0; i < fold->n_label; i++)
+            if (strcmp(fold->labels[i], at) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`group_by` names '%s' twice",
+                                      attn_quote_string(at).text);
+        fold->labels[fold->n_label++] = at;
+        if (!end)
+            break;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err)
+{
+    const char *pair = fold->study->paired;
+    char *a, *b;
+
+    if (!pair)
+        return ATTN_OK;
+    fold->pair = attn_strndup(pair, strlen(pair), err);
+    fold->lists = attn_alloc(N_LIST, sizeof *fold->lists, err);
+    if (!fold->pair || !fold->lists)
+        return ATTN_NO_MEMORY;
+    a = strchr(fold->pair, '=');
+    b = a ? strchr(a + 1, ':') : NULL;
+    if (b)
+        *a++ = *b++ = '\0';
+    if (!b || *fold->pair == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
+                              attn_quote_string(pair).text);
+    fold->sides[0] = a;
+    fold->sides[1] = b;
+    for (size_t i = 0; i < fold->n_label; i++)
+        if (strcmp(fold->labels[i], fold->pair) == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' cannot be in `group_by` and in `paired`, expected one",
+                                  attn_quote_string(fold->pair).text);
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_create(const struct attn_fold_form *form,
+                                  const struct attn_study_args *study, struct attn_fold **fold,
+                                  struct attn_error *err)
+{
+    struct attn_fold *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->form = *form;
+    made->study = study;
+    status = read_labels(made, err);
+    if (status == ATTN_OK)
+        status = read_pair(made, err);
+    if (status == ATTN_OK)
+        *fold = made;
+    else
+        attn_fold_free(made);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static void free_labels(struct label *labels, size_t n)
+{
+    for (size_t i = 0; labels && i < n; i++)
+        attn_free(labels[i].text);
+    attn_free(labels);
+}
+
+static void free_waiting(struct waiting *waiting, size_t n_label)
+{
+    attn_free(waiting->id);
+    free_labels(waiting->labels, n_label);
+    attn_table_free(waiting->table);
+    attn_free(waiting->more);
+    attn_free(waiting);
+}
+
+void attn_fold_free(struct attn_fold *fold)
+{
+    if (!fold)
+        return;
+    for (size_t i = 0; fold->lists && i < N_LIST; i++)
+        for (struct waiting *at = fold->lists[i], *next; at; at = next) {
+            next = at->next;
+            free_waiting(at, fold->n_label);
+        }
+    for (size_t i = 0; i < fold->n_group; i++) {
+        free_labels(fold->groups[i].labels, fold->n_label);
+        attn_free(fold->groups[i].moments);
+        attn_free(fold->groups[i].values);
+        attn_free(fold->groups[i].more);
+    }
+    attn_free(fold->groups);
+    attn_free(fold->differs);
+    attn_free(fold->columns);
+    attn_table_free(fold->first);
+    attn_free(fold->lists);
+    attn_free(fold->pair);
+    attn_free(fold->names);
+    attn_free(fold);
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+/* Returns ITEM's label NAME, or NULL. */
+static const struct attn_item_label *find_label(const struct attn_item *item, const char *name)
+{
+    for (size_t i = 0; i < item->n_label; i++)
+        if (strcmp(item->labels[i].name, name) == 0)
+            return &item->labels[i];
+    return NULL;
+}
+
+static enum attn_status check_label(const struct attn_item *item, const char *name,
+                                    struct attn_error *err)
+{
+    char names[ATTN_QUOTE_SIZE] = "";
+    size_t used = 0;
+
+    if (find_label(item, name))
+        return ATTN_OK;
+    for (size_t i = 0; i < item->n_label; i++)
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
+                               attn_quote_string(item->labels[i].name).text);
+    return attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)",
+                          attn_quote_string(name).text, item->n_label > 0 ? names : "none");
+}
+
+static size_t size_of(const struct attn_item_label *label)
+{
+    return label->value.type == ATTN_VALUE_TEXT ? label->value.size : strlen(label->text);
+}
+
+static bool is_text(const struct attn_buffer *buffer, const char *text)
+{
+    return buffer->size == strlen(text) && memcmp(buffer->data, text, buffer->size) == 0;
+}
+
+/* Finds the column type that keeps the text of LABEL. *type is TEXT for a number that tables would
+ * write differently, such as 1e5, and for integers of more than 64 bits. */
+static enum attn_status find_type(const struct attn_item_label *label, enum attn_value_type *type,
+                                  struct attn_error *err)
+{
+    const struct attn_cell *value = &label->value;
+    struct attn_buffer number = {0};
+    enum attn_status status;
+
+    *type = value->type;
+    if (*type != ATTN_VALUE_INTEGER && *type != ATTN_VALUE_REAL)
+        return ATTN_OK;
+    if (*type == ATTN_VALUE_INTEGER)
+        attn_buffer_append_integer(&number, value->integer);
+    else
+        attn_double_append(&number, value->real);
+    status = attn_buffer_check(&number, err);
+    if (status == ATTN_OK && !is_text(&number, label->text))
+        *type = ATTN_VALUE_TEXT;
+    attn_buffer_release(&number);
+    return status;
+}
+
+/* Copies the labels of ITEM that name its group [n_label]; NULL if memory is short. */
+static struct label *copy_labels(const struct attn_fold *fold, const struct attn_item *item,
+                                 struct attn_error *err)
+{
+    struct label *copies = attn_alloc(fold->n_label, sizeof *copies, err);
+
+    for (size_t i = 0; copies && i < fold->n_label; i++) {
+        const struct attn_item_label *label = find_label(item, fold->labels[i]);
+
+        copies[i] = (struct label){.value = label->value,
+                                   .text = attn_strndup(label->text, size_of(label), err),
+                                   .size = size_of(label)};
+        if (!copies[i].text || find_type(label, &copies[i].type, err) != ATTN_OK) {
+            free_labels(copies, fold->n_label);
+            return NULL;
+        }
+    }
+    return copies;
+}
+
+static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
+{
+    if (a->type != b->type)
+        return false;
+    switch (a->type) {
+    case ATTN_VALUE_TEXT:
+        return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
+    case ATTN_VALUE_REAL:
+        return a->real == b->real || (isnan(a->real) && isnan(b->real));
+    case ATTN_VALUE_LIST:
+        return a->size == b->size &&
+               (a->size == 0 || memcmp(a->list, b->list, a->size * sizeof *a->list) == 0);
+    default:
+        return a->integer == b->integer;
+    }
+}
+
+int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
+{
+    const struct attn_item_label *label = fold->pair ? find_label(item, fold->pair) : NULL;
+
+    for (int side = 0; label && side < 2; side++)
+        if (size_of(label) == strlen(fold->sides[side]) &&
+            strcmp(label->text, fold->sides[side]) == 0)
+            return side;
+    return -1;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static enum role role_of(const struct attn_fold_form *form, size_t place)
+{
+    const enum attn_value_type type = form->columns[place].type;
+
+    if ((form->derived & ATTN_COLUMN_BIT(place)) != 0)
+        return ROLE_DERIVED;
+    if ((form->counts & ATTN_COLUMN_BIT(place)) != 0)
+        return ROLE_COUNT;
+    return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
+}
+
+/* Returns the place of COLUMN in the form. No two shown columns share name, type and range. */
+static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
+{
+    size_t place = 0;
+
+    while (strcmp(form->columns[place].name, column->name) != 0 ||
+           form->columns[place].type != column->type ||
+           form->columns[place].range != column->range) {
+        place++;
+        assert(place < form->n_column);
+    }
+    return place;
+}
+
+static enum attn_status copy_table(const struct attn_table *table, struct attn_table **copy,
+                                   struct attn_error *err)
+{
+    const size_t n_column = attn_table_n_column(table);
+    struct attn_column columns[ATTN_MOST_COLUMNS] = {{0}};
+    struct attn_cell cells[ATTN_MOST_COLUMNS];
+    struct attn_table *made;
+    enum attn_status status;
+
+    for (size_t i = 0; i < n_column; i++)
+        columns[i] = *attn_table_column(table, i);
+    ATTN_TRY(attn_table_create(attn_table_name(table), columns, n_column, &made, err));
+    status = ATTN_OK;
+    for (size_t row = 0; status == ATTN_OK && row < attn_table_n_row(table); row++) {
+        for (size_t i = 0; i < n_column; i++)
+            cells[i] = attn_table_cell(table, row, i);
+        status = attn_table_append(made, cells, n_column, err);
+    }
+    if (status == ATTN_OK)
+        *copy = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
+/* Describes how the column at PLACE of the form is folded. */
+static struct folded_column column_of(const struct attn_fold *fold, size_t place)
+{
+    const enum role role = role_of(&fold->form, place);
+
+    return (struct folded_column){
+        .column = fold->form.columns[place],
+        .place = place,
+        .role = role,
+        .has_bounds = fold->study->n_bootstrap > 0 &&
+                      (role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(place)) != 0)};
+}
+
+/* Takes the shape and the keys of all items from ENTRY, the first. */
+static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                              struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(entry->table),
+                 n_column = attn_table_n_column(entry->table);
+
+    ATTN_TRY(copy_table(entry->table, &fold->first, err));
+    fold->columns = attn_alloc(n_column, sizeof *fold->columns, err);
+    fold->differs = attn_alloc(n_row * n_column, sizeof *fold->differs, err);
+    if (!fold->columns || !fold->differs)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n_column; i++) {
+        const struct attn_column *column = attn_table_column(fold->first, i);
+
+        fold->columns[i] = column_of(fold, find_place(&fold->form, column));
+        fold->n_mean += fold->columns[i].role == ROLE_MEAN;
+    }
+    fold->n_row = n_row;
+    fold->n_column = n_column;
+    fold->n_more = entry->n_more;
+    return ATTN_OK;
+}
+
+/* Fails if the rows of TABLE do not match those of the first item. */
+static enum attn_status check_rows(const struct attn_fold *fold, const struct attn_table *table,
+                                   struct attn_error *err)
+{
+    const size_t n_column = attn_table_n_column(table);
+
+    if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
+        return attn_error_set(err, ATTN_INVALID,
+                              "its table is %zu rows of %zu columns, that of the first item %zu of "
+                              "%zu",
+                              attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
+    for (size_t i = 0; fold->form.names != 0 && i < fold->n_row * n_column; i++) {
+        const size_t row = i / n_column, column = i % n_column;
+        struct attn_cell cell, first;
+
+        if ((fold->form.names & ATTN_COLUMN_BIT(fold->columns[column].place)) == 0)
+            continue;
+        cell = attn_table_cell(table, row, column);
+        first = attn_table_cell(fold->first, row, column);
+        if (!is_same_cell(&cell, &first))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu is of '%s', that of the first item "
+                                  "of '%s'",
+                                  row + 1, attn_quote(cell.text, cell.size).text,
+                                  attn_quote(first.text, first.size).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 struct attn_error *err)
+{
+    enum attn_status status;
+
+    for (size_t i = 0; i < fold->n_label; i++)
+        ATTN_TRY(check_label(entry->item, fold->labels[i], err));
+    if (fold->pair)
+        ATTN_TRY(check_label(entry->item, fold->pair, err));
+    if (!entry->table || !fold->first)
+        return ATTN_OK;
+    status = check_rows(fold, entry->table, err);
+    if (status != ATTN_OK && fold->form.hint)
+        attn_error_hint(err, "%s", fold->form.hint);
+    return status;
+}
+
+/* Finds or creates the group of *labels. A new group takes them, and *labels becomes NULL. */
+static enum attn_status find_group(struct attn_fold *fold, struct label **labels,
+                                   struct group **group, struct attn_error *err)
+{
+    struct group *made;
+
+    for (size_t i = 0; i < fold->n_group; i++) {
+        struct label *known = fold->groups[i].labels;
+        size_t k = 0;
+
+        while (k < fold->n_label && known[k].size == (*labels)[k].size &&
+               memcmp(known[k].text, (*labels)[k].text, known[k].size) == 0)
+            k++;
+        if (k < fold->n_label)
+            continue;
+        for (k = 0; k < fold->n_label; k++) /* true and "true" are one group */
+            if (known[k].type != (*labels)[k].type)
+                known[k].type = ATTN_VALUE_TEXT;
+        *group = &fold->groups[i];
+        return ATTN_OK;
+    }
+    if (fold->n_group == MOST_GROUPS)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by` '%s' has more than %d values, expected a label of "
+                              "conditions",
+                              attn_quote_string(fold->study->group_by).text, MOST_GROUPS);
+    ATTN_TRY(attn_grow(&fold->groups, &fold->group_capacity, fold->n_group + 1,
+                       sizeof *fold->groups, err));
+    made = &fold->groups[fold->n_group];
+    *made = (struct group){.moments =
+                               attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err),
+                           .more = attn_alloc(fold->n_more, sizeof *made->more, err)};
+    made->labels = *labels;
+    *labels = NULL;
+    fold->n_group++;
+    if (!made->moments || !made->more)
+        return ATTN_NO_MEMORY;
+    *group = made;
+    return ATTN_OK;
+}
+
+/* Returns a cell as a number; NaN if it is missing. */
+static double number_of(const struct attn_cell *cell)
+{
+    return cell->type == ATTN_VALUE_MISSING ? (double)NAN
+           : cell->type == ATTN_VALUE_REAL  ? cell->real
+                                            : (double)cell->integer;
+}
+
+/* Returns the cell of table A, or the difference B - A for a pair. */
+static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
+                                size_t column)
+{
+    const struct attn_cell x = attn_table_cell(a, row, column);
+    struct attn_cell y;
+
+    if (!b)
+        return x;
+    y = attn_table_cell(b, row, column);
+    return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
+               ? attn_cell_missing()
+               : attn_cell_real(number_of(&y) - number_of(&x));
+}
+
+/* Adds the numbers beside rows, A or B - A, to the means of GROUP, which already counts the
+ * item. */
+static void add_more(const struct attn_fold *fold, struct group *group, const double *a,
+                     const double *b)
+{
+    for (size_t i = 0; i < fold->n_more; i++)
+        group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
+}
+
+/* Adds a CELL of a number to the MOMENTS of its column. */
+static void add_cell(enum role role, const struct attn_cell *cell, struct attn_moments *moments)
+{
+    if (cell->type == ATTN_VALUE_MISSING)
+        return;
+    if (role == ROLE_COUNT) {
+        moments->n++;
+        moments->mean += number_of(cell);
+    } else {
+        attn_moments_add(moments, number_of(cell));
+    }
+}
+
+/* Adds the rows of table A, or of the differences B - A. */
+static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
+                                 const struct attn_table *a, const struct attn_table *b,
+                                 struct attn_error *err)
+{
+    const size_t n_value = fold->study->n_bootstrap > 0 ? fold->n_row * fold->n_mean : 0;
+    struct attn_moments *moments = group->moments;
+    bool *differs = fold->differs;
+    double *value;
+
+    ATTN_TRY(attn_grow(&group->values, &group->capacity, (group->n + 1) * n_value,
+                       sizeof *group->values, err));
+    value = group->values + group->n * n_value;
+    for (size_t row = 0; row < fold->n_row; row++)
+        for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
+            const enum role role = fold->columns[column].role;
+            struct attn_cell cell, first;
+
+            if (role == ROLE_DERIVED) { /* it is no mean, but counts as a row of the item */
+                moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
+                continue;
+            }
+            if (role == ROLE_KEY && *differs)
+                continue;
+            cell = cell_of(a, role == ROLE_KEY ? NULL : b, row, column);
+            if (role == ROLE_KEY) {
+                first = attn_table_cell(fold->first, row, column);
+                *differs = !fold->form.keeps_keys && !is_same_cell(&cell, &first);
+                continue;
+            }
+            if (role == ROLE_MEAN && n_value > 0)
+                *value++ = number_of(&cell);
+            add_cell(role, &cell, moments);
+        }
+    group->n++;
+    return ATTN_OK;
+}
+
+/* --- Pairs ------------------------------------------------------------------------------------ */
+
+/* The id of ITEM, or its number. */
+static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_t *size)
+{
+    *size = item->record.n_id;
+    if (item->record.has != ATTN_RECORD_ID_NUMBER)
+        return item->record.id;
+    *size = (size_t)snprintf(text, ID_SIZE, "%zu", item->record.number);
+    return text;
+}
+
+/* The list of items that wait with ID. The seed is constant because attn_fold_save writes the lists
+ * in order. */
+static struct waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
+{
+    return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
+}
+
+/* Removes and returns the oldest item that waits for ITEM, or NULL. */
+static struct waiting *take_partner(struct attn_fold *fold, const struct attn_item *item, bool is_b)
+{
+    char text[ID_SIZE];
+    size_t size;
+    const char *id = id_of(item, text, &size);
+
+    for (struct waiting **at = list_of(fold, id, size); *at; at = &(*at)->next) {
+        struct waiting *found = *at;
+
+        if (found->is_b == is_b || found->n_id != size || memcmp(found->id, id, size) != 0)
+            continue;
+        *at = found->next;
+        return found;
+    }
+    return NULL;
+}
+
+/* Appends a copy of ENTRY to the waiting items. Takes *labels, which becomes NULL. */
+static enum attn_status wait_for_partner(struct attn_fold *fold,
+                                         const struct attn_fold_entry *entry, bool is_b,
+                                         struct label **labels, struct attn_error *err)
+{
+    struct waiting *made = attn_alloc(1, sizeof *made, err);
+    char text[ID_SIZE];
+    const char *id;
+    struct waiting **at;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->is_b = is_b;
+    id = id_of(entry->item, text, &made->n_id);
+    made->id = attn_strndup(id, made->n_id, err);
+    made->more = attn_alloc(fold->n_more, sizeof *made->more, err);
+    if (!made->id || !made->more || copy_table(entry->table, &made->table, err) != ATTN_OK) {
+        free_waiting(made, 0);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < fold->n_more; i++)
+        made->more[i] = entry->more[i];
+    made->labels = *labels;
+    *labels = NULL;
+    at = list_of(fold, id, made->n_id);
+    while (*at)
+        at = &(*at)->next;
+    *at = made;
+    fold->n_single++;
+    return ATTN_OK;
+}
+
+/* Adds A, or the difference B - A, to the group of *labels. A new group takes them. */
+static enum attn_status add(struct attn_fold *fold, struct label **labels,
+                            const struct attn_fold_entry *a, const struct attn_fold_entry *b,
+                            struct attn_error *err)
+{
+    struct group *group = NULL;
+
+    ATTN_TRY(find_group(fold, labels, &group, err));
+    ATTN_TRY(add_rows(fold, group, a->table, b ? b->table : NULL, err));
+    add_more(fold, group, a->more, b ? b->more : NULL);
+    return ATTN_OK;
+}
+
+/* Adds the difference between ENTRY and its partner, or appends ENTRY to the waiting items. */
+static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                 bool is_b, struct attn_error *err)
+{
+    struct label *labels = copy_labels(fold, entry->item, err);
+    struct attn_fold_entry other = {.item = NULL};
+    struct waiting *partner;
+    enum attn_status status;
+
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    partner = take_partner(fold, entry->item, is_b);
+    if (!partner) {
+        status = wait_for_partner(fold, entry, is_b, &labels, err);
+        free_labels(labels, fold->n_label);
+        return status;
+    }
+    fold->n_single--;
+    fold->n_pair++;
+    other.table = partner->table;
+    other.more = partner->more;
+    status = is_b ? add(fold, &partner->labels, &other, entry, err)
+                  : add(fold, &labels, entry, &other, err);
+    free_waiting(partner, fold->n_label);
+    free_labels(labels, fold->n_label);
+    return status;
+}
+
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                               struct attn_error *err)
+{
+    const int side = fold->pair ? attn_fold_side(fold, entry->item) : 0;
+    struct label *labels;
+    enum attn_status status;
+
+    if (side < 0)
+        return ATTN_OK;
+    if (!fold->first)
+        ATTN_TRY(begin(fold, entry, err));
+    assert(entry->n_more == fold->n_more);
+    if (fold->pair)
+        return add_side(fold, entry, side == 1, err);
+    labels = copy_labels(fold, entry->item, err);
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    status = add(fold, &labels, entry, NULL, err);
+    free_labels(labels, fold->n_label);
+    return status;
+}
+
+/* --- Resuming --------------------------------------------------------------------------------- */
+
+/* Returns the numbers beside rows of block I: first the groups, then the waiting items. NULL after
+ * the last. */
+static double *find_more(const struct attn_fold *fold, size_t *list, struct waiting **at, size_t i)
+{
+    if (i < fold->n_group)
+        return fold->groups[i].more;
+    if (i == fold->n_group || !*at)
+        *at = NULL;
+    else
+        *at = (*at)->next;
+    while (!*at && fold->lists && *list < N_LIST)
+        *at = fold->lists[(*list)++];
+    return *at ? (*at)->more : NULL;
+}
+
+void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out)
+{
+    struct waiting *at = NULL;
+    const double *more;
+    size_t list = 0;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            attn_buffer_append_char(out, ' ');
+            if (isfinite(more[k]))
+                attn_double_append(out, more[k]);
+            else
+                attn_buffer_append_string(out, isnan(more[k]) ? "nan"
+                                               : more[k] < 0  ? "-inf"
+                                                              : "inf");
+        }
+}
+
+bool attn_fold_load(struct attn_fold *fold, const char *text)
+{
+    struct waiting *at = NULL;
+    size_t list = 0;
+    double *more;
+
+    for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
+        for (size_t k = 0; k < fold->n_more; k++) {
+            const size_t n = *text == ' ' ? strcspn(++text, " ") : 0;
+
+            if (n == 3 && memcmp(text, "nan", n) == 0)
+                more[k] = (double)NAN;
+            else if ((n == 3 || n == 4) && memcmp(text + n - 3, "inf", 3) == 0)
+                more[k] = n == 3 ? (double)INFINITY : (double)-INFINITY;
+            else if (!attn_parse_double(text, n, &more[k]))
+                return false;
+            text += n;
+        }
+    return *text == '\0';
+}
+
+size_t attn_fold_n_group(const struct attn_fold *fold)
+{
+    return fold->n_label > 0 ? fold->n_group : 0;
+}
+
+size_t attn_fold_n_label(const struct attn_fold *fold)
+{
+    return fold->n_label;
+}
+
+size_t attn_fold_n_more(const struct attn_fold *fold)
+{
+    return fold->n_more;
+}
+
+size_t attn_fold_n_pair(const struct attn_fold *fold)
+{
+    return fold->n_pair;
+}
+
+size_t attn_fold_n_single(const struct attn_fold *fold)
+{
+    return fold->n_single;
+}
+
+/* --- The whole table -------------------------------------------------------------------------- */
+
+/* Numbers of resamples, ordered by row and then by bounded column. */
+struct bounds {
+    double *numbers; /* [n_cell, n_resample] owns */
+    size_t n_cell, n_resample;
+    struct attn_cell *low, *high; /* [n_cell] own */
+};
+
+static size_t count_bounded(const struct attn_fold *fold)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fold->n_column; i++)
+        n += fold->columns[i].has_bounds;
+    return n;
+}
+
+/* Fills ROWS [n_row, n_column of the form] with the means, sums and keys of GROUP. */
+static void fill_rows(const struct attn_fold *fold, const struct group *group,
+                      struct attn_cell *rows)
+{
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i % fold->n_column];
+        const struct attn_moments *moments = &group->moments[i];
+        const size_t row = i / fold->n_column;
+        struct attn_cell *cell = &rows[row * fold->form.n_column + column->place];
+
+        *cell = attn_cell_missing();
+        if (column->role == ROLE_KEY && !fold->differs[i])
+            *cell = attn_table_cell(fold->first, row, i % fold->n_column);
+        else if (column->role == ROLE_COUNT && moments->n > 0)
+            *cell = attn_cell_integer((int64_t)moments->mean);
+        else if ((column->role == ROLE_MEAN || column->role == ROLE_SHARE) && moments->n > 0)
+            *cell = attn_cell_real(moments->mean);
+    }
+}
+
+/* Fills the derived columns of ROWS. */
+static enum attn_status derive(const struct attn_fold *fold, const struct group *group,
+                               struct attn_cell *rows, bool is_resample, struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = rows,
+                                          .n_row = fold->n_row,
+                                          .more = group->more,
+                                          .n_more = fold->n_more,
+                                          .is_resample = is_resample,
+                                          .is_paired = fold->pair != NULL};
+
+    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
+}
+
+/* Fills ROWS with the means of one resample of GROUP that has item i WEIGHTS[i] times. */
+static void resample_rows(const struct attn_fold *fold, const struct group *group,
+                          const size_t *weights, double *sums, struct attn_cell *rows)
+{
+    const size_t n_value = fold->n_row * fold->n_mean;
+    double *counts = sums + n_value;
+    size_t at = 0;
+
+    memset(sums, 0, 2 * n_value * sizeof *sums);
+    for (size_t i = 0; i < group->n; i++) {
+        const double *values = group->values + i * n_value, weight = (double)weights[i];
+
+        for (size_t k = 0; weights[i] > 0 && k < n_value; k++)
+            if (!isnan(values[k])) {
+                sums[k] += weight * values[k];
+                counts[k] += weight;
+            }
+    }
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i % fold->n_column];
+
+        if (column->role != ROLE_MEAN)
+            continue;
+        rows[i / fold->n_column * fold->form.n_column + column->place] =
+            counts[at] > 0 ? attn_cell_real(sums[at] / counts[at]) : attn_cell_missing();
+        at++;
+    }
+}
+
+/* Computes the bounded columns of every resample of GROUP. ROWS holds the rows of its means. */
+static enum attn_status resample(const struct attn_fold *fold, const struct group *group,
+                                 struct attn_cell *rows, struct bounds *bounds,
+                                 struct attn_error *err)
+{
+    size_t *weights = attn_alloc(group->n, sizeof *weights, err);
+    double *sums = attn_alloc(fold->n_row * fold->n_mean, 2 * sizeof *sums, err);
+    enum attn_status status = weights && sums ? ATTN_OK : ATTN_NO_MEMORY;
+    struct attn_random random;
+
+    attn_random_seed(&random, fold->study->seed);
+    for (size_t r = 0; status == ATTN_OK && r < bounds->n_resample; r++) {
+        size_t cell = 0;
+
+        memset(weights, 0, group->n * sizeof *weights);
+        for (size_t i = 0; i < group->n; i++)
+            weights[attn_random_u32(&random) % group->n]++;
+        resample_rows(fold, group, weights, sums, rows);
+        if (fold->form.bounded != 0)
+            status = derive(fold, group, rows, true, err);
+        for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+            const struct folded_column *column = &fold->columns[i % fold->n_column];
+
+            if (column->has_bounds)
+                bounds->numbers[cell++ * bounds->n_resample + r] =
+                    number_of(&rows[i / fold->n_column * fold->form.n_column + column->place]);
+        }
+    }
+    attn_free(weights);
+    attn_free(sums);
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return attn_compare_numbers(*(const double *)a, *(const double *)b);
+}
+
+/* Returns quantile Q of SORTED [n] with linear interpolation, as numpy does. */
+static struct attn_cell quantile(const double *sorted, size_t n, double q)
+{
+    const double at = q * (double)(n - 1), t = at - floor(at);
+    const size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
+    const double a = sorted[below], b = sorted[above];
+
+    if (isnan(sorted[n - 1]))
+        return attn_cell_missing();
+    return attn_cell_real(t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t));
+}
+
+static void bounds_release(struct bounds *bounds)
+{
+    attn_free(bounds->numbers);
+    attn_free(bounds->low);
+    attn_free(bounds->high);
+}
+
+/* Computes the bounds of GROUP. Release BOUNDS also after a failure. ROWS holds the rows of its
+ * means and is overwritten. */
+static enum attn_status find_bounds(const struct attn_fold *fold, const struct group *group,
+                                    struct attn_cell *rows, struct bounds *bounds,
+                                    struct attn_error *err)
+{
+    const double interval = fold->study->interval > 0 ? fold->study->interval : 95;
+    const double tail = (100 - interval) / 200;
+    const size_t n = fold->study->n_bootstrap;
+
+    bounds->n_resample = n;
+    bounds->n_cell = n > 0 ? fold->n_row * count_bounded(fold) : 0;
+    bounds->numbers = attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err);
+    bounds->low = attn_alloc(bounds->n_cell, sizeof *bounds->low, err);
+    bounds->high = attn_alloc(bounds->n_cell, sizeof *bounds->high, err);
+    if (!bounds->numbers || !bounds->low || !bounds->high)
+        return ATTN_NO_MEMORY;
+    if (bounds->n_cell > 0)
+        ATTN_TRY(resample(fold, group, rows, bounds, err));
+    for (size_t i = 0; i < bounds->n_cell; i++) {
+        double *sorted = bounds->numbers + i * n;
+
+        qsort(sorted, n, sizeof *sorted, by_number);
+        bounds->low[i] = quantile(sorted, n, tail);
+        bounds->high[i] = quantile(sorted, n, 1 - tail);
+    }
+    return ATTN_OK;
+}
+
+enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5 };
+
+/* The columns of the whole table. */
+struct layout {
+    struct attn_column *columns; /* [n] owns */
+    char (*names)[NAME_SIZE];    /* [n] owns; names that differ from the item's column */
+    size_t n;
+};
+
+/* Appends COLUMN as NAME with SUFFIX. */
+static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix)
+{
+    struct attn_column *added = &layout->columns[layout->n];
+    char *name = layout->names[layout->n++];
+
+    snprintf(name, NAME_SIZE, "%s%s", column->name, suffix);
+    *added = *column;
+    added->name = name;
+}
+
+/* Appends the columns that COLUMN of an item becomes. Differences of pairs have a sign. */
+static void add_columns(const struct folded_column *column, bool is_paired, struct layout *layout)
+{
+    const enum attn_value_range range = is_paired ? ATTN_RANGE_SIGNED : column->column.range;
+    struct attn_column added = column->column;
+
+    added.range = range;
+    if (column->role == ROLE_SHARE) {
+        added.type = ATTN_VALUE_REAL;
+        added.notation = ATTN_NOTATION_FIXED;
+        added.digits = 4;
+    }
+    add_column(layout, &added, "");
+    added.quantity = NULL; /* it is that of the mean */
+    if (column->role == ROLE_MEAN) {
+        added.range = ATTN_RANGE_POSITIVE;
+        add_column(layout, &added, "_sd");
+        add_column(layout, &added, "_se");
+        added.range = range;
+    }
+    if (column->has_bounds) {
+        add_column(layout, &added, "_low");
+        add_column(layout, &added, "_high");
+    }
+}
+
+/* Returns the type of the column that shows label I of all groups. */
+static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i)
+{
+    enum attn_value_type type =
+        fold->n_group > 0 ? fold->groups[0].labels[i].type : ATTN_VALUE_TEXT;
+
+    for (size_t k = 1; k < fold->n_group; k++)
+        if (fold->groups[k].labels[i].type != type)
+            return ATTN_VALUE_TEXT;
+    return type;
+}
+
+/* Returns the number of columns that add_columns appends. */
+static size_t n_cells(const struct folded_column *column)
+{
+    return 1 + (column->role == ROLE_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
+}
+
+/* Lays out the table: labels, then the item columns COLUMNS [n]. A label with the name of another
+ * column is renamed item.NAME. */
+static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
+                    size_t n_column, struct layout *layout)
+{
+    struct attn_column n = ATTN_COLUMN_OF(COUNT, "n", INTEGER);
+
+    for (size_t i = 0; i < fold->n_label; i++) {
+        struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_LABEL};
+
+        column.type = type_of_label(fold, i);
+        add_column(layout, &column, "");
+        layout->columns[i].name = fold->labels[i]; /* of any length */
+    }
+    for (size_t i = 0; i < n_column; i++)
+        add_columns(&columns[i], fold->pair != NULL, layout);
+    add_column(layout, &n, "");
+    for (size_t i = 0; i < fold->n_label; i++)
+        for (size_t k = fold->n_label; k < layout->n; k++)
+            if (strcmp(fold->labels[i], layout->names[k]) == 0) {
+                snprintf(layout->names[i], NAME_SIZE, "item.%s", fold->labels[i]);
+                layout->columns[i].name = layout->names[i];
+                break;
+            }
+}
+
+/* Creates the table for the item columns COLUMNS [n], without rows. */
+static enum attn_status make_table(const struct attn_fold *fold,
+                                   const struct folded_column *columns, size_t n_column,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * n_column + 1;
+    struct layout layout = {.n = 0};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    layout.columns = attn_alloc(n_most, sizeof *layout.columns, err);
+    layout.names = attn_alloc(n_most, sizeof *layout.names, err);
+    if (layout.columns && layout.names) {
+        lay_out(fold, columns, n_column, &layout);
+        status = attn_table_create(fold->form.name, layout.columns, layout.n, table, err);
+    }
+    attn_free(layout.columns);
+    attn_free(layout.names);
+    return status;
+}
+
+/* Lists the columns of the form that are not HIDDEN, and returns their number. */
+static size_t find_columns(const struct attn_fold *fold, uint64_t hidden,
+                           struct folded_column columns[ATTN_MOST_COLUMNS])
+{
+    size_t n = 0;
+
+    for (size_t place = 0; place < fold->form.n_column; place++)
+        if ((hidden & ATTN_COLUMN_BIT(place)) == 0)
+            columns[n++] = column_of(fold, place);
+    return n;
+}
+
+/* Appends a row to TABLE, of COLUMNS [n], with a value in each column that a study may fill. */
+static enum attn_status append_filled(const struct attn_fold *fold,
+                                      const struct folded_column *columns, size_t n_column,
+                                      struct attn_table *table, struct attn_error *err)
+{
+    static const struct attn_cell values[] = {
+        [ATTN_VALUE_TEXT] = {.type = ATTN_VALUE_TEXT, .text = ""},
+        [ATTN_VALUE_INTEGER] = {.type = ATTN_VALUE_INTEGER},
+        [ATTN_VALUE_REAL] = {.type = ATTN_VALUE_REAL},
+        [ATTN_VALUE_BOOLEAN] = {.type = ATTN_VALUE_BOOLEAN},
+        [ATTN_VALUE_LIST] = {.type = ATTN_VALUE_MISSING},
+    };
+    const size_t n = attn_table_n_column(table);
+    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    size_t at = fold->n_label;
+    enum attn_status status;
+
+    if (!cells)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        cells[i] = values[attn_table_column(table, i)->type];
+    for (size_t i = 0; i < n_column; i++)
+        for (size_t end = at + n_cells(&columns[i]); at < end; at++)
+            if ((fold->form.unfilled & ATTN_COLUMN_BIT(columns[i].place)) != 0)
+                cells[at] = attn_cell_missing();
+    status = attn_table_append(table, cells, n, err);
+    attn_free(cells);
+    return status;
+}
+
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+                                      const char *sort, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct folded_column columns[ATTN_MOST_COLUMNS];
+    const size_t n = find_columns(fold, hidden, columns);
+    struct attn_table *table, *sorted = NULL;
+    enum attn_status status;
+
+    order.sort = sort;
+    ATTN_TRY(make_table(fold, columns, n, &table, err));
+    status = append_filled(fold, columns, n, table, err);
+    if (status == ATTN_OK)
+        status = attn_table_sort(table, &order, &sorted, err);
+    attn_table_free(sorted);
+    attn_table_free(table);
+    return status;
+}
+
+/* Writes the cells that COLUMN becomes, whose mean is CELL, and returns their number. */
+static size_t fill_cells(const struct folded_column *column, const struct attn_cell *cell,
+                         const struct attn_moments *moments, const struct bounds *bounds,
+                         size_t *bound, struct attn_cell *cells)
+{
+    size_t n = 0;
+
+    cells[n++] = *cell;
+    if (column->role == ROLE_MEAN) {
+        const double sd = attn_moments_sd(moments);
+        const bool has_sd = moments->n > 1;
+
+        cells[n++] = has_sd ? attn_cell_real(sd) : attn_cell_missing();
+        cells[n++] = has_sd ? attn_cell_real(sd / sqrt((double)moments->n)) : attn_cell_missing();
+    }
+    if (column->has_bounds) {
+        cells[n++] = bounds->low[*bound];
+        cells[n++] = bounds->high[(*bound)++];
+    }
+    return n;
+}
+
+/* Appends the rows of GROUP. CELLS have room for a row. */
+static enum attn_status append_group(const struct attn_fold *fold, const struct group *group,
+                                     struct attn_cell *rows, struct attn_cell *cells,
+                                     struct attn_table *table, struct attn_error *err)
+{
+    struct bounds bounds = {.numbers = NULL};
+    size_t bound = 0;
+    enum attn_status status;
+
+    fill_rows(fold, group, rows);
+    status = find_bounds(fold, group, rows, &bounds, err);
+    fill_rows(fold, group, rows);
+    if (status == ATTN_OK) {
+        status = derive(fold, group, rows, false, err);
+        if (status != ATTN_OK && fold->n_label > 0)
+            attn_error_hint(err, "of the items whose '%s' is '%s'", fold->labels[0],
+                            attn_quote_string(group->labels[0].text).text);
+    }
+    for (size_t i = 0; i < fold->n_label; i++) {
+        cells[i] = group->labels[i].value;
+        if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
+            cells[i] = attn_cell_text(group->labels[i].text, group->labels[i].size);
+    }
+    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
+        size_t n = fold->n_label, n_item = 0;
+
+        for (size_t i = 0; i < fold->n_column; i++) {
+            const struct folded_column *column = &fold->columns[i];
+            const struct attn_moments *moments = &group->moments[row * fold->n_column + i];
+
+            n_item = moments->n > n_item ? moments->n : n_item;
+            n += fill_cells(column, &rows[row * fold->form.n_column + column->place], moments,
+                            &bounds, &bound, cells + n);
+        }
+        cells[n++] = attn_cell_integer((int64_t)n_item);
+        status = attn_table_append(table, cells, n, err);
+    }
+    bounds_release(&bounds);
+    return status;
+}
+
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
+                                    struct attn_table **table, struct attn_error *err)
+{
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
+    struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
+    struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
+    struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all columns that could be
+                                                        shown */
+    const size_t n = find_columns(fold, hidden, columns);
+    struct attn_table *made = NULL;
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (cells && rows)
+        status = fold->n_group > 0 ? make_table(fold, fold->columns, fold->n_column, &made, err)
+                                   : make_table(fold, columns, n, &made, err);
+    for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
+        status = append_group(fold, &fold->groups[i], rows, cells, made, err);
+    attn_free(cells);
+    attn_free(rows);
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
+enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
+                                          struct attn_error *err)
+{
+    const struct group *group = &fold->groups[0];
+    const size_t n_all = fold->form.n_column;
+    struct attn_column columns[ATTN_MOST_COLUMNS];
+    struct attn_rows rows = {.columns = columns, .n = fold->n_column, .is_of_many = true};
+    struct attn_cell *means = attn_alloc(fold->n_row, n_all * sizeof *means, err);
+    enum attn_status status;
+
+    if (!means)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < fold->n_column; i++)
+        columns[i] = fold->columns[i].column;
+    fill_rows(fold, group, means);
+    status = attn_rows_create(&rows, fold->form.name, err);
+    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
+        struct attn_cell cells[ATTN_MOST_COLUMNS];
+
+        for (size_t i = 0; i < fold->n_column; i++)
+            cells[i] = means[row * n_all + fold->columns[i].place];
+        status =
+            attn_rows_append(&rows, cells, group->moments + row * fold->n_column, group->n, err);
+    }
+    attn_free(means);
+    if (status == ATTN_OK)
+        *table = rows.table;
+    else
+        attn_table_free(rows.table);
+    return status;
+}

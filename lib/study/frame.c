@@ -1,0 +1,652 @@
+/* frame.c - see frame.h. */
+#include "study/frame.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "predict/zero_shot.h"
+#include "tables/table_order.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- An inquiry ------------------------------------------------------------------------------- */
+
+/* An inquiry whose arguments have been read. */
+struct asking {
+    const struct attn_experiment *experiment;
+    const struct attn_inquiry *inquiry;
+    struct attn_host *host;     /* borrowed: the inquiry's host, its other tower, or `labelled` */
+    struct attn_host *labelled; /* owns; if pictures are compared with texts; or NULL */
+    struct attn_request request;
+    const struct attn_input *texts; /* [n_text] borrowed */
+    size_t n_text;
+    const struct attn_study_args *study; /* borrowed; or NULL */
+    void *sum;                           /* owns */
+    struct attn_table *table;            /* owns */
+    size_t n_label;                      /* leading columns that name the group of items */
+};
+
+/* One input, with the request and the arguments for it. */
+struct asked {
+    const struct attn_request *request;
+    const void *args;
+    void *sum;
+    struct attn_study *study; /* if makes_runs, over items */
+    const struct attn_item *item;
+    struct attn_study_answer *answer; /* about it */
+    struct attn_spaces *spaces;       /* gets the first odd spaces that are found; or NULL */
+};
+
+/* Reads the arguments, and refuses mistakes of the caller. */
+static enum attn_status read_inquiry(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_inquiry *inquiry = asking->inquiry;
+    const char *args = inquiry->args;
+
+    if (!attn_is_given(inquiry->host, "host", err) ||
+        !attn_is_given(inquiry->request, "request", err) ||
+        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)) ||
+        (experiment->sum_size > 0 && !attn_is_given(inquiry->sum, "sum", err)))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
+                           ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (experiment->check)
+        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
+    if (experiment->study > 0)
+        memcpy(&asking->study, args + experiment->study, sizeof asking->study);
+    if (experiment->n_text == 0)
+        return ATTN_OK;
+    memcpy(&asking->texts, args + experiment->texts, sizeof asking->texts);
+    memcpy(&asking->n_text, args + experiment->n_text, sizeof asking->n_text);
+    if (asking->study && asking->n_text > 0)
+        return attn_error_at(
+            attn_error_set(err, ATTN_INVALID, "`items` and `texts` are both given, expected one"),
+            ATTN_STAGE_OPTIONS, err);
+    return asking->n_text == 0 || attn_is_given(asking->texts, "texts", err) ? ATTN_OK
+                                                                             : ATTN_INVALID;
+}
+
+/* Chooses the host by INPUT, the first input: one of two towers, and with labels a classifier. */
+static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
+                                    struct attn_error *err)
+{
+    struct attn_request first = asking->request;
+
+    first.input = *input;
+    asking->request.predict.n_label = 0;
+    return attn_zero_shot_choose_host(&asking->host, &first, &asking->labelled, err);
+}
+
+/* Lets EXPERIMENT change the request of FRAME before its run is prepared. */
+static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
+                               struct attn_error *err)
+{
+    ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
+                                      : attn_host_check_model(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    if (experiment->choose)
+        return attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
+    attn_frame_choose_nothing(&frame->request);
+    return ATTN_OK;
+}
+
+static enum attn_status find_rows(const struct attn_experiment *experiment,
+                                  struct attn_frame *frame, struct attn_error *err)
+{
+    if (!experiment->makes_runs) {
+        ATTN_TRY(choose(experiment, frame, err));
+        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
+    }
+    if (experiment->prepare)
+        ATTN_TRY(experiment->prepare(frame, err));
+    if (experiment->n_column > 0) {
+        frame->rows.columns = experiment->columns;
+        frame->rows.n = experiment->n_column;
+        frame->rows.hidden = experiment->hidden ? experiment->hidden(frame) : 0;
+        ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
+    }
+    if (frame->study)
+        ATTN_TRY(attn_study_show(frame->study, frame->rows.hidden, err));
+    return experiment->ask(frame, err);
+}
+
+/* Records odd spaces of FRAME's text, or of the words in its question, in SPACES. */
+static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
+                            struct attn_spaces *spaces)
+{
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (!spaces || frame->has_noted_spaces || spaces->what || spaces->is_at_end)
+        return;
+    *spaces = frame->spaces;
+    if (input->text && attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
+        spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
+}
+
+/* Creates a frame for ASKED; NULL if memory is short. */
+static struct attn_frame *make_frame(const struct asking *asking, const struct asked *asked,
+                                     struct attn_error *err)
+{
+    struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
+
+    if (!frame)
+        return NULL;
+    frame->host = asking->host;
+    frame->plan = asking->experiment->plan;
+    frame->args = asked->args;
+    frame->sum = asked->sum;
+    frame->request = *asked->request;
+    frame->study = asked->study;
+    frame->item = asked->item;
+    frame->answer = asked->answer;
+    frame->texts = asking->texts;
+    frame->n_text = asking->n_text;
+    return frame;
+}
+
+static void free_frame(const struct attn_experiment *experiment, struct attn_frame *frame)
+{
+    if (experiment->release)
+        experiment->release(frame);
+    while (frame->n_owned > 0)
+        attn_free(frame->owned[--frame->n_owned]);
+    attn_table_free(frame->rows.table);
+    attn_trials_release(&frame->trials);
+    attn_session_free(frame->session);
+    attn_capture_free(frame->capture);
+    attn_selection_free(frame->selection);
+    attn_run_free(frame->other);
+    attn_run_free(frame->run);
+    attn_free(frame);
+}
+
+/* Runs the experiment for one input. *table gets its rows. */
+static enum attn_status ask(const struct asking *asking, const struct asked *asked,
+                            struct attn_table **table, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_frame *frame = make_frame(asking, asked, err);
+    enum attn_status status;
+
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    status = find_rows(experiment, frame, err);
+    if (status == ATTN_OK) {
+        *table = frame->rows.table;
+        frame->rows.table = NULL;
+        look_for_spaces(frame, &asked->request->input,
+                        frame->answer ? &frame->answer->spaces : asked->spaces);
+    }
+    free_frame(experiment, frame);
+    return status;
+}
+
+/* Adds the rows of text I, TABLE, to FOLD, the means over all. */
+static enum attn_status add_text(struct attn_fold *fold, size_t i, const struct attn_table *table,
+                                 size_t *n_row, struct attn_error *err)
+{
+    static const struct attn_item unlabeled;
+    const struct attn_fold_entry entry = {.item = &unlabeled, .table = table};
+
+    if (i == 0)
+        *n_row = attn_table_n_row(table);
+    if (attn_table_n_row(table) != *n_row)
+        return attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu", i + 1,
+                              attn_table_n_row(table), *n_row);
+    return attn_fold_add(fold, &entry, err);
+}
+
+/* Runs the experiment for each text, one after the other. The request's on_progress counts
+ * texts. */
+static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold,
+                                   struct attn_error *err)
+{
+    const struct attn_request *asked = &asking->request;
+    struct attn_request one_text = *asked;
+    struct attn_spaces spaces = {0};
+    const struct asked one = {
+        .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum, .spaces = &spaces};
+    size_t n_row = 0;
+
+    one_text.on_progress = NULL;     /* it counts texts */
+    one_text.reading.example = NULL; /* the hint names the text instead */
+    for (size_t i = 0; i < asking->n_text; i++) {
+        struct attn_table *table = NULL;
+        enum attn_status status;
+
+        one_text.input = asking->texts[i];
+        status = ask(asking, &one, &table, err);
+        if (status == ATTN_OK)
+            status = add_text(fold, i, table, &n_row, err);
+        attn_table_free(table);
+        if (status != ATTN_OK) {
+            attn_error_hint(err, "in text %zu of %zu", i + 1, asking->n_text);
+            return status;
+        }
+        if (asked->on_progress)
+            asked->on_progress(asked->user, i + 1, asking->n_text);
+    }
+    attn_spaces_note(&spaces, asked);
+    return attn_fold_tabulate_texts(fold, &asking->table, err);
+}
+
+/* Fills the table with the means over the texts. */
+static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_study_args ungrouped = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_fold_form form = {.name = asking->experiment->name,
+                                        .columns = asking->experiment->columns,
+                                        .n_column = asking->experiment->n_column,
+                                        .keeps_keys = true};
+    struct attn_fold *fold;
+    enum attn_status status;
+
+    ATTN_TRY(attn_fold_create(&form, &ungrouped, &fold, err));
+    status = fold_texts(asking, fold, err);
+    attn_fold_free(fold);
+    return status;
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+struct items {
+    const struct asking *asking;
+    struct attn_study *study;
+};
+
+/* An attn_study_ask_fn: applies ITEM to copies of the request and the arguments, and runs the
+ * experiment. */
+static enum attn_status ask_item(void *user, const struct attn_item *item,
+                                 struct attn_study_answer *answer, struct attn_error *err)
+{
+    const struct items *items = user;
+    const struct asking *asking = items->asking;
+    const struct attn_experiment *experiment = asking->experiment;
+    const size_t *size = asking->inquiry->args; /* they begin with it */
+    struct attn_request request = asking->request;
+    void *args = attn_alloc(1, *size, err), *sum = attn_alloc(1, experiment->sum_size, err);
+    const struct asked one = {
+        .request = &request, .args = args, .sum = sum, .item = item, .answer = answer};
+    enum attn_status status = args && sum ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK) {
+        memcpy(args, asking->inquiry->args, *size);
+        request.on_progress = NULL;     /* it counts items */
+        request.reading.example = NULL; /* the message names the item instead */
+        request.on_note = attn_study_note_once;
+        request.user = items->study;
+        request.input = item->record.input;
+        if (item->record.source.text || item->record.source.ids || item->record.source.embeddings)
+            request.source = item->record.source;
+        status =
+            attn_error_at(experiment->take_item(args, &request, item, err), ATTN_STAGE_INPUT, err);
+    }
+    if (status == ATTN_OK)
+        status = ask(asking, &one, &answer->table, err);
+    attn_free(args);
+    attn_free(sum);
+    return status;
+}
+
+/* Sets the columns of the items' tables before the first item, and fails for what is wrong in all
+ * items. */
+static enum attn_status show_columns(const struct asking *asking, struct attn_study *study,
+                                     struct attn_error *err)
+{
+    static const struct attn_item nothing; /* if no item can be read */
+    const struct attn_experiment *experiment = asking->experiment;
+    const size_t *size = asking->inquiry->args; /* they begin with it */
+    struct attn_request request = asking->request;
+    struct asked first = {.request = &request};
+    struct attn_error unseen;
+    struct attn_frame *frame;
+    enum attn_status status;
+    void *args;
+
+    ATTN_TRY(attn_study_peek(study, &first.item, err));
+    if (!first.item)
+        first.item = &nothing;
+    args = attn_alloc(1, *size, err);
+    if (!args)
+        return ATTN_NO_MEMORY;
+    memcpy(args, asking->inquiry->args, *size);
+    (void)experiment->take_item(args, &request, first.item, &unseen); /* the item reports it when it
+                                                                         is run */
+    first.args = args;
+    frame = make_frame(asking, &first, err);
+    status = frame ? choose(experiment, frame, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = attn_study_show(study, experiment->hidden ? experiment->hidden(frame) : 0, err);
+    if (frame)
+        free_frame(experiment, frame);
+    attn_free(args);
+    return status;
+}
+
+/* Chooses the host for the items by the first item that can be read. */
+static enum attn_status choose_host_of_items(struct asking *asking, struct attn_study *study,
+                                             struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    const struct attn_model *model = attn_host_model(asking->host);
+    const struct attn_item *first = NULL;
+
+    if (asking->request.predict.n_label == 0 &&
+        !(model && attn_model_config(model)->has_two_towers))
+        return ATTN_OK;
+    ATTN_TRY(attn_study_peek(study, &first, err));
+    return choose_host(asking, first ? &first->record.input : &nothing, err);
+}
+
+/* Returns KEY if the text at OFFSET in ARGS is given, else 0. */
+static uint64_t key_of(const void *args, size_t offset, uint64_t key)
+{
+    const char *text = NULL;
+
+    if (offset > 0)
+        memcpy(&text, (const char *)args + offset, sizeof text);
+    return text ? key : 0;
+}
+
+/* Returns the caller's values for items that lack them. */
+static struct attn_study_defaults defaults_of(const struct asking *asking)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_study_defaults defaults = {
+        .keys = key_of(args, experiment->from, ATTN_ITEM_KEY_BIT(FROM)) |
+                key_of(args, experiment->to, ATTN_ITEM_KEY_BIT(TO))};
+    const struct attn_answer_args *answer;
+    const struct attn_input *source;
+
+    if (experiment->answer > 0) {
+        answer = (const void *)(args + experiment->answer);
+        defaults.keys |= (answer->target || answer->target_id ? ATTN_ITEM_KEY_BIT(TARGET) : 0) |
+                         (answer->foil || answer->foil_id ? ATTN_ITEM_KEY_BIT(FOIL) : 0) |
+                         (answer->at ? ATTN_ITEM_KEY_BIT(AT) : 0);
+    }
+    if (experiment->places > 0) {
+        memcpy(&defaults.places, args + experiment->places, sizeof defaults.places);
+        memcpy(&defaults.n_place, args + experiment->n_place, sizeof defaults.n_place);
+    }
+    source = (const void *)(args + experiment->corrupted_source);
+    if (experiment->corrupted_source > 0 && attn_input_is_given(source))
+        defaults.keys |= ATTN_ITEM_KEY_BIT(CORRUPTED_SOURCE);
+    if (attn_input_is_given(&asking->request.source))
+        defaults.keys |= ATTN_ITEM_KEY_BIT(SOURCE);
+    if (asking->request.selection.queries)
+        defaults.keys |= experiment->of_request;
+    return defaults;
+}
+
+/* Runs the experiment for each item of the study, and folds the rows. */
+static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_study_form form = {
+        .fold = {.name = experiment->name,
+                 .columns = experiment->columns,
+                 .n_column = experiment->n_column,
+                 .counts = experiment->counts,
+                 .derived = experiment->derived,
+                 .bounded = experiment->bounded,
+                 .names = experiment->names,
+                 .unfilled = experiment->unfilled,
+                 .derive = experiment->derive,
+                 .args = asking->inquiry->args,
+                 .hint = experiment->hint},
+        .pairs =
+            experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
+        .host = asking->inquiry->host,
+        .request = &asking->request,
+        .defaults = defaults_of(asking),
+    };
+    struct items items = {.asking = asking};
+    struct attn_study_sum sum;
+    struct attn_table *none = NULL;
+    struct attn_error failure = {0}; /* a caller may have none */
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (!args.sum)
+        args.sum = &sum;
+    if (!args.sort && experiment->sort > 0)
+        memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
+               sizeof args.sort);
+    ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
+    status = choose_host_of_items(asking, items.study, &failure);
+    if (status == ATTN_OK && experiment->makes_runs) {
+        const struct asked all = {.request = &asking->request,
+                                  .args = asking->inquiry->args,
+                                  .sum = asking->sum,
+                                  .study = items.study};
+
+        status = ask(asking, &all, &none, &failure);
+        attn_table_free(none);
+    } else if (status == ATTN_OK) {
+        status = show_columns(asking, items.study, &failure);
+        if (status == ATTN_OK)
+            status = attn_study_ask(items.study, asking->host, ask_item, &items, &failure);
+    }
+    if (status == ATTN_OK)
+        status = attn_study_end(items.study, &asking->table, &failure);
+    if (status == ATTN_OK)
+        asking->n_label = args.sum->n_label;
+    else
+        attn_study_keep(items.study, &failure);
+    attn_study_free(items.study);
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+static enum attn_status perform(struct asking *asking, struct attn_error *err)
+{
+    struct attn_spaces spaces = {0};
+    struct asked one = {.request = &asking->request, .spaces = &spaces};
+
+    ATTN_TRY(read_inquiry(asking, err));
+    asking->host = asking->inquiry->host;
+    asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
+    if (!asking->sum)
+        return ATTN_NO_MEMORY;
+    if (asking->study)
+        return ask_items(asking, err);
+    ATTN_TRY(choose_host(asking, asking->n_text > 0 ? asking->texts : &asking->request.input, err));
+    if (asking->n_text > 0 && !asking->experiment->makes_runs)
+        return ask_texts(asking, err);
+    one.args = asking->inquiry->args;
+    one.sum = asking->sum;
+    ATTN_TRY(ask(asking, &one, &asking->table, err));
+    attn_spaces_note(&spaces, &asking->request);
+    return ATTN_OK;
+}
+
+/* Sorts the table as the arguments specify. */
+static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted = NULL;
+
+    if (experiment->sort == 0)
+        return ATTN_OK;
+    memcpy(&order.sort, args + experiment->sort, sizeof order.sort);
+    memcpy(&order.n_most, args + experiment->n_most, sizeof order.n_most);
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+        return ATTN_OK;
+    order.n_group = asking->n_label;
+    ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));
+    attn_table_free(asking->table);
+    asking->table = sorted;
+    return ATTN_OK;
+}
+
+enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
+                                         const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct asking asking = {
+        .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
+    enum attn_status status = perform(&asking, err);
+
+    if (status == ATTN_OK)
+        status = sort_table(&asking, err);
+    if (status == ATTN_OK) {
+        if (experiment->n_column > 0)
+            *inquiry->table = asking.table;
+        if (experiment->sum_size > 0)
+            memcpy(inquiry->sum, asking.sum, experiment->sum_size);
+    } else {
+        attn_table_free(asking.table);
+    }
+    attn_free(asking.sum);
+    attn_host_free(asking.labelled);
+    return status;
+}
+
+/* --- The frame -------------------------------------------------------------------------------- */
+
+void attn_frame_choose_nothing(struct attn_request *request)
+{
+    request->selection.given = NULL;
+    request->selection.sites = request->selection.layers = request->selection.heads =
+        request->selection.queries = NULL;
+    request->selection.at_mask = false;
+    request->predict = (struct attn_request_predict){0};
+    request->outputs.items = NULL;
+    request->outputs.n = 0;
+}
+
+enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(
+        attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));
+    return attn_error_at(attn_selection_set_sites(frame->selection, sites, err), ATTN_STAGE_OPTIONS,
+                         err);
+}
+
+void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
+{
+    void *block = attn_alloc(count, size, NULL);
+
+    assert(frame->n_owned < ATTN_FRAME_MOST_OWNED);
+    frame->owned[frame->n_owned++] = block;
+    frame->lacks_memory = frame->lacks_memory || !block;
+    return block;
+}
+
+enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err)
+{
+    return frame->lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n, size_t n_edit)
+{
+    sets->n = n;
+    sets->changes = attn_frame_alloc(frame, n, sizeof *sets->changes);
+    sets->outcomes = attn_frame_alloc(frame, n, sizeof *sets->outcomes);
+    sets->edits = attn_frame_alloc(frame, n, n_edit * sizeof *sets->edits);
+}
+
+enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
+                                     struct attn_error *err)
+{
+    return attn_trials_perform(&frame->trials, sets->changes, sets->n, sets->outcomes, err);
+}
+
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err)
+{
+    ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
+    frame->spaces = answer->spaces;
+    return ATTN_OK;
+}
+
+void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
+                            const struct attn_reply *reply)
+{
+    if (frame->answer)
+        attn_study_answer_base(frame->answer, asked, reply);
+}
+
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err)
+{
+    if (!frame->answer)
+        return ATTN_OK;
+    frame->answer->more = attn_alloc(n, sizeof *numbers, err);
+    if (!frame->answer->more)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        frame->answer->more[i] = numbers[i];
+    frame->answer->n_more = n;
+    return ATTN_OK;
+}
+
+enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
+                                   struct attn_error *err)
+{
+    return attn_rows_append(&frame->rows, cells, NULL, 0, err);
+}
+
+void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)
+{
+    if (frame->request.on_progress)
+        frame->request.on_progress(frame->request.user, n_done, n);
+}
+
+/* Texts that attn_run_many reads. */
+struct texts {
+    struct attn_frame *frame;
+    attn_done_fn take;
+    size_t n_given;
+};
+
+/* An attn_next_fn. */
+static enum attn_status give_text(void *user, struct attn_record *record, bool *is_over,
+                                  struct attn_error *err)
+{
+    struct texts *texts = user;
+
+    (void)err;
+    *is_over = texts->n_given == texts->frame->n_text;
+    if (!*is_over)
+        record->input = texts->frame->texts[texts->n_given++];
+    record->source = texts->frame->request.source;
+    return ATTN_OK;
+}
+
+/* An attn_done_fn. All texts have the same weight in a mean, so a failure ends the run. */
+static enum attn_status take_text(void *user, const struct attn_many_result *result,
+                                  struct attn_error *err)
+{
+    const struct texts *texts = user;
+    const size_t i = result->record->number, n = texts->frame->n_text;
+
+    if (result->record->failure != ATTN_RECORD_FAILURE_NONE) {
+        const enum attn_status status = attn_error_copy(err, &result->record->err);
+
+        attn_error_hint(err, "in text %zu of %zu", i + 1, n);
+        return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    }
+    ATTN_TRY(texts->take(texts->frame, result, err));
+    attn_frame_report(texts->frame, i + 1, n);
+    return ATTN_OK;
+}
+
+enum attn_status attn_frame_run_texts(struct attn_frame *frame, struct attn_many_options *options,
+                                      attn_done_fn take, struct attn_error *err)
+{
+    struct texts texts = {.frame = frame, .take = take};
+    const struct attn_many_calls calls = {.next = give_text, .done = take_text, .user = &texts};
+
+    options->request = &frame->request;
+    return attn_run_many(frame->host, options, &calls, err);
+}

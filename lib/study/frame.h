@@ -1,0 +1,186 @@
+/*
+ * frame.h - what all experiments have in common. An experiment is a row: its columns, and functions
+ * that say what it asks. The frame reads what is given, prepares the run, makes the table, takes
+ * the means over texts, reports progress and frees. For the files of this layer.
+ *
+ *     struct lens {
+ *         struct attn_frame frame; // comes first
+ *         float *logits;           // [V] the frame's
+ *     };
+ *     static enum attn_status prepare(void *state, struct attn_error *err)
+ *     {
+ *         struct lens *lens = state;
+ *
+ *         lens->logits = attn_frame_alloc(&lens->frame, n_vocab, sizeof *lens->logits);
+ *         return attn_frame_memory(&lens->frame, err);
+ *     }
+ *     static const struct attn_experiment experiment = {
+ *         .name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
+ *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
+ *     return attn_experiment_perform(&experiment, &inquiry, err);
+ *
+ * One input becomes rows (`ask`), and the rows of several texts or items become means: two steps,
+ * of which an experiment knows the first alone. Of an item it says what that changes in its
+ * arguments (`take_item`).
+ */
+#ifndef ATTN_STUDY_FRAME_H
+#define ATTN_STUDY_FRAME_H
+
+#include "capture/capture.h"
+#include "run/many.h"
+#include "run/run_internal.h"
+#include "study/rows.h"
+#include "study/study_internal.h"
+#include "study/trial.h"
+
+/* --- An experiment ---------------------------------------------------------------------------- */
+
+/* Columns and functions; all functions except `ask` may be NULL. STATE is the experiment's struct,
+ * which begins with a struct attn_frame, followed by zeros. Functions set the stage of errors,
+ * except `check` and `choose`, whose errors get the stage of options. */
+struct attn_experiment {
+    const char *name;                  /* of its table */
+    const struct attn_column *columns; /* [n_column] of its table; none: no table */
+    size_t n_column;
+    size_t state_size; /* of its struct */
+    size_t sum_size;   /* of its results beside the table; 0: none */
+    /* Offsets in the arguments of the list of texts and of its length; 0: it takes no texts. */
+    size_t texts, n_text;
+    size_t sort, n_most; /* offsets of the fields of a struct attn_table_order, which sorts the
+                            table; 0: the table is not sorted */
+    /* Offset in the arguments of the pointer to a study; 0: it takes no items. The experiment runs
+     * for each item, in parallel on the host's threads, and the table is the fold (fold.h). */
+    size_t study;
+    /* Applies ITEM to copies of the arguments and of the request, which already have its input and
+     * its source. */
+    enum attn_status (*take_item)(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err);
+    /* Offsets of the arguments that keys of items replace, so that one without effect is refused;
+     * 0: none. A struct attn_answer_args, `from`, `to`, places and the second source. */
+    size_t answer, from, to, places, n_place, corrupted_source;
+    uint64_t of_request; /* the same for the request: ATTN_ITEM_KEY_BIT of QUERIES or READ */
+    unsigned (*pairs)(const void *args); /* ATTN_ITEM_BIT of the texts that its items may have;
+                                            NULL: SINGLE */
+    uint64_t counts, derived, bounded, names, unfilled; /* columns (struct attn_fold_form) */
+    attn_fold_derive_fn derive;                         /* likewise */
+    const char *hint;                                   /* likewise */
+    bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
+                          checks the host and prepares the run; the experiment runs for each text in
+                          turn, and the table has the means */
+    bool needs_output; /* the model of such a run needs an output layer */
+    enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
+    /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. Its
+     * failure counts for every item. */
+    enum attn_status (*choose)(void *state, struct attn_error *err);
+    enum attn_status (*prepare)(void *state, struct attn_error *err);
+    uint64_t (*hidden)(const void *state); /* bits of the columns; NULL: all are shown. For items
+                                              also called before `prepare`; if makes_runs, after
+                                              it */
+    enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
+    void (*release)(void *state); /* frees what the frame does not own, also after a failure */
+    const void *plan;             /* results that hold for all items; set in a copy of the row */
+};
+
+/* A call of an experiment, with arguments that may be wrong. Borrowed. */
+struct attn_inquiry {
+    struct attn_host *host;
+    const struct attn_request *request;
+    const void *given;         /* arguments, which begin with their size (base/given.h); or NULL */
+    void *args;                /* the defaults, which `given` overwrites; or a struct without
+                                  defaults */
+    struct attn_table **table; /* this and `sum` are untouched on failure */
+    void *sum;                 /* zeros over items */
+};
+
+/* Performs INQUIRY. The caller owns *table. Errors have a stage; if one of several texts fails, a
+ * hint names it. */
+enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
+                                         const struct attn_inquiry *inquiry,
+                                         struct attn_error *err);
+
+/* --- The frame -------------------------------------------------------------------------------- */
+
+enum { ATTN_FRAME_MOST_OWNED = 16 };
+
+/* The first member of every experiment's struct. What it owns may stay empty. */
+struct attn_frame {
+    struct attn_host *host;           /* borrowed; of the model that runs */
+    const struct attn_config *config; /* of its model; if makes_runs, set by the experiment */
+    const void *args;                 /* borrowed; as they were read */
+    void *sum;                        /* borrowed; zeros at first. Several texts add to one sum */
+    struct attn_request request;      /* the request for this input */
+    const struct attn_input *texts;   /* [n_text] borrowed; all texts, if there are several */
+    size_t n_text;
+    const void *plan;                 /* borrowed; of the experiment */
+    struct attn_study *study;         /* borrowed; if makes_runs: the experiment runs the items
+                                         itself */
+    const struct attn_item *item;     /* borrowed; the current item; or NULL */
+    struct attn_study_answer *answer; /* borrowed; about that item, results beside its rows */
+    struct attn_run *run;             /* owns; of the request */
+    struct attn_run *other;           /* owns; the run that it is compared with */
+    struct attn_selection *selection; /* owns; of attn_frame_select */
+    struct attn_capture *capture;     /* owns */
+    struct attn_session *session;     /* owns */
+    struct attn_trials trials;        /* owns */
+    struct attn_rows rows;            /* owns */
+    struct attn_spaces spaces;        /* odd spaces of the words in the question */
+    bool has_noted_spaces;            /* an experiment that this one uses has noted them */
+    void *owned[ATTN_FRAME_MOST_OWNED];
+    size_t n_owned;
+    bool lacks_memory; /* an allocation failed */
+};
+
+/* Clears selection, predictions and outputs of REQUEST. */
+void attn_frame_choose_nothing(struct attn_request *request);
+
+/* Selects SITES of the run, of all layers, heads and positions. */
+enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
+                                   struct attn_error *err);
+
+/* Allocates COUNT elements of SIZE bytes, zeros, which the frame frees at the end. After a failure
+ * attn_frame_memory returns ATTN_NO_MEMORY, so several blocks can be checked at once. */
+void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
+enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err);
+
+/* Sets of edits that are tried, and the outcome of each. Owned by the frame. */
+struct attn_sets {
+    struct attn_trial_change *changes;   /* [n] */
+    struct attn_trial_outcome *outcomes; /* [n] */
+    struct attn_edit *edits;             /* of all */
+    size_t n;
+};
+
+/* Allocates N sets of up to N_EDIT edits, as attn_frame_alloc does. */
+void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n,
+                          size_t n_edit);
+
+/* Runs each of SETS by the frame's trials. */
+enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
+                                     struct attn_error *err);
+
+/* Resolves ARGS in the frame's run (predict/answer_internal.h). */
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err);
+
+/* Reports the reply of the unchanged run, if there is an item. */
+void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
+                            const struct attn_reply *reply);
+
+/* Reports copies of NUMBERS [n] beside the rows (fold.h), if there is an item. */
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err);
+
+/* Appends a row to the table: CELLS, one per column of the experiment. */
+enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
+                                   struct attn_error *err);
+
+/* Reports that N_DONE of N parts of the work are done. */
+void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
+
+/* Runs the texts in parallel (run/many.h) by OPTIONS, whose request is set to the frame's. TAKE
+ * gets the frame and the result of each text, in order. A text that fails ends the run. */
+enum attn_status attn_frame_run_texts(struct attn_frame *frame, struct attn_many_options *options,
+                                      attn_done_fn take, struct attn_error *err);
+
+#endif

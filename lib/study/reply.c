@@ -1,0 +1,139 @@
+/* reply.c - see reply.h. */
+#include "study/reply.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "kernels/kernels.h"
+#include "predict/prediction.h"
+
+#include <math.h>
+
+/* --- The reply -------------------------------------------------------------------------------- */
+
+enum { CE_ROWS = 16 }; /* rows of logits at a time */
+
+/* Computes the mean of -ln p over the tokens of text number I, except the first, if that is the
+ * metric. */
+static enum attn_status cross_entropy(const struct attn_answer *answer,
+                                      struct attn_session *session, size_t i, double *mean,
+                                      struct attn_error *err)
+{
+    const struct attn_sequence *text = answer->of.text;
+    const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
+    enum attn_status status = ATTN_OK;
+    double sum = 0;
+    float *logits;
+
+    if (answer->metric != ATTN_ANSWER_CE)
+        return ATTN_OK;
+    logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
+    if (!logits)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
+        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
+
+        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
+        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
+    }
+    attn_free(logits);
+    *mean = sum / (double)(text->n - 1);
+    return status;
+}
+
+/* The reply by the LOGITS at the position, and the cross-entropy CE if that is the metric. */
+static struct attn_reply reply_of(const struct attn_answer *answer,
+                                  const struct attn_reading *reading, const float *logits,
+                                  double ce)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t n = attn_model_config(answer->of.model)->n_vocab;
+    struct attn_reply found = {.value = ce,
+                               .first = attn_logits_first(logits, n),
+                               .total = kernels->log_sum_exp(logits, n)};
+
+    if (reading->base)
+        found.kl = kernels->divergence(reading->base, reading->base_total, logits, found.total, n);
+    if (answer->metric == ATTN_ANSWER_KL)
+        found.value = found.kl;
+    else if (answer->metric != ATTN_ANSWER_CE)
+        found.value = attn_answer_value(answer, logits, found.total);
+    return found;
+}
+
+enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
+                                       struct attn_session *session,
+                                       const struct attn_reading *reading, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(answers->of.model)->n_vocab;
+    size_t positions[ATTN_ANSWERS_MOST]; /* counted over all texts */
+    double ce = 0;
+
+    for (size_t i = 0; i < n; i++)
+        positions[i] = i * answers->of.text->n + answers[i].position;
+    ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
+                           ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < n; i++) {
+        ATTN_TRY(
+            attn_error_at(cross_entropy(&answers[i], session, i, &ce, err), ATTN_STAGE_MODEL, err));
+        reading->replies[i] = reply_of(&answers[i], reading, reading->logits + i * n_vocab, ce);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
+                                  const struct attn_reading *reading, struct attn_error *err)
+{
+    return attn_answer_read_each(answer, 1, session, reading, err);
+}
+
+enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
+                                  size_t n, struct attn_kept *kept, struct attn_error *err)
+{
+    const size_t d = attn_model_config(answer->of.model)->d_embed;
+    size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
+    enum attn_status status;
+
+    if (!positions)
+        return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
+    for (size_t i = 0; i < n; i++)
+        positions[i] = i * answer->of.text->n + answer->position;
+    status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
+    attn_free(positions);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = cross_entropy(answer, session, i, &kept->ce[kept->n + i], err);
+    if (status == ATTN_OK)
+        kept->n += n;
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
+                                       const struct attn_kept *kept, struct attn_session *session,
+                                       const struct attn_reading *reading, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
+
+    ATTN_TRY(attn_error_at(attn_session_unembed(session, kept->rows, kept->n, reading->logits, err),
+                           ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < kept->n; i++)
+        reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, kept->ce[i]);
+    return ATTN_OK;
+}
+
+enum attn_status attn_answer_select(const struct attn_answer *answer,
+                                    struct attn_selection **selection, struct attn_error *err)
+{
+    struct attn_selection *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(answer->of.dims, &made, err));
+    status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
+        status = attn_selection_keep_queries(made, answer->position, 1, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}

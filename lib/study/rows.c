@@ -1,0 +1,98 @@
+/* rows.c - see rows.h. */
+#include "study/rows.h"
+
+#include "base/status_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    size_t size = 0;
+    const char *text = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+
+    return attn_cell_text(text, size);
+}
+
+struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position)
+{
+    return tokens->bytes ? attn_cell_text(tokens->bytes[position], tokens->sizes[position])
+                         : attn_cell_missing();
+}
+
+void attn_moments_add(struct attn_moments *moments, double x)
+{
+    const double before = moments->mean;
+
+    moments->n++;
+    moments->mean += (x - before) / (double)moments->n;
+    moments->squares += (x - before) * (x - moments->mean);
+}
+
+double attn_moments_sd(const struct attn_moments *moments)
+{
+    return moments->n > 1 ? sqrt(moments->squares / ((double)moments->n - 1)) : (double)NAN;
+}
+
+enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err)
+{
+    static const struct attn_column texts = ATTN_COLUMN_OF(COUNT, "texts", INTEGER);
+    struct attn_column columns[ATTN_MOST_COLUMNS];
+    char names[ATTN_MOST_COLUMNS][64]; /* "value_sd" */
+    size_t n = 0, n_shown;
+
+    assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
+    for (size_t i = 0; i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+            columns[n++] = rows->columns[i];
+    n_shown = n;
+    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
+        if (columns[i].type == ATTN_VALUE_REAL) {
+            snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
+            columns[n] = columns[i];
+            columns[n].name = names[n];
+            columns[n].quantity = NULL; /* it is that of the mean */
+            columns[n++].range = ATTN_RANGE_POSITIVE;
+        }
+    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
+        if (columns[i].type == ATTN_VALUE_BOOLEAN) { /* a share, which has none */
+            columns[i].type = ATTN_VALUE_REAL;
+            columns[i].notation = ATTN_NOTATION_FIXED;
+            columns[i].digits = 4;
+        }
+    if (rows->is_of_many)
+        columns[n++] = texts;
+    return attn_table_create(name, columns, n, &rows->table, err);
+}
+
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err)
+{
+    if (!*table) {
+        ATTN_TRY(attn_rows_create(rows, name, err));
+        *table = rows->table;
+    }
+    rows->table = *table;
+    return ATTN_OK;
+}
+
+enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
+                                  const struct attn_moments *moments, size_t n_text,
+                                  struct attn_error *err)
+{
+    struct attn_cell shown[ATTN_MOST_COLUMNS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+            shown[n++] = cells[i];
+    for (size_t i = 0; moments && i < rows->n; i++)
+        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0 && rows->columns[i].type == ATTN_VALUE_REAL)
+            shown[n++] = moments[i].n > 1 ? attn_cell_real(attn_moments_sd(&moments[i]))
+                                          : attn_cell_missing();
+    if (moments)
+        shown[n++] = attn_cell_integer((int64_t)n_text);
+    return attn_table_append(rows->table, shown, n, err);
+}

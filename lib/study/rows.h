@@ -1,0 +1,87 @@
+/*
+ * rows.h - the rows of an experiment's table: its columns, its cells, and the moments of many. For
+ * the files of this layer.
+ */
+#ifndef ATTN_STUDY_ROWS_H
+#define ATTN_STUDY_ROWS_H
+
+#include "base/table_internal.h"
+#include "input/sequence.h"
+#include "tokenizer/tokenizer.h"
+
+enum { ATTN_MOST_COLUMNS = 80 };
+
+/* A column of KIND: INTEGER, TEXT, BOOLEAN or LIST. */
+#define ATTN_COLUMN(label, kind)                                                                   \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_##kind                                                 \
+    }
+
+/* The same with what its cells ARE: LAYER, HEAD (enum attn_column_role). */
+#define ATTN_COLUMN_OF(are, label, kind)                                                           \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_##kind, .role = ATTN_ROLE_##are                        \
+    }
+
+/* The column `part`, in which NAMES are the rows that others are compared with. */
+#define ATTN_COLUMN_PART(names)                                                                    \
+    {                                                                                              \
+        .name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = (names)         \
+    }
+
+/* A column of reals with so many PLACES after the point, of a UNIT or NULL; NUMBERS: SIGNED,
+ * POSITIVE or SHARE. */
+#define ATTN_COLUMN_REAL(label, places, of, numbers)                                               \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
+        .digits = (places), .range = ATTN_RANGE_##numbers                                          \
+    }
+
+/* The same with the words of the quantity. */
+#define ATTN_COLUMN_QUANTITY(label, places, of, numbers, words)                                    \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
+        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words)                     \
+    }
+
+#define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
+
+/* The text of token ID; missing where there is none. TOKENIZER may be NULL. */
+struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* The text of the token at a POSITION; missing where tokens have none. */
+struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);
+
+/* Mean and sum of squares of the differences from it, of N numbers (Welford). */
+struct attn_moments {
+    size_t n;
+    double mean, squares;
+};
+
+void attn_moments_add(struct attn_moments *moments, double x);
+
+/* The standard deviation, with n - 1; NaN of fewer than two numbers. */
+double attn_moments_sd(const struct attn_moments *moments);
+
+/* A table that shows some of its columns. Rows are given whole. */
+struct attn_rows {
+    const struct attn_column *columns; /* [n] borrowed; two of one name are never both shown */
+    size_t n;
+    uint64_t hidden;          /* ATTN_COLUMN_BIT of those that are left out */
+    bool is_of_many;          /* after them come NAME_sd of each column of reals, and `texts` */
+    struct attn_table *table; /* owns */
+};
+
+enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
+
+/* Lets ROWS go into *TABLE, the caller's, which has their columns and no rows; NULL: makes it. */
+enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
+                                 struct attn_table **table, struct attn_error *err);
+
+/* Appends CELLS [n]. Of many texts, N_TEXT, their MOMENTS [n] give the standard deviations; else
+ * NULL and 0. */
+enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
+                                  const struct attn_moments *moments, size_t n_text,
+                                  struct attn_error *err);
+
+#endif

@@ -1,0 +1,718 @@
+/*
+ * study.c - see study.h. Reads items, counts failures, and folds the answers about all other items;
+ * study_ask.c runs the experiment for each item.
+ */
+#include "study/study_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+#include "encode/float_text.h"
+#include "records/items_internal.h"
+#include "study/each_internal.h"
+#include "study/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_NAMED = 10,
+    MOST_NOTES = 16,
+    MOST_PEEKED = 1000,
+    N_ID = 1 << 16,
+    N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
+    MOST_RESAMPLES = 10000000
+};
+
+struct attn_study {
+    const struct attn_study_args *args;
+    struct attn_fold_form form;
+    struct attn_study_defaults defaults;
+    uint64_t untaken; /* bits of the defaults that no item has used: first keys, then places */
+    struct attn_host *host;
+    bool has_begun;
+    bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
+    unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
+    uint64_t hidden; /* columns that the tables of items do not have */
+    struct attn_fold *fold; /* owns */
+    struct attn_each *each; /* owns; NULL: no line for each item */
+    double *nothing;        /* [n_nothing] owns; zeros in place of the numbers beside resumed
+                               rows */
+    size_t n_nothing;
+    attn_note_fn on_note;
+    attn_progress_fn on_progress;
+    void *user;                   /* for these */
+    struct attn_monitor *monitor; /* owns; one thread at a time calls on_note */
+    double share;                 /* of the input that has been read; inside the monitor */
+    uint64_t notes[MOST_NOTES];   /* [n_note] hashes of the notes of the items' runs */
+    size_t n_note;
+    struct attn_study_sum sum;
+    struct attn_moments base; /* of the metric */
+    size_t n_right, n_judged;
+    uint64_t seed; /* of hashes */
+    uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
+    size_t n_id;
+    bool has_twice;        /* a duplicate id was noted */
+    bool is_labeled;       /* the labels were noted */
+    bool has_noted_spaces; /* odd spaces of an item were noted */
+};
+
+/* --- Values of an item ------------------------------------------------------------------------ */
+
+/* Writes the names of ITEM's labels, "a, b", or "none". */
+static const char *list_labels(const struct attn_item *item, char *names, size_t size)
+{
+    size_t used = 0;
+
+    snprintf(names, size, "none");
+    for (size_t i = 0; i < item->n_label; i++)
+        attn_fixed_text_append(names, size, &used, "%s%s", i > 0 ? ", " : "",
+                               attn_quote_string(item->labels[i].name).text);
+    return names;
+}
+
+enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
+                                  struct attn_error *err)
+{
+    const bool needs_target = args->metric != ATTN_ANSWER_KL && args->metric != ATTN_ANSWER_CE;
+    char names[ATTN_QUOTE_SIZE];
+
+    if (item->target || item->has_target_id) {
+        args->target = item->target;
+        args->target_id = item->has_target_id ? &item->target_id : NULL;
+    }
+    if (item->foil || item->has_foil_id) {
+        args->foil = item->foil;
+        args->foil_id = item->has_foil_id ? &item->foil_id : NULL;
+    }
+    if (item->at)
+        args->at = item->at;
+    if (!needs_target || args->target || args->target_id)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
+                          list_labels(item, names, sizeof names));
+}
+
+void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+                            const struct attn_reply *reply)
+{
+    answer->metric = attn_answer_metric_name(asked->metric);
+    answer->row = "base";
+    answer->value = reply->value;
+    answer->has_right = asked->has_target;
+    answer->is_right =
+        asked->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0 : reply->first == asked->target;
+}
+
+/* --- Defaults --------------------------------------------------------------------------------- */
+
+enum { MOST_DEFAULTS = 64 };
+
+/* Returns the name of default I among keys and places. *has_it: ITEM has its own value. */
+static const char *find_default(const struct attn_study_defaults *defaults, size_t i,
+                                const struct attn_item *item, bool *has_it)
+{
+    switch (i) {
+#define HAS_KEY(id, field, condition)                                                              \
+    case ATTN_ITEM_KEY_##id:                                                                       \
+        *has_it = (condition);                                                                     \
+        return field;
+        ATTN_ITEM_KEY_MAP(HAS_KEY)
+#undef HAS_KEY
+    default:
+        break;
+    }
+    *has_it = false;
+    for (size_t k = 0; k < item->n_place; k++)
+        if (strcmp(item->places[k].name, defaults->places[i - ATTN_N_ITEM_KEY].name) == 0)
+            *has_it = true;
+    return "places";
+}
+
+/* Returns the bits of all defaults that the caller gave. */
+static uint64_t all_defaults(const struct attn_study_defaults *defaults)
+{
+    uint64_t all = defaults->keys;
+
+    for (size_t i = 0; i < defaults->n_place && i + ATTN_N_ITEM_KEY < MOST_DEFAULTS; i++)
+        all |= UINT64_C(1) << (i + ATTN_N_ITEM_KEY);
+    return all;
+}
+
+/* Clears the bits of the defaults that ITEM uses because it lacks a value. */
+static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
+                          uint64_t *untaken)
+{
+    for (size_t i = 0; *untaken != 0 && i < MOST_DEFAULTS; i++) {
+        bool has_it;
+
+        if ((*untaken >> i & 1) == 0 || item->record.failure != ATTN_RECORD_FAILURE_NONE)
+            continue;
+        find_default(defaults, i, item, &has_it);
+        *untaken &= ~((uint64_t)!has_it << i);
+    }
+}
+
+/* Refuses the first default that no item used. */
+static enum attn_status check_defaults(const struct attn_study_defaults *defaults, uint64_t untaken,
+                                       struct attn_error *err)
+{
+    static const struct attn_item nothing;
+    const char *name;
+    size_t i = 0;
+    bool has_it;
+
+    if (untaken == 0)
+        return ATTN_OK;
+    while ((untaken >> i & 1) == 0)
+        i++;
+    name = find_default(defaults, i, &nothing, &has_it);
+    if (i < ATTN_N_ITEM_KEY) {
+        attn_error_set(err, ATTN_INVALID, "`%s` has no effect: all items have their own", name);
+        attn_error_hint(err, "leave it out, or take '%s' from the items", name);
+    } else {
+        attn_error_set(err, ATTN_INVALID,
+                       "`%s` '%s' gives only the order of rows: all items have their own", name,
+                       attn_quote_string(defaults->places[i - ATTN_N_ITEM_KEY].name).text);
+    }
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Refuses a default, except for places, that no item of the file would use. Reads the file until
+ * each default was used: usually the first item suffices. */
+static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_study_defaults keys = {.keys = study->defaults.keys};
+    uint64_t untaken = keys.keys, size;
+    struct attn_items *items;
+    struct attn_item *item = NULL;
+    bool is_empty = true;
+
+    if (untaken == 0 || !attn_items_are_of_file(study->args->items, &size))
+        return ATTN_OK;
+    ATTN_TRY(attn_items_open_again(study->args->items, &items, err));
+    while (untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
+        attn_item_choose(item, study->pairs);
+        is_empty = is_empty && item->record.failure != ATTN_RECORD_FAILURE_NONE;
+        take_defaults(&keys, item, &untaken);
+        attn_item_free(item);
+    }
+    attn_items_free(items);
+    study->untaken &= ~keys.keys; /* even if the items of this shard use none */
+    return is_empty ? ATTN_OK : check_defaults(&keys, untaken, err);
+}
+
+/* --- A study ---------------------------------------------------------------------------------- */
+
+static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)
+{
+    if (!attn_is_given(args->items, "items", err))
+        return ATTN_INVALID;
+    if (!(args->interval >= 0 && args->interval < 100))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`interval` is %g percent, expected a number between 0 and 100",
+                              args->interval);
+    if (args->n_bootstrap > MOST_RESAMPLES)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`bootstrap` has %zu resamples, expected at most %d",
+                              args->n_bootstrap, MOST_RESAMPLES);
+    return ATTN_OK;
+}
+
+static enum attn_status build(struct attn_study *study, struct attn_error *err)
+{
+    study->ids = attn_alloc(N_SLOT, sizeof *study->ids, err);
+    if (!study->ids)
+        return ATTN_NO_MEMORY;
+    study->seed = attn_hash_seed();
+    ATTN_TRY(attn_monitor_create(1, &study->monitor, err));
+    return attn_fold_create(&study->form, study->args, &study->fold, err);
+}
+
+enum attn_status attn_study_open(const struct attn_study_args *args,
+                                 const struct attn_study_form *form, struct attn_study **study,
+                                 struct attn_error *err)
+{
+    const struct attn_request *request = form->request;
+    struct attn_study *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err));
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->args = args;
+    made->form = form->fold;
+    made->defaults = form->defaults;
+    made->untaken = all_defaults(&form->defaults);
+    made->host = form->host;
+    made->pairs = form->pairs;
+    made->on_note = request->on_note;
+    made->on_progress = request->on_progress;
+    made->user = request->user;
+    status = build(made, err);
+    if (status == ATTN_OK)
+        *study = made;
+    else
+        attn_study_free(made);
+    return status;
+}
+
+void attn_study_free(struct attn_study *study)
+{
+    if (!study)
+        return;
+    attn_each_free(study->each);
+    attn_fold_free(study->fold);
+    attn_monitor_free(study->monitor);
+    attn_free(study->ids);
+    attn_free(study->nothing);
+    attn_free(study);
+}
+
+static void note(const struct attn_study *study, const char *format, ...) ATTN_PRINTF(2, 3);
+
+static void note(const struct attn_study *study, const char *format, ...)
+{
+    char message[ATTN_ERROR_MESSAGE_SIZE + ATTN_ERROR_HINT_SIZE];
+    va_list arguments;
+
+    if (!study->on_note)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    attn_monitor_enter(study->monitor);
+    study->on_note(study->user, message);
+    attn_monitor_leave(study->monitor);
+}
+
+void attn_study_note_once(void *user, const char *message)
+{
+    struct attn_study *study = user;
+    const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
+    const bool is_of_spaces = attn_spaces_are_noted(message);
+    bool is_new = study->on_note != NULL;
+
+    attn_monitor_enter(study->monitor);
+    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
+    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
+    for (size_t i = 0; i < study->n_note; i++)
+        is_new = is_new && study->notes[i] != hash;
+    if (is_new && study->n_note < MOST_NOTES) {
+        study->notes[study->n_note++] = hash;
+        study->on_note(study->user, message);
+    }
+    attn_monitor_leave(study->monitor);
+}
+
+/* Returns the name of ITEM for messages: 'k17', or its number. */
+static struct attn_quote name_of(const struct attn_item *item)
+{
+    struct attn_quote name;
+
+    if (item->record.has == ATTN_RECORD_ID_TEXT) {
+        const struct attn_quote id = attn_quote(item->record.id, item->record.n_id);
+
+        snprintf(name.text, sizeof name.text, "'%.*s'", ATTN_QUOTE_SIZE - 3, id.text);
+    } else if (item->record.has == ATTN_RECORD_ID_INTEGER) {
+        snprintf(name.text, sizeof name.text, "%.*s", (int)item->record.n_id, item->record.id);
+    } else {
+        snprintf(name.text, sizeof name.text, "%zu", item->record.number);
+    }
+    return name;
+}
+
+/* Notes the first duplicate id if ids matter: on one side of the pairs, or if labels are listed.
+ * Compares hashes of the first N_ID ids, so memory does not grow with their number. */
+static void look_for_twice(struct attn_study *study, const struct attn_item *item)
+{
+    const bool is_paired = study->args->paired;
+    const int side = attn_fold_side(study->fold, item);
+    const uint64_t hash = (attn_hash_bytes(study->seed, item->record.id, item->record.n_id) | 1) ^
+                          (side == 1 ? 2 : 0);
+    size_t at;
+
+    if (study->has_twice || study->n_id == N_ID || item->record.has == ATTN_RECORD_ID_NUMBER ||
+        (is_paired ? side < 0 : !study->args->lists_labels))
+        return;
+    for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
+        if (study->ids[at % N_SLOT] == hash) {
+            study->has_twice = true;
+            note(study, "the id %s is there more than once%s", name_of(item).text,
+                 is_paired ? " on one side of `paired`, whose pairs go by the order of items" : "");
+            return;
+        }
+    study->ids[at % N_SLOT] = hash;
+    study->n_id++;
+}
+
+/* Fails if more items failed than are allowed. */
+static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
+{
+    const int64_t most = study->args->max_failed;
+
+    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
+                   study->sum.n_failed, study->sum.n_item, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* --- Restarts --------------------------------------------------------------------------------- */
+
+static const char *const row_names[] = {"base", "source", "model"};
+static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
+
+/* Saves for a resumed run the state that the rows of items lack (struct attn_each_rows): the
+ * metric, its row, its moments, how often the model was right, the numbers beside rows. */
+static void save(void *user, struct attn_buffer *out)
+{
+    const struct attn_study *study = user;
+
+    attn_buffer_append_format(out, "%s %s %zu ", study->sum.metric ? study->sum.metric : "-",
+                              study->sum.row ? study->sum.row : "-", study->base.n);
+    attn_double_append(out, study->base.mean);
+    attn_buffer_append_char(out, ' ');
+    attn_double_append(out, study->base.squares);
+    attn_buffer_append_format(out, " %zu %zu %zu", study->n_judged, study->n_right,
+                              attn_fold_n_more(study->fold));
+    attn_fold_save(study->fold, out);
+}
+
+enum { N_SAVED = 8 };
+
+/* Cuts TEXT into N_SAVED words. Returns the rest of the text, or NULL if there are fewer words. */
+static const char *cut_saved(const char *text, const char *words[N_SAVED], size_t sizes[N_SAVED])
+{
+    for (size_t i = 0; i < N_SAVED; i++) {
+        words[i] = text;
+        sizes[i] = strcspn(text, " ");
+        text += sizes[i];
+        if (sizes[i] == 0)
+            return NULL;
+        text += *text == ' ' && i + 1 < N_SAVED;
+    }
+    return text;
+}
+
+static bool is_word(const char *word, size_t size, const char *name)
+{
+    return name && strlen(name) == size && memcmp(word, name, size) == 0;
+}
+
+/* Restores the saved state, after the rows. False if the text is malformed. */
+static bool load(struct attn_study *study, const char *text)
+{
+    const char *words[N_SAVED];
+    size_t sizes[N_SAVED];
+    uint64_t n, n_judged, n_right;
+    const char *rest = cut_saved(text, words, sizes);
+
+    if (!rest || !attn_parse_uint(words[2], sizes[2], &n) ||
+        !attn_parse_double(words[3], sizes[3], &study->base.mean) ||
+        !attn_parse_double(words[4], sizes[4], &study->base.squares) ||
+        !attn_parse_uint(words[5], sizes[5], &n_judged) ||
+        !attn_parse_uint(words[6], sizes[6], &n_right))
+        return false;
+    study->base.n = (size_t)n;
+    study->n_judged = (size_t)n_judged;
+    study->n_right = (size_t)n_right;
+    for (int m = 0; m < ATTN_N_ANSWER_METRIC; m++) {
+        const char *name = attn_answer_metric_name((enum attn_answer_metric)m);
+
+        if (is_word(words[0], sizes[0], name))
+            study->sum.metric = name;
+    }
+    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
+        if (is_word(words[0], sizes[0], other_metrics[i]))
+            study->sum.metric = other_metrics[i];
+    for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
+        if (is_word(words[1], sizes[1], row_names[i]))
+            study->sum.row = row_names[i];
+    return attn_fold_load(study->fold, rest);
+}
+
+/* Allocates zeros, as many as there are numbers beside the rows of each item. */
+static enum attn_status make_nothing(struct attn_study *study, struct attn_error *err)
+{
+    const char *words[N_SAVED];
+    size_t sizes[N_SAVED];
+    uint64_t n = 0;
+
+    if (study->nothing)
+        return ATTN_OK;
+    if (cut_saved(attn_each_saved(study->each), words, sizes) &&
+        attn_parse_uint(words[7], sizes[7], &n) && n < SIZE_MAX / sizeof *study->nothing)
+        study->n_nothing = (size_t)n;
+    study->nothing = attn_alloc(study->n_nothing, sizeof *study->nothing, err);
+    return study->nothing ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* An attn_each_fn: adds an item of an earlier run. */
+static enum attn_status take_again(void *user, const struct attn_item *item,
+                                   const struct attn_table *table, const struct attn_error *failed,
+                                   struct attn_error *err)
+{
+    struct attn_study *study = user;
+    struct attn_fold_entry entry = {.item = item, .table = table};
+
+    ATTN_TRY(make_nothing(study, err));
+    look_for_twice(study, item);
+    take_defaults(&study->defaults, item, &study->untaken);
+    study->sum.n_item++;
+    study->sum.n_failed += failed != NULL;
+    if (failed)
+        return ATTN_OK;
+    entry.more = study->nothing;
+    entry.n_more = study->n_nothing;
+    ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
+}
+
+/* Forwards a note about the lines of items. */
+static void note_each(void *user, const char *message)
+{
+    note(user, "%s", message);
+}
+
+/* Opens the output of a line for each item, and adds the items of earlier runs. */
+static enum attn_status begin(struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_each_rows rows = {.columns = study->form.columns,
+                                        .n_column = study->form.n_column,
+                                        .hidden = study->hidden,
+                                        .on_note = note_each,
+                                        .note_user = study,
+                                        .save = save,
+                                        .user = study};
+
+    study->has_begun = true;
+    if (!study->args->each)
+        return ATTN_OK;
+    ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
+                            err));
+    ATTN_TRY(attn_each_resume(study->each, take_again, study, err));
+    if (*attn_each_saved(study->each) == '\0' || load(study, attn_each_saved(study->each)))
+        return check_failures(study, err);
+    attn_error_set(err, ATTN_INVALID, "what was kept of the items is not as it was written");
+    attn_error_hint(err, "without `is_resumed` all is computed anew");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err)
+{
+    for (size_t i = 0; i < MOST_PEEKED; i++) {
+        struct attn_item *next;
+
+        ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
+        *item = next;
+        attn_item_choose(next, study->pairs);
+        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+    }
+    *item = NULL;
+    return ATTN_OK;
+}
+
+/* Fails if the header lacks a label of `group_by` or `paired`. */
+static enum attn_status check_labels(const struct attn_study *study, struct attn_error *err)
+{
+    const struct attn_items *items = study->args->items;
+    struct attn_item any = {.n_label = 0}; /* with all labels of the header */
+    const struct attn_fold_entry entry = {.item = &any};
+    struct attn_item_label *labels;
+    enum attn_status status;
+    const char *const *names;
+
+    if (!attn_items_have_header(items))
+        return ATTN_OK;
+    names = attn_items_labels(items, &any.n_label);
+    any.labels = labels = attn_alloc(any.n_label, sizeof *labels, err);
+    if (!labels)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < any.n_label; i++)
+        labels[i].name = names[i];
+    status = attn_fold_check(study->fold, &entry, err);
+    attn_free(labels);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
+                                      struct attn_error *err)
+{
+    struct attn_items *items = study->args->items;
+    struct attn_item *last = NULL;
+
+    *has_them = true;
+    if (n <= 1 || isnan(attn_items_share(items)))
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
+    *has_them = last != NULL;
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
+{
+    study->hidden = hidden;
+    ATTN_TRY(check_labels(study, err));
+    ATTN_TRY(look_for_defaults(study, err));
+    return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
+                             : ATTN_OK;
+}
+
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    char names[ATTN_ERROR_HINT_SIZE];
+
+    if (!study->has_begun)
+        ATTN_TRY(begin(study, err));
+    ATTN_TRY(attn_items_next(study->args->items, item, err));
+    attn_monitor_enter(study->monitor);
+    study->share = attn_items_share(study->args->items);
+    attn_monitor_leave(study->monitor);
+    if (!*item)
+        return ATTN_OK;
+    attn_item_choose(*item, study->pairs);
+    take_defaults(&study->defaults, *item, &study->untaken);
+    if (study->args->lists_labels && !study->is_labeled &&
+        (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        study->is_labeled = true;
+        note(study, "labels: %s", list_labels(*item, names, sizeof names));
+    }
+    look_for_twice(study, *item);
+    return ATTN_OK;
+}
+
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
+{
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture cannot be
+                                                                         read */
+           err->stage != ATTN_STAGE_MODEL &&
+           err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
+}
+
+/* Counts the failure of ITEM, and notes it if it is one of the first. */
+static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
+                                     const struct attn_error *failed, struct attn_error *err)
+{
+    study->sum.n_failed++;
+    if (study->sum.n_failed <= MOST_NAMED)
+        note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
+             failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
+    return check_failures(study, err);
+}
+
+/* Appends the lines of ITEM: the rows of TABLE, or the failure. */
+static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
+                                   const struct attn_table *table, const struct attn_error *failed,
+                                   struct attn_error *err)
+{
+    return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
+}
+
+static void report(const struct attn_study *study)
+{
+    double share;
+
+    attn_monitor_enter(study->monitor);
+    share = study->share;
+    attn_monitor_leave(study->monitor);
+    if (study->on_progress && share > 0)
+        study->on_progress(
+            study->user, study->sum.n_item,
+            (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
+}
+
+static enum attn_status take(struct attn_study *study, const struct attn_item *item,
+                             const struct attn_study_answer *answer,
+                             const struct attn_error *failed, struct attn_error *err)
+{
+    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+    struct attn_error why = {0};
+
+    study->sum.n_item++;
+    if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
+        failed = &why;
+    study->is_torn = true;
+    if (failed) {
+        ATTN_TRY(write_each(study, item, NULL, failed, err));
+        study->is_torn = false;
+        return take_failure(study, item, failed, err);
+    }
+    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
+    if (answer->metric) {
+        study->sum.metric = answer->metric;
+        study->sum.row = answer->row;
+        attn_moments_add(&study->base, answer->value);
+        study->n_judged += answer->has_right;
+        study->n_right += answer->has_right && answer->is_right;
+    }
+    ATTN_TRY(write_each(study, item, answer->table, NULL, err));
+    study->is_torn = false;
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err)
+{
+    const enum attn_status status = take(study, item, answer, failed, err);
+
+    report(study);
+    return status;
+}
+
+enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
+                                struct attn_error *err)
+{
+    struct attn_study_sum *sum = &study->sum;
+    const size_t n_single = attn_fold_n_single(study->fold);
+    struct attn_error unused;
+
+    if (study->each)
+        ATTN_TRY(attn_each_finish(study->each, err));
+    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
+                           ATTN_STAGE_INPUT, err));
+    if (sum->n_failed < sum->n_item &&
+        check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
+        note(study, "%s", unused.message);
+    if (sum->n_failed > MOST_NAMED)
+        note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+    if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
+        note(study, "no item is on a side of `paired`");
+    if (n_single > 0)
+        note(study, "%zu item%s no partner of the same id", n_single,
+             n_single == 1 ? " has" : "s have");
+    sum->n_group = attn_fold_n_group(study->fold);
+    sum->n_label = attn_fold_n_label(study->fold);
+    sum->n_pair = attn_fold_n_pair(study->fold);
+    sum->mean = study->base.mean;
+    sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
+    sum->right =
+        study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
+    if (study->args->sum)
+        *study->args->sum = *sum;
+    return ATTN_OK;
+}
+
+void attn_study_keep(struct attn_study *study, const struct attn_error *err)
+{
+    if (study->each)
+        attn_each_keep(study->each, study->is_torn ? NULL : err);
+}

@@ -1,0 +1,257 @@
+/*
+ * study_ask.c - takes the items of a study through a window (run/window.h): each alone on a thread,
+ * or their texts packed together (run/many.h). Answers come back in the order of the items.
+ */
+#include "study/study_internal.h"
+
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "host/host_internal.h"
+#include "run/record_internal.h"
+#include "run/window.h"
+
+/* At most so many items a thread are read and not yet folded, so one item that takes long does not
+ * keep all others in memory. */
+enum { WINDOW = 16 };
+
+/* --- Each alone ------------------------------------------------------------------------------- */
+
+/* An item on its way. */
+struct slot {
+    struct attn_item *item; /* owns */
+    struct attn_study_answer answer;
+    struct attn_error failure;
+    bool has_failed;
+    bool ends_all; /* the failure is not that of the item alone */
+};
+
+struct asking {
+    struct attn_study *study;
+    attn_study_ask_fn ask;
+    void *user;
+};
+
+/* Reads the next item into SLOT. */
+static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *is_over,
+                                  struct attn_error *err)
+{
+    const struct asking *asking = user;
+    struct slot *empty = slot;
+
+    ATTN_TRY(attn_study_next(asking->study, &empty->item, err));
+    *is_over = !empty->item;
+    if (!*is_over)
+        *n_byte = attn_record_n_byte(&empty->item->record) + empty->item->other.n_text;
+    return ATTN_OK;
+}
+
+/* Finds the answer about item NUMBER. A failure waits for the items before. */
+static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
+                                    size_t number, size_t n, struct attn_error *err)
+{
+    const struct asking *asking = user;
+    struct slot *slot = attn_window_slot(window, number);
+    const struct attn_record *record = &slot->item->record;
+
+    (void)worker;
+    (void)err;
+    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
+        slot->failure = record->err;
+        slot->has_failed = true;
+    } else {
+        const enum attn_status status =
+            asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
+
+        slot->failure.status = status;
+        slot->has_failed = status != ATTN_OK;
+        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
+                                              !attn_study_is_of_item(status, &slot->failure));
+    }
+    attn_window_finish(window, number, n);
+    return ATTN_OK;
+}
+
+/* Folds the answer about the item in SLOT. */
+static enum attn_status take_item(void *user, void *slot, bool is_followed, struct attn_error *err)
+{
+    const struct asking *asking = user;
+    const struct slot *answered = slot;
+
+    (void)is_followed;
+    if (answered->ends_all)
+        return attn_error_copy(err, &answered->failure);
+    return attn_study_take(asking->study, answered->item, &answered->answer,
+                           answered->has_failed ? &answered->failure : NULL, err);
+}
+
+static void release_item(void *user, void *slot)
+{
+    struct slot *taken = slot;
+
+    (void)user;
+    attn_item_free(taken->item);
+    attn_table_free(taken->answer.table);
+    attn_free(taken->answer.more);
+    *taken = (struct slot){.item = NULL};
+}
+
+enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
+                                attn_study_ask_fn ask, void *user, struct attn_error *err)
+{
+    const int n_thread = attn_host_n_thread(host);
+    struct asking asking = {.study = study, .ask = ask, .user = user};
+    struct attn_window_form form = {
+        .slot_size = sizeof(struct slot),
+        .n_slot = WINDOW * (size_t)n_thread,
+        .read = read_item,
+        .compute = answer_item,
+        .take = take_item,
+        .release = release_item,
+        .user = &asking,
+    };
+    enum attn_status status;
+    bool has_enough, is_parallel, is_locked;
+
+    ATTN_TRY(attn_study_has_items(study, (size_t)n_thread, &has_enough, err));
+    is_parallel = n_thread > 1 && has_enough;
+    form.n_worker = is_parallel ? n_thread : 0;
+    is_locked = is_parallel && attn_pool_lock(host->pool);
+    status = attn_window_run(&form, host, err);
+    if (is_locked)
+        attn_pool_unlock(host->pool);
+    return status;
+}
+
+/* --- Packed ----------------------------------------------------------------------------------- */
+
+/* A record is one text. The last one of an item owns it, because records are handed out in their
+ * order: it is the last one that is asked for. */
+struct text {
+    struct attn_item *item; /* owned by the last text */
+    bool is_second, is_last;
+};
+
+struct packing {
+    const struct attn_study_pack *pack;
+    struct attn_item *item; /* owns; its second text comes next; or NULL */
+    struct attn_study_answer answer;
+    struct attn_error failure; /* of the first text */
+    bool has_failed;
+};
+
+static void fill_record(const struct packing *packing, const struct text *text,
+                        struct attn_record *record)
+{
+    const struct attn_item *item = text->item;
+
+    record->input = text->is_second ? item->other : item->record.input;
+    record->source = item->record.source;
+    record->at = item->at ? item->at : packing->pack->at;
+    record->failure = item->record.failure;
+    record->err = item->record.err;
+}
+
+/* An attn_next_fn. */
+static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
+                             struct attn_error *err)
+{
+    struct packing *packing = user;
+    struct text *text = attn_alloc(1, sizeof *text, err);
+
+    if (!text)
+        return ATTN_NO_MEMORY;
+    record->mine = text;
+    text->is_second = packing->item;
+    text->item = packing->item;
+    packing->item = NULL;
+    if (!text->item)
+        ATTN_TRY(attn_study_next(packing->pack->study, &text->item, err));
+    *is_over = !text->item;
+    if (*is_over)
+        return ATTN_OK;
+    text->is_last = text->is_second || text->item->pair == ATTN_ITEM_SINGLE ||
+                    text->item->record.failure != ATTN_RECORD_FAILURE_NONE;
+    if (!text->is_last)
+        packing->item = text->item;
+    fill_record(packing, text, record);
+    return ATTN_OK;
+}
+
+/* An attn_done_fn's `release`. */
+static void release(void *user, struct attn_record *record)
+{
+    struct text *text = record->mine;
+
+    (void)user;
+    if (text && text->is_last)
+        attn_item_free(text->item);
+    attn_free(text);
+}
+
+/* Finds what RESULT adds to the answer about its item, or why the item fails. */
+static enum attn_status find(struct packing *packing, const struct attn_many_result *result,
+                             struct attn_error *err)
+{
+    const struct attn_study_pack *pack = packing->pack;
+    const struct attn_record *record = result->record;
+    const struct text *text = record->mine;
+    enum attn_status status = ATTN_OK;
+    struct attn_error why = {0};
+
+    if (packing->has_failed)
+        return ATTN_OK;
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        why = record->err;
+    else
+        status = attn_error_at(
+            pack->find(pack->user, text->item, text->is_second, result, &packing->answer, &why),
+            ATTN_STAGE_INPUT, &why);
+    if (status != ATTN_OK && !attn_study_is_of_item(status, &why))
+        return attn_error_copy(err, &why);
+    packing->has_failed = status != ATTN_OK || record->failure != ATTN_RECORD_FAILURE_NONE;
+    packing->failure = why;
+    return ATTN_OK;
+}
+
+/* An attn_done_fn. */
+static enum attn_status done(void *user, const struct attn_many_result *result,
+                             struct attn_error *err)
+{
+    struct packing *packing = user;
+    const struct text *text = result->record->mine;
+    enum attn_status status = find(packing, result, err);
+
+    if (status != ATTN_OK || !text->is_last)
+        return status;
+    status = attn_study_take(packing->pack->study, text->item, &packing->answer,
+                             packing->has_failed ? &packing->failure : NULL, err);
+    if (packing->answer.table)
+        attn_table_reset(packing->answer.table);
+    packing->answer =
+        (struct attn_study_answer){.table = packing->answer.table, .more = packing->answer.more};
+    packing->has_failed = false;
+    return status;
+}
+
+enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
+                                     struct attn_many_options *options, struct attn_error *err)
+{
+    struct attn_request request = *pack->request;
+    struct packing packing = {.pack = pack};
+    const struct attn_many_calls calls = {
+        .next = next, .done = done, .release = release, .user = &packing};
+    enum attn_status status;
+
+    request.on_note = attn_study_note_once;
+    request.on_progress = NULL; /* it counts items */
+    request.user = pack->study;
+    request.reading.example = NULL;
+    options->request = &request;
+    status = attn_run_many(pack->host, options, &calls, err);
+    attn_item_free(packing.item);
+    attn_table_free(packing.answer.table);
+    attn_free(packing.answer.more);
+    return status;
+}

@@ -1,0 +1,177 @@
+/*
+ * study_internal.h - a study on its way: it reads the items, counts those that fail, and folds the
+ * tables of the others. For the files of this layer.
+ *
+ *     attn_study_open(args, &form, &study, &err);
+ *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
+ *     attn_study_end(study, &table, &err);
+ *     attn_study_free(study);
+ *
+ * An experiment that needs one pass over the texts of an item has them packed, short ones together:
+ *
+ *     struct attn_study_pack pack = {study, host, &request, at, find, user};
+ *     attn_study_pack_run(&pack, &options, &err);         // instead of attn_study_ask
+ */
+#ifndef ATTN_STUDY_STUDY_INTERNAL_H
+#define ATTN_STUDY_STUDY_INTERNAL_H
+
+#include "run/many.h"
+#include "study/fold.h"
+#include "study/reply.h"
+
+struct attn_study;
+
+/* The answer about one item. */
+struct attn_study_answer {
+    struct attn_table *table; /* owns; its rows, as of one text */
+    double *more;             /* [n_more] owns; numbers beside them (fold.h) */
+    size_t n_more;
+    const char *metric; /* of the model as it is; NULL: there is none */
+    const char *row;    /* the row that has its value, "base"; or NULL */
+    double value;
+    bool has_right, is_right;  /* whether the model is right */
+    bool is_general;           /* if it failed: every item would fail like this one */
+    struct attn_spaces spaces; /* odd spaces of the text or the target */
+};
+
+/* Copies the metric of the unchanged run, the row "base", from REPLY into ANSWER. */
+void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+                            const struct attn_reply *reply);
+
+/* Keys of items that replace a field of the arguments or of the request: X(ID, field, whether ITEM
+ * has it). */
+#define ATTN_ITEM_KEY_MAP(X)                                                                       \
+    X(TARGET, "target", item->target || item->has_target_id)                                       \
+    X(FOIL, "foil", item->foil || item->has_foil_id)                                               \
+    X(AT, "at", item->at)                                                                          \
+    X(FROM, "from", item->from)                                                                    \
+    X(TO, "to", item->to)                                                                          \
+    X(QUERIES, "queries", item->queries)                                                           \
+    X(READ, "queries", item->queries || item->at)                                                  \
+    X(SOURCE, "source", attn_input_is_given(&item->record.source))                                 \
+    X(CORRUPTED_SOURCE, "corrupted_source", attn_input_is_given(&item->corrupted_source))
+
+enum attn_item_key {
+#define ATTN_ITEM_KEY_ENUM(id, ...) ATTN_ITEM_KEY_##id,
+    ATTN_ITEM_KEY_MAP(ATTN_ITEM_KEY_ENUM)
+#undef ATTN_ITEM_KEY_ENUM
+        ATTN_N_ITEM_KEY
+};
+
+#define ATTN_ITEM_KEY_BIT(id) (UINT64_C(1) << ATTN_ITEM_KEY_##id)
+
+/* The caller's values for items that lack these keys. A default that no item uses is refused before
+ * the first item. If the input is a pipe it is noted at the end. Unused places are also noted at
+ * the end, because they still define the order of rows. */
+struct attn_study_defaults {
+    uint64_t keys;                        /* bits */
+    const struct attn_item_place *places; /* [n_place] by their names */
+    size_t n_place;
+};
+
+/* The experiment, as its study sees it. Borrowed. */
+struct attn_study_form {
+    struct attn_study_defaults defaults;
+    struct attn_fold_form fold;
+    unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
+    struct attn_host *host;
+    const struct attn_request *request; /* hears notes and progress */
+};
+
+/* ARGS and what FORM points to are borrowed. */
+enum attn_status attn_study_open(const struct attn_study_args *args,
+                                 const struct attn_study_form *form, struct attn_study **study,
+                                 struct attn_error *err);
+void attn_study_free(struct attn_study *study); /* NULL is allowed */
+
+/* Ends the study early because of ERR. The finished items can be resumed. */
+void attn_study_keep(struct attn_study *study, const struct attn_error *err);
+
+/* An attn_note_fn for the runs of items; USER is the study. Forwards each note once. May be called
+ * on several threads at a time. */
+void attn_study_note_once(void *user, const char *message);
+
+/* The first item that has not failed, from which an experiment chooses its columns. Borrowed until
+ * attn_study_ask. NULL if the first thousand items all failed. */
+enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
+                                 struct attn_error *err);
+
+/* Sets the columns that tables of items have: all of the form except the HIDDEN ones. Fails if the
+ * whole table cannot be sorted, grouped or paired as the arguments require. Call it before the
+ * first item. */
+enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
+
+/* --- Each alone ------------------------------------------------------------------------------- */
+
+/* Fills ANSWER, which is {0}, about ITEM. Runs on several threads at a time. */
+typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
+                                              struct attn_study_answer *answer,
+                                              struct attn_error *err);
+
+/* Calls ASK for all items, each on one thread of HOST. If a file has fewer items than threads,
+ * items run one after the other, each on all threads. */
+enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
+                                attn_study_ask_fn ask, void *user, struct attn_error *err);
+
+/* --- Packed ----------------------------------------------------------------------------------- */
+
+/* Adds the RESULT of a text of ITEM, the first or the second of a pair, to ANSWER, which is
+ * complete after the last text. ANSWER is zeroed between items, except that an emptied table and
+ * its numbers are reused. Called in the order of the items, one call at a time, on any thread, and
+ * not again for an item after one of its texts failed. */
+typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
+                                               bool is_second,
+                                               const struct attn_many_result *result,
+                                               struct attn_study_answer *answer,
+                                               struct attn_error *err);
+
+struct attn_study_pack {
+    struct attn_study *study; /* borrowed, like all else */
+    struct attn_host *host;
+    const struct attn_request *request; /* of every text */
+    const char *at; /* the position whose logits are asked for, of items that name none; or NULL */
+    attn_study_find_fn find;
+    void *user; /* for it */
+};
+
+/* Runs all items. Sets the request of OPTIONS. The result of an item does not depend on other
+ * items. */
+enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
+                                     struct attn_many_options *options, struct attn_error *err);
+
+/* --- The end ---------------------------------------------------------------------------------- */
+
+/* Creates the table of all items, which the caller owns, fills the sum, and notes unused defaults
+ * and items without a partner. */
+enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
+                                struct attn_error *err);
+
+/* --- Values of an item ------------------------------------------------------------------------ */
+
+/* Overwrites target, foil and `at` of ARGS with the values that ITEM has. Fails if the metric needs
+ * a target and there is none. */
+enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
+                                  struct attn_error *err);
+
+/* --- For study_ask.c -------------------------------------------------------------------------- */
+
+/* Reads the next item, which the caller owns; NULL after the last. The first call adds the items of
+ * earlier runs and skips them. One call at a time, on any thread. */
+enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
+                                 struct attn_error *err);
+
+/* Whether STATUS with ERR is a failure of one item. Any other failure ends the study. */
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
+
+/* Adds ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps both.
+ * Called in the order of the items, one call at a time, on any thread. Fails if the study ends: too
+ * many items failed, or there are too many groups. */
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err);
+
+/* *has_them: N more items follow. True for a pipe, whose end is not known. */
+enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
+                                      struct attn_error *err);
+
+#endif

@@ -1,0 +1,587 @@
+/*
+ * trial.c - see trial.h. Of many trials, runs that begin at the same layer are fed together, as
+ * many as make products fast: their rows are stacked, and each run has its own edits.
+ */
+#include "study/trial.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "predict/class_label.h"
+#include "trace/trace_internal.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PACK_ROWS = 128, /* more make products no faster */
+    WAITING = 48,    /* runs whose logits are one product, so that reading the weights of the output
+                        layer costs less than multiplying by them */
+};
+
+enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and a prediction needs one",
+                   attn_quote_string(attn_model_name(model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+struct attn_trial attn_trial_of(const struct attn_run *run)
+{
+    return (struct attn_trial){
+        .run = run,
+        .pool = run->host->pool,
+        .layer = ATTN_NO_LAYER,
+        .has_logits = attn_model_config(run->model)->output != ATTN_OUTPUT_NONE,
+    };
+}
+
+/* Whether the text is fed in pieces, which attention must allow. */
+static bool has_pieces(const struct attn_trial *trial)
+{
+    const struct attn_run *run = trial->run;
+    struct attn_error why_not = {0};
+
+    return trial->n_feed > 0 && trial->n_feed < run->text.n && trial->layer == ATTN_NO_LAYER &&
+           attn_layer_attention_check_next(run->attention.layers, attn_model_config(run->model),
+                                           &why_not) == ATTN_OK;
+}
+
+/* Creates *SESSION, which the caller owns also after a failure. EDITS have room for the edits of
+ * run and trial. */
+static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
+                              struct attn_session **session, struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    struct attn_session_options options = attn_run_session_options(run);
+
+    if (run->edits.n > 0)
+        memcpy(edits, run->edits.items, run->edits.n * sizeof *edits);
+    if (trial->n_edit > 0)
+        memcpy(edits + run->edits.n, trial->edits, trial->n_edit * sizeof *edits);
+    options.n_max += trial->n_more;
+    options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
+    options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
+    options.has_logits = trial->has_logits;
+    options.pool = trial->pool;
+    options.trace = trial->trace;
+    options.edits = edits;
+    options.n_edit = run->edits.n + trial->n_edit;
+    ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, session, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (run->source.n == 0)
+        return ATTN_OK;
+    return attn_error_at(attn_session_set_source(*session, run->source.rows, run->source.n, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
+                                  struct attn_error *err)
+{
+    struct attn_edit *edits = attn_alloc(trial->run->edits.n + trial->n_edit, sizeof *edits, err);
+    struct attn_session *made = NULL;
+    enum attn_status status;
+
+    if (!edits)
+        return ATTN_NO_MEMORY;
+    status = start(trial, edits, &made, err);
+    attn_free(edits); /* the session has copied them */
+    if (status == ATTN_OK)
+        *session = made;
+    else
+        attn_session_free(made);
+    return status;
+}
+
+static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
+                             struct attn_error *err)
+{
+    const struct attn_sequence *text = &trial->run->text;
+    const size_t d_model = attn_model_config(trial->run->model)->d_model;
+    const size_t n_most = trial->n_feed;
+
+    if (trial->layer != ATTN_NO_LAYER)
+        ATTN_TRY(attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err));
+    else if (!has_pieces(trial))
+        ATTN_TRY(attn_sequence_feed(text, session, err));
+    for (size_t first = 0; trial->layer == ATTN_NO_LAYER && has_pieces(trial) && first < text->n;
+         first += n_most) {
+        const size_t rest = text->n - first, n = rest < n_most ? rest : n_most;
+
+        ATTN_TRY(text->rows
+                     ? attn_session_feed_embeddings(session, text->rows + first * d_model, n, err)
+                     : attn_session_feed(session, text->ids + first, n, err));
+    }
+    return attn_host_check_canceled(trial->run->host, err); /* after the session last looked */
+}
+
+enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
+                                struct attn_error *err)
+{
+    struct attn_session *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_trial_start(trial, &made, err));
+    status = feed(trial, made, err);
+    if (status == ATTN_OK)
+        *session = made;
+    else
+        attn_session_free(made);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
+
+void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
+{
+    attn_edits_find_effects(&run->edits, session, 0);
+    attn_edit_parts_note_idle(&run->request, run->edits.parts, run->edits.n_part, 0);
+}
+
+enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
+                                  size_t n_feed, struct attn_error *err)
+{
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
+
+    trial.trace = trace;
+    trial.has_logits = false;
+    trial.n_feed = n_feed;
+    status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK)
+        attn_edits_find_effects(&run->edits, session, 0);
+    attn_session_free(session);
+    return status;
+}
+
+enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
+                                 struct attn_capture **capture, struct attn_error *err)
+{
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_session *session = NULL;
+
+    ATTN_TRY(attn_capture_create(selection, capture, err));
+    trial.trace = attn_capture_trace(*capture);
+    trial.has_logits = false;
+    ATTN_TRY(attn_trial_run(&trial, &session, err));
+    attn_trial_note_idle(run, session);
+    attn_session_free(session);
+    return ATTN_OK;
+}
+
+/* --- Many: the unchanged run ------------------------------------------------------------------ */
+
+enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
+                                   enum attn_site first, struct attn_trials *trials,
+                                   struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_reading reading = {.replies = &trials->base};
+    struct attn_session *session = NULL;
+    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
+    enum attn_status status;
+
+    /* A pass may begin at a later layer unless the run has edits, or dropout, whose random numbers
+     * are drawn layer after layer. */
+    *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->edits.n == 0};
+    for (size_t layer = 0; layer < dims->n_layer; layer++)
+        trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
+    trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
+    sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
+    trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
+    if (!trials->logits)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
+    ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));
+    ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
+    if (trials->can_skip) {
+        ATTN_TRY(attn_capture_create(trials->selection, &trials->capture, err));
+        trial.trace = attn_capture_trace(trials->capture);
+    }
+    trials->n_feed++;
+    ATTN_TRY(attn_trial_run(&trial, &session, err));
+    attn_trial_note_idle(run, session);
+    trials->n_edited_row = attn_session_n_edited_row(session);
+    reading.logits = trials->logits;
+    status = attn_answer_read(answer, session, &reading, err);
+    attn_session_free(session);
+    return status;
+}
+
+void attn_trials_release(struct attn_trials *trials)
+{
+    attn_capture_free(trials->capture);
+    attn_selection_free(trials->selection);
+    attn_selection_free(trials->needed);
+    attn_free(trials->logits);
+    *trials = (struct attn_trials){.run = NULL};
+}
+
+/* --- Many: the changed runs ------------------------------------------------------------------- */
+
+/* A change and the first layer that it changes. */
+struct beginning {
+    int layer;
+    size_t change; /* its number */
+};
+
+/* Runs that are fed together. */
+struct pack {
+    const struct beginning *beginnings; /* [n] of one layer */
+    size_t n;
+};
+
+/* The state of a thread, kept from pack to pack. */
+struct worker {
+    struct attn_session *session; /* owns; NULL before the first pack */
+    struct attn_kept kept;        /* owns its arrays; runs without a reply yet, at most n_waiting */
+    size_t *changes;              /* [n_waiting] owns; the numbers of these runs */
+    struct attn_reply *replies;   /* [n_waiting] owns */
+    float *logits;                /* [n_waiting, V] owns */
+    struct attn_session_sequence *sequences; /* [n_together] owns; the runs of a pack */
+    const float **rows;      /* [2, n_together] owns; the first rows of each run: resid_pre, z */
+    enum attn_status status; /* of the failed task, if any */
+    struct attn_error failure;
+    size_t failed; /* the number of that task */
+};
+
+/* Work of the pool. */
+struct work {
+    const struct attn_trials *trials;
+    const struct attn_trial_change *changes;
+    struct attn_trial_outcome *outcomes;
+    struct beginning *beginnings; /* [n] owns; of the changes, by layer */
+    struct pack *packs;           /* [n_pack] owns */
+    size_t n_pack;
+    struct worker *workers; /* [n_worker] owns */
+    size_t n_worker;
+    size_t n_together, n_waiting;   /* runs per feed; runs per product of the output layer */
+    const struct attn_trace *trace; /* of all sessions */
+    size_t n_total;                 /* number of runs, including earlier ones */
+    atomic_size_t n_done;           /* number of finished runs, including earlier ones */
+    atomic_size_t failed;           /* the first failed task: later tasks do nothing */
+};
+
+static int by_layer(const void *a, const void *b)
+{
+    const struct beginning *x = a, *y = b;
+
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    return x->change < y->change ? -1 : x->change > y->change;
+}
+
+/* Whether runs can be fed together: they begin at a layer, have no source, and have logits per
+ * position. */
+static bool go_together(const struct attn_trials *trials)
+{
+    return trials->can_skip && trials->run->source.n == 0 &&
+           !attn_model_is_classifier(trials->run->model);
+}
+
+/* Groups the N changes into packs of one layer and about equal size. */
+static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
+{
+    const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
+    const size_t n_most = work->n_together;
+
+    work->beginnings = attn_alloc(n, sizeof *work->beginnings, err);
+    work->packs = attn_alloc(n, sizeof *work->packs, err);
+    if (!work->beginnings || !work->packs)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_trial_change *change = &work->changes[i];
+        int first = change->n_edit > 0 ? n_layer : 0;
+
+        for (size_t k = 0; k < change->n_edit; k++)
+            first = change->edits[k].layer < first ? change->edits[k].layer : first;
+        work->beginnings[i] = (struct beginning){first, i};
+    }
+    qsort(work->beginnings, n, sizeof *work->beginnings, by_layer);
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t n_pack;
+
+        end = first + 1;
+        while (end < n && work->beginnings[end].layer == work->beginnings[first].layer)
+            end++;
+        for (n_pack = (end - first + n_most - 1) / n_most; n_pack > 0; n_pack--) {
+            const size_t size = (end - first) / n_pack;
+
+            work->packs[work->n_pack++] = (struct pack){work->beginnings + first, size};
+            first += size;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Runs the only change of PACK in a new session, from the changed layer on if possible, and reads
+ * the reply. */
+static enum attn_status try_alone(const struct work *work, const struct pack *pack,
+                                  struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
+    const size_t number = pack->beginnings[0].change;
+    struct attn_trial_outcome *outcome = &work->outcomes[number];
+    struct attn_reading reading = {
+        .base = trials->logits, .base_total = trials->base.total, .replies = &outcome->reply};
+    struct attn_trial trial = attn_trial_of(trials->run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
+
+    trial.pool = NULL; /* its threads are busy with other trials */
+    trial.edits = work->changes[number].edits;
+    trial.n_edit = work->changes[number].n_edit;
+    if (trials->can_skip) {
+        trial.layer = pack->beginnings[0].layer;
+        trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
+    }
+    reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
+    if (!reading.logits)
+        return ATTN_NO_MEMORY;
+    status = attn_trial_run(&trial, &session, err);
+    if (status == ATTN_OK) {
+        outcome->n_row = attn_session_n_edited_row(session);
+        outcome->n_row -=
+            outcome->n_row < trials->n_edited_row ? outcome->n_row : trials->n_edited_row;
+        status = attn_answer_read(trials->answer, session, &reading, err);
+    }
+    attn_session_free(session);
+    attn_free(reading.logits);
+    return status;
+}
+
+/* An attn_trace_fn that drops its events: only the selection of the trace is used, for its
+ * positions. */
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user;
+    (void)event;
+    (void)err;
+    return ATTN_OK;
+}
+
+static enum attn_status prepare_worker(const struct work *work, struct worker *worker,
+                                       struct attn_error *err)
+{
+    const struct attn_run *run = work->trials->run;
+    const struct attn_config *config = attn_model_config(run->model);
+    const size_t n = work->n_waiting, n_together = work->n_together;
+    struct attn_session_options options = attn_run_session_options(run);
+
+    worker->kept.rows = attn_alloc_uninitialized(n * config->d_embed, sizeof(float), err);
+    worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
+    worker->changes = attn_alloc(n, sizeof *worker->changes, err);
+    worker->replies = attn_alloc(n, sizeof *worker->replies, err);
+    worker->logits = attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err);
+    worker->sequences = attn_alloc(n_together, sizeof *worker->sequences, err);
+    worker->rows = attn_alloc(2 * n_together, sizeof *worker->rows, err);
+    if (!worker->kept.rows || !worker->kept.ce || !worker->changes || !worker->replies ||
+        !worker->logits || !worker->sequences || !worker->rows)
+        return ATTN_NO_MEMORY;
+    options.n_sequence = n_together;
+    options.n_max = n_together * run->text.n;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = true;
+    options.trace = work->trace;
+    return attn_error_at(attn_session_create(run->model, &options, &worker->session, err),
+                         ATTN_STAGE_MODEL, err);
+}
+
+/* Computes the outstanding replies. */
+static enum attn_status read_replies(const struct work *work, struct worker *worker,
+                                     struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const size_t n = worker->kept.n;
+    const struct attn_reading reading = {.base = trials->logits,
+                                         .base_total = trials->base.total,
+                                         .logits = worker->logits,
+                                         .replies = worker->replies};
+
+    if (n == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_answer_read_kept(trials->answer, &worker->kept, worker->session, &reading, err));
+    for (size_t i = 0; i < n; i++)
+        work->outcomes[worker->changes[i]].reply = worker->replies[i];
+    worker->kept.n = 0;
+    return ATTN_OK;
+}
+
+/* Feeds the runs of PACK to the session of WORKER: a copy of the layer's rows for each. */
+static enum attn_status run_together(const struct work *work, const struct pack *pack,
+                                     struct worker *worker, struct attn_error *err)
+{
+    static const struct attn_edit none; /* for a run without changes */
+    const struct attn_trials *trials = work->trials;
+    const int layer = pack->beginnings[0].layer;
+    const float *resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer);
+    const float *z =
+        trials->has_z ? attn_capture_tensor(trials->capture, ATTN_SITE_Z, layer) : NULL;
+    const float **rows_of_z = worker->rows + pack->n;
+    const struct attn_session_start start = {
+        .layer = layer, .resid = worker->rows, .z = z ? rows_of_z : NULL};
+
+    for (size_t i = 0; i < pack->n; i++) {
+        const struct attn_trial_change *change = &work->changes[pack->beginnings[i].change];
+
+        worker->rows[i] = resid;
+        rows_of_z[i] = z;
+        worker->sequences[i] =
+            (struct attn_session_sequence){.n = trials->run->text.n,
+                                           .edits = change->n_edit > 0 ? change->edits : &none,
+                                           .n_edit = change->n_edit,
+                                           .logit0 = trials->answer->position,
+                                           .n_logit = 1};
+    }
+    attn_session_reset(worker->session);
+    ATTN_TRY(attn_session_feed_from(worker->session, &start, worker->sequences, pack->n, err));
+    return attn_host_check_canceled(trials->run->host, err);
+}
+
+static enum attn_status try_together(const struct work *work, const struct pack *pack,
+                                     struct worker *worker, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (!worker->session)
+        ATTN_TRY(prepare_worker(work, worker, err));
+    if (worker->kept.n + pack->n > work->n_waiting)
+        ATTN_TRY(read_replies(work, worker, err));
+    status = run_together(work, pack, worker, err);
+    ATTN_TRY(
+        attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err));
+    for (size_t i = 0; i < pack->n; i++) {
+        const size_t change = pack->beginnings[i].change;
+
+        worker->changes[worker->kept.n + i] = change;
+        work->outcomes[change].n_row = attn_session_n_edited_row_of(worker->session, i);
+    }
+    return attn_answer_keep(work->trials->answer, worker->session, pack->n, &worker->kept, err);
+}
+
+/* Stops the tasks after TASK of WORKER if STATUS is a failure. */
+static void note(struct work *work, struct worker *worker, size_t task, enum attn_status status)
+{
+    size_t failed = atomic_load(&work->failed);
+
+    if (status == ATTN_OK)
+        return;
+    worker->status = status;
+    worker->failed = task;
+    while (task < failed && !atomic_compare_exchange_weak(&work->failed, &failed, task))
+        ;
+}
+
+static void try_task(void *context, size_t task, int worker)
+{
+    struct work *work = context;
+    const struct attn_request *request = &work->trials->run->request;
+    const struct pack *pack = &work->packs[task];
+    struct worker *mine = &work->workers[worker];
+    enum attn_status status;
+
+    if (task > atomic_load(&work->failed))
+        return;
+    status = go_together(work->trials) ? try_together(work, pack, mine, &mine->failure)
+                                       : try_alone(work, pack, &mine->failure);
+    if (status == ATTN_OK) {
+        const size_t n_done = atomic_fetch_add(&work->n_done, pack->n) + pack->n;
+
+        if (worker == 0 && request->on_progress) /* the caller's own thread reports for all */
+            request->on_progress(request->user, n_done, work->n_total);
+    }
+    note(work, mine, task, status);
+}
+
+/* Computes the outstanding replies of worker number TASK. */
+static void read_task(void *context, size_t task, int worker)
+{
+    struct work *work = context;
+    struct worker *mine = &work->workers[task];
+
+    (void)worker;
+    note(work, mine, work->n_pack + task, read_replies(work, mine, &mine->failure));
+}
+
+/* Returns the failure of the first failed task, which does not depend on the speed of threads. */
+static enum attn_status find_failure(const struct work *work, struct attn_error *err)
+{
+    const size_t failed = atomic_load(&work->failed);
+
+    for (size_t i = 0; i < work->n_worker; i++) {
+        const struct worker *worker = &work->workers[i];
+
+        if (worker->status != ATTN_OK && worker->failed == failed) {
+            attn_error_copy(err, &worker->failure);
+            return worker->status;
+        }
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status perform(struct work *work, size_t n, struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const struct attn_dims *dims = attn_selection_dims(trials->selection);
+    const double d = (double)dims->d_model;
+    const double n_product = 12.0 * (double)dims->n_layer * (double)dims->n_position * d * d +
+                             (double)dims->n_vocab * d; /* of a run, roughly */
+    struct attn_pool *pool = attn_host_pool(trials->run->host, n_product * (double)n);
+
+    work->n_worker = (size_t)attn_pool_n_thread(pool);
+    work->workers = attn_alloc(work->n_worker, sizeof *work->workers, err);
+    if (!work->workers || make_packs(work, n, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    attn_pool_run(pool, work->n_pack, try_task, work);
+    if (atomic_load(&work->failed) == SIZE_MAX)
+        attn_pool_run(pool, work->n_worker, read_task, work);
+    return find_failure(work, err);
+}
+
+enum attn_status attn_trials_perform(struct attn_trials *trials,
+                                     const struct attn_trial_change *changes, size_t n,
+                                     struct attn_trial_outcome *outcomes, struct attn_error *err)
+{
+    const struct attn_trace trace = {.selection = trials->needed, .on_event = ignore};
+    const size_t n_all = trials->n_feed + n, n_row = trials->run->text.n;
+    const size_t n_together = go_together(trials) && n_row < PACK_ROWS ? PACK_ROWS / n_row : 1;
+    const size_t n_waiting = n_together > WAITING ? n_together : WAITING;
+    struct work work = {.trials = trials,
+                        .changes = changes,
+                        .outcomes = outcomes,
+                        .n_together = n_together,
+                        .n_waiting = n_waiting < n ? n_waiting : n,
+                        .trace = &trace,
+                        .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
+                        .n_done = trials->n_feed,
+                        .failed = SIZE_MAX};
+    const enum attn_status status = perform(&work, n, err);
+
+    for (size_t i = 0; work.workers && i < work.n_worker; i++) {
+        const struct worker *worker = &work.workers[i];
+
+        attn_session_free(worker->session);
+        attn_free(worker->kept.rows);
+        attn_free(worker->kept.ce);
+        attn_free(worker->changes);
+        attn_free(worker->replies);
+        attn_free(worker->logits);
+        attn_free(worker->sequences); /* the caller owns their edits */
+        attn_free(worker->rows);
+    }
+    attn_free(work.workers);
+    attn_free(work.packs);
+    attn_free(work.beginnings);
+    trials->n_feed += n;
+    return status;
+}
