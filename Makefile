@@ -99,7 +99,8 @@ OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/int
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
-EMBEDDED := lib/encode/colormap_tables.S lib/page/page_files.S lib/tokenizer/unicode/normal_form_tables.S
+EMBEDDED := lib/base/unicode_tables.S lib/encode/colormap_tables.S lib/page/page_files.S \
+    lib/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \
@@ -202,7 +203,8 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # page of --html with the policies of its scripts and styles.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
-$(BUILD)/lib/tokenizer/unicode/normal_form_tables.o: $(wildcard lib/tokenizer/unicode/normal_forms/*.bin)
+$(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)
+$(BUILD)/lib/tokenizer/unicode/unicode_tables.o: $(wildcard lib/tokenizer/unicode/tables/*.bin)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

@@ -26,6 +26,17 @@ size_t attn_utf8_valid_length(const char *text, size_t size);
  * separators, or noncharacters. */
 int attn_utf8_is_printable(uint32_t code_point);
 
+/* Characters from FIRST to LAST, and a number that a table gives them. */
+struct attn_character_range {
+    uint32_t first, last;
+    uint32_t value;
+};
+
+/* The range of CODE_POINT in a table from LOW to HIGH, which is sorted, or NULL. */
+const struct attn_character_range *
+attn_character_range_find(const struct attn_character_range *low,
+                          const struct attn_character_range *high, uint32_t code_point);
+
 /* Columns a terminal uses: 0 for combining marks, 2 for wide East Asian characters and emoji,
  * else 1. */
 int attn_utf8_width(uint32_t code_point);

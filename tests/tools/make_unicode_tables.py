@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of lib/tokenizer/unicode/normal_forms, which normal_form_tables.h describes; with
---lowercase prints the table of lowercase.c, with --classes that of character_class.c, with --widths
-those of lib/base/utf8.c. From Python's Unicode data.
+"""Writes the tables of lib/base/unicode and lib/tokenizer/unicode/tables from Python's Unicode data;
+with --classes character_classes.bin alone.
 
---classes asks the library tokenizers about every character: its tables are of Unicode 8 and 9,
+--classes asks the library tokenizers about every character: its classes are of Unicode 8 and 9,
 which Python does not have.
 """
 import os
@@ -31,21 +30,7 @@ def ranges(value):
     return found
 
 
-def print_rows(head, rows):
-    print(f"{head} = {{")
-    line = "   "
-    for row in rows:
-        text = row if isinstance(row, str) else "{" + ", ".join(f"{v:#x}" for v in row) + "}"
-        if len(line) + len(text) + 2 > 100:
-            print(line)
-            line = "   "
-        line += f" {text},"
-    print(line)
-    print("};")
-
-
-def write_table(name, form, rows):
-    folder = "lib/tokenizer/unicode/normal_forms"
+def write_table(name, form, rows, folder="lib/tokenizer/unicode/tables"):
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{name}.bin", "wb") as file:
         for row in rows:
@@ -75,7 +60,8 @@ def write_normal_forms():
     write_table("plain_parts", "I", parts)
 
 
-def print_lowercase():
+def write_lowercase():
+    """A range has steps of 1 or 2; the value is twice the distance, plus 1 for steps of 2."""
     rows = []
     for c in ALL:
         lower = chr(c).lower()
@@ -87,27 +73,29 @@ def print_lowercase():
             last[2], last[1] = c - last[1], c
         else:
             rows.append([c, c, 0, delta])
-    print(f"/* Unicode {unicodedata.unidata_version} */")
-    print_rows("static const struct lower_range ranges[]",
-               [f"{{{first:#x}, {last:#x}, {step or 1}, {delta}}}"
-                for first, last, step, delta in rows])
+    write_table("lowercase", "IIi", [(first, last, 2 * delta + (step == 2))
+                                     for first, last, step, delta in rows])
 
 
-def print_classes():
+# BERT's ideographs, without 2B820..2B91F.
+IDEOGRAPHS = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
+              (0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F)]
+
+
+def write_classes():
+    """In the order of enum attn_character_class."""
     from tokenizers import normalizers, pre_tokenizers
     clean = {"clean_text": True, "strip_accents": False}
     strip = {"clean_text": False, "strip_accents": True}
     rest = {"handle_chinese_chars": False, "lowercase": False}
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
-    removed = [("controls", normalizers.BertNormalizer(**clean, **rest)),
-               ("accents", normalizers.BertNormalizer(**strip, **rest)),
-               ("marks", normalizers.StripAccents())]
-    tables = [(name, lambda c, n=n: n.normalize_str(chr(c)) == "") for name, n in removed]
-    tables.append(("punctuation", lambda c: len(split(f"a{chr(c)}b")) == 3))
-    for name, test in tables:
-        print_rows(f"static const struct range {name}[]",
-                   [f"{{{first:#x}, {last:#x}}}" for first, last, _ in ranges(lambda c: int(test(c)))])
-        print()
+    removed = [normalizers.BertNormalizer(**clean, **rest), normalizers.BertNormalizer(**strip, **rest),
+               normalizers.StripAccents()]
+    tests = [lambda c, n=n: n.normalize_str(chr(c)) == "" for n in removed]
+    tests.append(lambda c: len(split(f"a{chr(c)}b")) == 3)
+    tests.append(lambda c: any(first <= c <= last for first, last in IDEOGRAPHS))
+    write_table("character_classes", "III",
+                ranges(lambda c: sum(test(c) << i for i, test in enumerate(tests))))
 
 
 # --- lib/base/utf8.c --------------------------------------------------------------------------
@@ -149,19 +137,21 @@ def bridged_ranges(belongs, bridges):
     return found
 
 
-def print_width_table(name, table):
-    print(f"static const struct range {name}[] = {{")
-    print(", ".join(f"{{{first:#06x}, {last:#06x}}}" for first, last in table))
-    print("};")
+def write_widths():
+    """The value of a range is its columns plus 1."""
+    zero = {c for first, last in bridged_ranges(is_zero, is_unassigned) for c in range(first, last + 1)}
+    wide = {c for first, last in bridged_ranges(is_wide, lambda c: is_unassigned(c) or is_zero(c))
+            for c in range(first, last + 1)}
+    punctuation = bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False)
+    write_table("widths", "III", ranges(lambda c: 1 if c in zero else 3 if c in wide else 0),
+                "lib/base/unicode")
+    write_table("punctuation", "III", [(first, last, 1) for first, last in punctuation],
+                "lib/base/unicode")
 
 
-def print_widths():
-    print(f"/* Unicode {unicodedata.unidata_version} */")
-    print_width_table("zero", bridged_ranges(is_zero, is_unassigned))
-    print_width_table("wide", bridged_ranges(is_wide, lambda c: is_unassigned(c) or is_zero(c)))
-    print_width_table("punctuation",
-                      bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False))
-
-
-tables = {"--lowercase": print_lowercase, "--classes": print_classes, "--widths": print_widths}
-tables.get(sys.argv[-1], write_normal_forms)()
+if sys.argv[1:] == ["--classes"]:
+    write_classes()
+else:
+    write_normal_forms()
+    write_lowercase()
+    write_widths()

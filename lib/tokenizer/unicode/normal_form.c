@@ -10,7 +10,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "tokenizer/stages/rewrite.h"
-#include "tokenizer/unicode/normal_form_tables.h"
+#include "tokenizer/unicode/unicode_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,26 +30,19 @@ enum {
 /* The elements of a table. */
 #define N_OF(table) ((size_t)(table##_end - (table)))
 
-/* The value of CODE_POINT in the ranges from LOW to HIGH, or 0. */
-static uint32_t look_up(const struct attn_nf_range *low, const struct attn_nf_range *high,
-                        uint32_t code_point)
-{
-    while (low < high) {
-        const struct attn_nf_range *middle = low + (high - low) / 2;
-
-        if (code_point < middle->first)
-            high = middle;
-        else if (code_point > middle->last)
-            low = middle + 1;
-        else
-            return middle->value;
-    }
-    return 0;
-}
-
 static bool is_doubtful(uint32_t code_point)
 {
-    return code_point >= 0x300 && look_up(attn_nf_doubtful, attn_nf_doubtful_end, code_point) != 0;
+    return code_point >= 0x300 &&
+           attn_character_range_find(attn_nf_doubtful, attn_nf_doubtful_end, code_point);
+}
+
+/* The canonical combining class, 0 for most characters. */
+static uint32_t class_of(uint32_t code_point)
+{
+    const struct attn_character_range *range =
+        attn_character_range_find(attn_nf_classes, attn_nf_classes_end, code_point);
+
+    return range ? range->value : 0;
 }
 
 static bool is_composed(enum attn_normal_form form)
@@ -268,8 +261,7 @@ static size_t find_end(enum attn_normal_form form, const char *text, size_t size
         if (run->has_failed)
             break;
         for (size_t i = 0; i < n; i++)
-            run->list[run->n++] = (struct character){
-                parts[i], look_up(attn_nf_classes, attn_nf_classes_end, parts[i]), i > 0};
+            run->list[run->n++] = (struct character){parts[i], class_of(parts[i]), i > 0};
         at += length;
     }
     return at;

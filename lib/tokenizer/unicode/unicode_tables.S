@@ -1,0 +1,13 @@
+/*
+ * unicode_tables.S - the tables that unicode_tables.h declares.
+ */
+#include "base/embed.inc"
+
+    embed attn_character_classes, "lib/tokenizer/unicode/tables/character_classes.bin"
+    embed attn_lower_cases, "lib/tokenizer/unicode/tables/lowercase.bin"
+    embed attn_nf_classes, "lib/tokenizer/unicode/tables/classes.bin"
+    embed attn_nf_decompositions, "lib/tokenizer/unicode/tables/decompositions.bin"
+    embed attn_nf_compositions, "lib/tokenizer/unicode/tables/compositions.bin"
+    embed attn_nf_doubtful, "lib/tokenizer/unicode/tables/doubtful.bin"
+    embed attn_nf_plain, "lib/tokenizer/unicode/tables/plain.bin"
+    embed attn_nf_plain_parts, "lib/tokenizer/unicode/tables/plain_parts.bin"
