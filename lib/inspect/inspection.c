@@ -34,6 +34,9 @@
 #define COUNT(column) .name = (column), .type = ATTN_VALUE_INTEGER
 #define BYTES(column) COUNT(column), .unit = "bytes"
 #define OPERATIONS(column) COUNT(column), .unit = "multiply-adds"
+#define FIXED(column, its_range)                                                                   \
+    .name = (column), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 4,       \
+    .range = ATTN_RANGE_##its_range
 #define NUMBER(column) .name = (column), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE
 
 static struct attn_cell count_cell(uint64_t n)
@@ -48,9 +51,21 @@ static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[A
     return attn_cell_list(list, (size_t)rank);
 }
 
-/* Appends a row of N amounts and, when it HAS_TOTAL, their sum. */
-static enum attn_status append_amounts(struct attn_table *table, const uint64_t *amounts, size_t n,
-                                       bool has_total, struct attn_error *err)
+/* A table that is filled. */
+struct filling {
+    struct attn_inspection given;
+    struct attn_table *table;
+    struct attn_error *err;
+};
+
+/* Appends a row of cells. */
+#define append(to, ...)                                                                            \
+    attn_table_append((to)->table, (const struct attn_cell[]){__VA_ARGS__},                        \
+                      N(((const struct attn_cell[]){__VA_ARGS__})), (to)->err)
+
+/* Appends a row of N amounts and, if HAS_TOTAL, their sum. */
+static enum attn_status append_amounts(struct filling *to, const uint64_t *amounts, size_t n,
+                                       bool has_total)
 {
     struct attn_cell row[8];
     uint64_t total = 0;
@@ -60,7 +75,7 @@ static enum attn_status append_amounts(struct attn_table *table, const uint64_t 
         total = attn_saturated_add(total, (uint64_t)row[i].integer);
     }
     row[n] = count_cell(total);
-    return attn_table_append(table, row, n + has_total, err);
+    return attn_table_append(to->table, row, n + has_total, to->err);
 }
 
 /* --- Of the model ----------------------------------------------------------------------------- */
@@ -116,10 +131,9 @@ static void add_field(struct table_record *record, const struct attn_config *con
     record->cells[record->n++] = cell;
 }
 
-static enum attn_status find_config(const struct attn_inspection *inspection,
-                                    struct attn_table **table, struct attn_error *err)
+static enum attn_status find_config(struct filling *to)
 {
-    const struct attn_config *config = attn_model_config(inspection->model);
+    const struct attn_config *config = attn_model_config(to->given.model);
     const bool has_cross = attn_config_has_cross(config);
     struct table_record record = {.n = 0};
 
@@ -135,8 +149,8 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
             continue;
         add_field(&record, config, field);
     }
-    ATTN_TRY(attn_table_create("config", record.columns, record.n, table, err));
-    return attn_table_append(*table, record.cells, record.n, err);
+    ATTN_TRY(attn_table_create("config", record.columns, record.n, &to->table, to->err));
+    return attn_table_append(to->table, record.cells, record.n, to->err);
 }
 
 static const struct attn_column attention_columns[] = {
@@ -144,15 +158,14 @@ static const struct attn_column attention_columns[] = {
     {NUMBER("eps")},     {NUMBER("factor")},     {COUNT("window")},       {NUMBER("score_cap")},
     {TEXT("rope_type")}, {NUMBER("rope_theta")}, {NUMBER("rope_factor")}, {COUNT("d_rotary")}};
 
-static enum attn_status find_attention(const struct attn_inspection *inspection,
-                                       struct attn_table **table, struct attn_error *err)
+static enum attn_status find_attention(struct filling *to)
 {
     static const char *const ropes[] = {
 #define ROPE_WORD(id, number, word) [ATTN_ROPE_##id] = (word),
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };
-    const struct attn_config *config = attn_model_config(inspection->model);
+    const struct attn_config *config = attn_model_config(to->given.model);
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *a = &config->attention[layer];
@@ -160,22 +173,16 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
         const bool has_rope = config->positions == ATTN_POSITIONS_ROTARY;
         const struct attn_rope *rope = &config->rope[layer];
-        const struct attn_cell row[] = {
-            attn_cell_string(attn_attention_kind_name(a->kind)),
-            attn_cell_boolean(is_cross),
-            attn_cell_string(is_causal ? "causal" : "none"),
-            attn_cell_boolean(a->is_scaled),
-            attn_cell_real(a->eps),
-            attn_cell_real(a->factor),
+        ATTN_TRY(append(
+            to, attn_cell_string(attn_attention_kind_name(a->kind)), attn_cell_boolean(is_cross),
+            attn_cell_string(is_causal ? "causal" : "none"), attn_cell_boolean(a->is_scaled),
+            attn_cell_real(a->eps), attn_cell_real(a->factor),
             a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),
             a->score_cap > 0 ? attn_cell_real(a->score_cap) : attn_cell_missing(),
             has_rope ? attn_cell_string(ropes[rope->type]) : attn_cell_missing(),
             has_rope ? attn_cell_real(rope->theta) : attn_cell_missing(),
             has_rope && rope->factor > 0 ? attn_cell_real(rope->factor) : attn_cell_missing(),
-            has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
-        };
-
-        ATTN_TRY(attn_table_append(*table, row, N(row), err));
+            has_rope ? count_cell(rope->d_rotary) : attn_cell_missing()));
     }
     return ATTN_OK;
 }
@@ -184,26 +191,18 @@ static const struct attn_column towers_columns[] = {
     {TEXT("tower")},    {TEXT("model_type")}, {COUNT("n_layer")},   {COUNT("n_head")},
     {COUNT("d_model")}, {COUNT("n_ctx")},     {COUNT("parameters")}};
 
-static enum attn_status append_tower(struct attn_table *table, const struct attn_model *model,
-                                     struct attn_error *err)
+static enum attn_status append_tower(struct filling *to, const struct attn_model *model)
 {
     const struct attn_config *config = attn_model_config(model);
-    const struct attn_cell row[] = {
-        attn_cell_string(config->image.patch_height > 0 ? "image" : "text"),
-        attn_cell_string(config->model_type),
-        count_cell(config->n_layer),
-        count_cell(config->n_head),
-        count_cell(config->d_model),
-        count_cell(config->n_ctx),
-        count_cell(attn_model_parameters(model).total)};
-
-    return attn_table_append(table, row, N(row), err);
+    return append(to, attn_cell_string(config->image.patch_height > 0 ? "image" : "text"),
+                  attn_cell_string(config->model_type), count_cell(config->n_layer),
+                  count_cell(config->n_head), count_cell(config->d_model),
+                  count_cell(config->n_ctx), count_cell(attn_model_parameters(model).total));
 }
 
-static enum attn_status find_towers(const struct attn_inspection *inspection,
-                                    struct attn_table **table, struct attn_error *err)
+static enum attn_status find_towers(struct filling *to)
 {
-    if (!attn_model_config(inspection->model)->has_two_towers || !inspection->source)
+    if (!attn_model_config(to->given.model)->has_two_towers || !to->given.source)
         return ATTN_OK;
     for (int tower = ATTN_TOWER_TEXT; tower <= ATTN_TOWER_IMAGE; tower++) {
         struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
@@ -211,9 +210,9 @@ static enum attn_status find_towers(const struct attn_inspection *inspection,
         enum attn_status status;
 
         options.tower = (enum attn_tower)tower;
-        status = attn_model_open(inspection->source, &options, &model, err);
+        status = attn_model_open(to->given.source, &options, &model, to->err);
         if (status == ATTN_OK)
-            status = append_tower(*table, model, err);
+            status = append_tower(to, model);
         attn_model_free(model);
         ATTN_TRY(status);
     }
@@ -222,10 +221,9 @@ static enum attn_status find_towers(const struct attn_inspection *inspection,
 
 static const struct attn_column differences_columns[] = {{TEXT("part")}, {TEXT("difference")}};
 
-static enum attn_status find_differences(const struct attn_inspection *inspection,
-                                         struct attn_table **table, struct attn_error *err)
+static enum attn_status find_differences(struct filling *to)
 {
-    return attn_differences_append(attn_model_config(inspection->model), *table, err);
+    return attn_differences_append(attn_model_config(to->given.model), to->table, to->err);
 }
 
 static const struct attn_column parameters_columns[] = {{COUNT("embedding")},
@@ -236,37 +234,31 @@ static const struct attn_column parameters_columns[] = {{COUNT("embedding")},
                                                         {COUNT("output")},
                                                         {COUNT("total"), .role = ATTN_ROLE_TOTAL}};
 
-static enum attn_status find_parameters(const struct attn_inspection *inspection,
-                                        struct attn_table **table, struct attn_error *err)
+static enum attn_status find_parameters(struct filling *to)
 {
-    const struct attn_parameters found = attn_model_parameters(inspection->model);
+    const struct attn_parameters found = attn_model_parameters(to->given.model);
     const uint64_t amounts[] = {found.embedding, found.positions, found.attention,
                                 found.mlp,       found.norms,     found.output};
 
-    return append_amounts(*table, amounts, N(amounts), true, err);
+    return append_amounts(to, amounts, N(amounts), true);
 }
 
 /* --- Of the tokenizer ------------------------------------------------------------------------- */
 
 static const struct attn_column tokenizer_columns[] = {{TEXT("kind")}, {COUNT("n_vocab")}};
 
-static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
-                                       struct attn_table **table, struct attn_error *err)
+static enum attn_status find_tokenizer(struct filling *to)
 {
-    const struct attn_tokenizer *tokenizer = inspection->tokenizer;
-    const struct attn_cell row[] = {
-        attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
-        count_cell(attn_tokenizer_n_vocab(tokenizer))};
-
-    return attn_table_append(*table, row, N(row), err);
+    const struct attn_tokenizer *tokenizer = to->given.tokenizer;
+    return append(to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
+                  count_cell(attn_tokenizer_n_vocab(tokenizer)));
 }
 
 static const struct attn_column special_columns[] = {{COUNT("id")}, {TEXT("token")}};
 
-static enum attn_status find_special(const struct attn_inspection *inspection,
-                                     struct attn_table **table, struct attn_error *err)
+static enum attn_status find_special(struct filling *to)
 {
-    const struct attn_tokenizer *tokenizer = inspection->tokenizer;
+    const struct attn_tokenizer *tokenizer = to->given.tokenizer;
 
     for (size_t id = 0; id < attn_tokenizer_n_vocab(tokenizer); id++) {
         const char *token;
@@ -275,9 +267,7 @@ static enum attn_status find_special(const struct attn_inspection *inspection,
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
             continue;
         token = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
-        const struct attn_cell row[] = {count_cell(id), attn_cell_text(token, size)};
-
-        ATTN_TRY(attn_table_append(*table, row, N(row), err));
+        ATTN_TRY(append(to, count_cell(id), attn_cell_text(token, size)));
     }
     return ATTN_OK;
 }
@@ -297,25 +287,19 @@ static const struct attn_column tensors_columns[] = {{TEXT("name")},    {TEXT("d
                                                      {LIST("shape")},   {TEXT("file")},
                                                      {BYTES("offset")}, {BYTES("bytes")}};
 
-static enum attn_status find_tensors(const struct attn_inspection *inspection,
-                                     struct attn_table **table, struct attn_error *err)
+static enum attn_status find_tensors(struct filling *to)
 {
-    const struct attn_tensor_files *weights = inspection->weights;
+    const struct attn_tensor_files *weights = to->given.weights;
 
     for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_tensor *tensor = &entry.tensor;
         int64_t shape[ATTN_MAX_RANK];
-        const struct attn_cell row[] = {
-            attn_cell_text(entry.name, entry.name_size),
-            attn_cell_string(attn_dtype_name(tensor->dtype)),
-            shape_cell(tensor->shape, tensor->rank, shape),
-            attn_cell_string(shard_name(weights, entry.shard)),
-            count_cell(entry.offset),
-            count_cell(attn_tensor_n_byte(tensor)),
-        };
-
-        ATTN_TRY(attn_table_append(*table, row, N(row), err));
+        ATTN_TRY(append(to, attn_cell_text(entry.name, entry.name_size),
+                        attn_cell_string(attn_dtype_name(tensor->dtype)),
+                        shape_cell(tensor->shape, tensor->rank, shape),
+                        attn_cell_string(shard_name(weights, entry.shard)),
+                        count_cell(entry.offset), count_cell(attn_tensor_n_byte(tensor))));
     }
     return ATTN_OK;
 }
@@ -355,76 +339,59 @@ static const struct attn_column types_columns[] = {{TEXT("dtype")},
                                                    {COUNT("n_tensor")},
                                                    {COUNT("n_value")},
                                                    {BYTES("bytes")},
-                                                   {.name = "share",
-                                                    .type = ATTN_VALUE_REAL,
-                                                    .notation = ATTN_NOTATION_FIXED,
-                                                    .digits = 4,
-                                                    .range = ATTN_RANGE_SHARE}};
+                                                   {FIXED("share", SHARE)}};
 
-static enum attn_status find_types(const struct attn_inspection *inspection,
-                                   struct attn_table **table, struct attn_error *err)
+static enum attn_status find_types(struct filling *to)
 {
     struct type_sum sums[ATTN_N_DTYPE];
     double n = 0;
 
-    sum_types(inspection->weights, sums);
+    sum_types(to->given.weights, sums);
     for (int i = 0; i < ATTN_N_DTYPE; i++)
         n += (double)sums[i].n_value;
     for (int i = 0; i < ATTN_N_DTYPE; i++) {
-        const struct attn_cell row[] = {
-            attn_cell_string(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
-            count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
-            n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()};
-
         if (sums[i].n_tensor > 0)
-            ATTN_TRY(attn_table_append(*table, row, N(row), err));
+            ATTN_TRY(append(
+                to, attn_cell_string(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
+                count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
+                n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()));
     }
     return ATTN_OK;
 }
 
 static const struct attn_column precision_columns[] = {{TEXT("mixture")},
-                                                       {.name = "bits_per_weight",
-                                                        .type = ATTN_VALUE_REAL,
-                                                        .notation = ATTN_NOTATION_FIXED,
-                                                        .digits = 4,
-                                                        .range = ATTN_RANGE_POSITIVE}};
+                                                       {FIXED("bits_per_weight", POSITIVE)}};
 
-static enum attn_status find_precision(const struct attn_inspection *inspection,
-                                       struct attn_table **table, struct attn_error *err)
+static enum attn_status find_precision(struct filling *to)
 {
     struct type_sum sums[ATTN_N_DTYPE];
     double n_value = 0, n_byte = 0;
 
-    sum_types(inspection->weights, sums);
+    sum_types(to->given.weights, sums);
     for (int i = 0; i < ATTN_N_DTYPE; i++) {
         n_value += (double)sums[i].n_value;
         n_byte += (double)sums[i].n_byte;
     }
-    const struct attn_cell row[] = {
-        attn_cell_string(inspection->gguf ? attn_gguf_mixture(inspection->gguf) : NULL),
-        n_value > 0 ? attn_cell_real(8 * n_byte / n_value) : attn_cell_missing()};
-
-    return attn_table_append(*table, row, N(row), err);
+    return append(to, attn_cell_string(to->given.gguf ? attn_gguf_mixture(to->given.gguf) : NULL),
+                  n_value > 0 ? attn_cell_real(8 * n_byte / n_value) : attn_cell_missing());
 }
 
 static const struct attn_column metadata_columns[] = {
     {TEXT("key")}, {TEXT("type")}, {COUNT("n")}, {TEXT("value")}, {FLAG("is_known")}};
 
-static enum attn_status find_metadata(const struct attn_inspection *inspection,
-                                      struct attn_table **table, struct attn_error *err)
+static enum attn_status find_metadata(struct filling *to)
 {
-    return attn_gguf_metadata_append(inspection->gguf, *table, err);
+    return attn_gguf_metadata_append(to->given.gguf, to->table, to->err);
 }
 
 static const struct attn_column conversion_columns[] = {{TEXT("part")}, {TEXT("difference")}};
 
-static enum attn_status find_conversion(const struct attn_inspection *inspection,
-                                        struct attn_table **table, struct attn_error *err)
+static enum attn_status find_conversion(struct filling *to)
 {
     const struct attn_family *family =
-        attn_family_find(attn_model_config(inspection->model)->model_type);
+        attn_family_find(attn_model_config(to->given.model)->model_type);
 
-    return attn_gguf_conversion_append(inspection->gguf, &family->gguf, *table, err);
+    return attn_gguf_conversion_append(to->given.gguf, &family->gguf, to->table, to->err);
 }
 
 /* The size of the file at PATH; false if the file does not exist. */
@@ -460,16 +427,7 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
 
 static const struct attn_column files_columns[] = {{TEXT("name")}, {BYTES("bytes")}};
 
-static enum attn_status append_file(struct attn_table *table, const char *name, uint64_t size,
-                                    struct attn_error *err)
-{
-    const struct attn_cell row[] = {attn_cell_string(name), count_cell(size)};
-
-    return attn_table_append(table, row, N(row), err);
-}
-
-static enum attn_status find_files(const struct attn_inspection *inspection,
-                                   struct attn_table **table, struct attn_error *err)
+static enum attn_status find_files(struct filling *to)
 {
     static const char *const parts[] = {"config.json",
                                         "vocab.json",
@@ -481,39 +439,36 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
                                         "tokenizer.json",
                                         "preprocessor_config.json",
                                         "model.safetensors.index.json"};
-    const struct attn_tensor_files *weights = inspection->weights;
-    const struct attn_source *source = inspection->source;
+    const struct attn_tensor_files *weights = to->given.weights;
+    const struct attn_source *source = to->given.source;
     uint64_t size;
 
     for (size_t i = 0; source && i < N(parts); i++)
         if (find_part(source, parts[i], &size))
-            ATTN_TRY(append_file(*table, parts[i], size, err));
+            ATTN_TRY(append(to, attn_cell_string(parts[i]), count_cell(size)));
     for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
-        ATTN_TRY(
-            append_file(*table, shard_name(weights, i), attn_tensor_files_size(weights, i), err));
+        ATTN_TRY(append(to, attn_cell_string(shard_name(weights, i)),
+                        count_cell(attn_tensor_files_size(weights, i))));
     return ATTN_OK;
 }
 
 static const struct attn_column non_finite_columns[] = {
     {TEXT("name")}, {COUNT("n_nan")}, {COUNT("n_infinite")}, {COUNT("n_value")}, {COUNT("first")}};
 
-static enum attn_status find_non_finite(const struct attn_inspection *inspection,
-                                        struct attn_table **table, struct attn_error *err)
+static enum attn_status find_non_finite(struct filling *to)
 {
-    const struct attn_tensor_files *weights = inspection->weights;
+    const struct attn_tensor_files *weights = to->given.weights;
 
     for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);
-        const struct attn_cell row[] = {attn_cell_text(entry.name, entry.name_size),
-                                        count_cell(found.n_nan), count_cell(found.n_infinite),
-                                        count_cell(attn_tensor_n_element(&entry.tensor)),
-                                        count_cell(found.first)};
-
         if (found.n_nan + found.n_infinite > 0)
-            ATTN_TRY(attn_table_append(*table, row, N(row), err));
-        if (attn_is_canceled(inspection->cancel))
-            return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+            ATTN_TRY(append(to, attn_cell_text(entry.name, entry.name_size),
+                            count_cell(found.n_nan), count_cell(found.n_infinite),
+                            count_cell(attn_tensor_n_element(&entry.tensor)),
+                            count_cell(found.first)));
+        if (attn_is_canceled(to->given.cancel))
+            return attn_error_set(to->err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     }
     return ATTN_OK;
 }
@@ -523,13 +478,12 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
 static const struct attn_column run_columns[] = {
     {COUNT("n_token")}, {COUNT("n_source")}, {COUNT("n_pair")}};
 
-static enum attn_status find_run(const struct attn_inspection *inspection,
-                                 struct attn_table **table, struct attn_error *err)
+static enum attn_status find_run(struct filling *to)
 {
-    const struct attn_cost *cost = inspection->cost;
+    const struct attn_cost *cost = to->given.cost;
     const uint64_t amounts[] = {cost->n_position, cost->n_source, cost->n_pair};
 
-    return append_amounts(*table, amounts, N(amounts), false, err);
+    return append_amounts(to, amounts, N(amounts), false);
 }
 
 static const struct attn_column multiply_adds_columns[] = {
@@ -539,13 +493,12 @@ static const struct attn_column multiply_adds_columns[] = {
     {OPERATIONS("output")},
     {OPERATIONS("total"), .role = ATTN_ROLE_TOTAL}};
 
-static enum attn_status find_multiply_adds(const struct attn_inspection *inspection,
-                                           struct attn_table **table, struct attn_error *err)
+static enum attn_status find_multiply_adds(struct filling *to)
 {
-    const struct attn_cost *cost = inspection->cost;
+    const struct attn_cost *cost = to->given.cost;
     const uint64_t amounts[] = {cost->projections, cost->matrices, cost->mlp, cost->output};
 
-    return append_amounts(*table, amounts, N(amounts), true, err);
+    return append_amounts(to, amounts, N(amounts), true);
 }
 
 static const struct attn_column memory_columns[] = {{BYTES("weights")},
@@ -554,22 +507,20 @@ static const struct attn_column memory_columns[] = {{BYTES("weights")},
                                                     {BYTES("keys_values_plain")},
                                                     {BYTES("keys_values_multi_query")}};
 
-static enum attn_status find_memory(const struct attn_inspection *inspection,
-                                    struct attn_table **table, struct attn_error *err)
+static enum attn_status find_memory(struct filling *to)
 {
-    const struct attn_cost *cost = inspection->cost;
+    const struct attn_cost *cost = to->given.cost;
     const uint64_t amounts[] = {cost->weights, cost->session, cost->keys_values,
                                 cost->keys_values_plain, cost->keys_values_multi_query};
 
-    return append_amounts(*table, amounts, N(amounts), false, err);
+    return append_amounts(to, amounts, N(amounts), false);
 }
 
 static const struct attn_column outputs_columns[] = {
     {TEXT("site")}, {COUNT("n_layer")}, {LIST("shape")}, {BYTES("bytes")}};
 
 /* Appends a row for each site of ALL; the shape is missing if layers differ. */
-static enum attn_status find_sites(const struct attn_cost *cost, const struct attn_selection *all,
-                                   struct attn_table *table, struct attn_error *err)
+static enum attn_status find_sites(struct filling *to, const struct attn_selection *all)
 {
     const struct attn_dims *dims = attn_selection_dims(all);
 
@@ -587,43 +538,32 @@ static enum attn_status find_sites(const struct attn_cost *cost, const struct at
             attn_selection_shape(all, site, (int)layer, other);
             is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
         }
-        const struct attn_cell row[] = {
-            attn_cell_string(attn_site_name(site)),
-            is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
-            is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
-            count_cell(cost->sites[site])};
-
-        ATTN_TRY(attn_table_append(table, row, N(row), err));
+        ATTN_TRY(append(to, attn_cell_string(attn_site_name(site)),
+                        is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
+                        is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
+                        count_cell(to->given.cost->sites[site])));
     }
     return ATTN_OK;
 }
 
-static enum attn_status find_outputs(const struct attn_inspection *inspection,
-                                     struct attn_table **table, struct attn_error *err)
+static enum attn_status find_outputs(struct filling *to)
 {
-    const struct attn_config *config = attn_model_config(inspection->model);
-    struct attn_dims dims = attn_config_dims(config, inspection->cost->n_position);
+    const struct attn_config *config = attn_model_config(to->given.model);
+    struct attn_dims dims = attn_config_dims(config, to->given.cost->n_position);
     struct attn_selection *all = NULL;
     enum attn_status status;
 
-    dims.n_source = inspection->cost->n_source;
-    ATTN_TRY(attn_selection_create(&dims, &all, err));
-    status = find_sites(inspection->cost, all, *table, err);
+    dims.n_source = to->given.cost->n_source;
+    ATTN_TRY(attn_selection_create(&dims, &all, to->err));
+    status = find_sites(to, all);
     attn_selection_free(all);
     return status;
 }
 
-static const struct attn_column kinds_columns[] = {{TEXT("kind")},
-                                                   {COUNT("n_pair")},
-                                                   {OPERATIONS("multiply_adds")},
-                                                   {.name = "share",
-                                                    .type = ATTN_VALUE_REAL,
-                                                    .notation = ATTN_NOTATION_FIXED,
-                                                    .digits = 4,
-                                                    .range = ATTN_RANGE_SHARE}};
+static const struct attn_column kinds_columns[] = {
+    {TEXT("kind")}, {COUNT("n_pair")}, {OPERATIONS("multiply_adds")}, {FIXED("share", SHARE)}};
 
-static enum attn_status find_kinds(const struct attn_inspection *inspection,
-                                   struct attn_table **table, struct attn_error *err)
+static enum attn_status find_kinds(struct filling *to)
 {
     static const struct {
         const char *name;
@@ -633,7 +573,7 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
     struct attn_kind_cost full = {0}, cost; /* full: of exact attention */
     size_t width = 1;
 
-    while (width * width < inspection->cost->n_position)
+    while (width * width < to->given.cost->n_position)
         width++;
     for (size_t i = 0; i < N(kinds); i++) {
         char kind[ATTN_ATTENTION_TEXT_SIZE];
@@ -643,17 +583,15 @@ static enum attn_status find_kinds(const struct attn_inspection *inspection,
             snprintf(kind, sizeof kind, "%s:%zu", kinds[i].name, width);
         else
             snprintf(kind, sizeof kind, "%s", kinds[i].name);
-        status = attn_cost_find_kind(inspection->model, inspection->cost, kind, &cost, NULL);
+        status = attn_cost_find_kind(to->given.model, to->given.cost, kind, &cost, NULL);
         if (status == ATTN_INVALID) /* the model cannot have it */
             continue;
         ATTN_TRY(status);
         if (full.matrices == 0)
             full = cost;
-        const struct attn_cell row[] = {
-            attn_cell_string(kind), count_cell(cost.n_pair), count_cell(cost.matrices),
-            attn_cell_real((double)cost.matrices / (double)full.matrices)};
-
-        ATTN_TRY(attn_table_append(*table, row, N(row), err));
+        ATTN_TRY(append(to, attn_cell_string(kind), count_cell(cost.n_pair),
+                        count_cell(cost.matrices),
+                        attn_cell_real((double)cost.matrices / (double)full.matrices)));
     }
     return ATTN_OK;
 }
@@ -676,8 +614,7 @@ static const struct {
     enum subject subject;
     const struct attn_column *columns; /* [n_column] */
     size_t n_column;
-    enum attn_status (*find)(const struct attn_inspection *inspection, struct attn_table **table,
-                             struct attn_error *err);
+    enum attn_status (*find)(struct filling *to);
 } parts[] = {
 #define COLUMNS(name) name##_columns, N(name##_columns)
 #define PART_ROW(id, name, subject)                                                                \
@@ -703,23 +640,22 @@ enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_ins
         [SUBJECT_MODEL] = "a model",         [SUBJECT_WEIGHTS] = "weights",
         [SUBJECT_GGUF] = "a GGUF file",      [SUBJECT_GGUF_MODEL] = "a model in a GGUF file",
         [SUBJECT_TOKENIZER] = "a tokenizer", [SUBJECT_COST] = "a model and the cost of a run"};
-    struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
-    struct attn_table *found = NULL;
+    struct filling to = {.given = ATTN_INSPECTION_DEFAULT, .err = err};
     enum attn_status status;
 
-    ATTN_TRY(attn_options_read(given, &inspection, err));
+    ATTN_TRY(attn_options_read(given, &to.given, err));
     if ((size_t)part >= N(parts))
         return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);
-    if (!attn_inspection_has(&inspection, part))
+    if (!attn_inspection_has(&to.given, part))
         return attn_error_set(err, ATTN_INVALID, "'%s' cannot be inspected without %s",
                               parts[part].name, words[parts[part].subject]);
     if (parts[part].columns->name)
         ATTN_TRY(attn_table_create(parts[part].name, parts[part].columns, parts[part].n_column,
-                                   &found, err));
-    status = parts[part].find(&inspection, &found, err);
+                                   &to.table, err));
+    status = parts[part].find(&to);
     if (status == ATTN_OK)
-        *table = found;
+        *table = to.table;
     else
-        attn_table_free(found);
+        attn_table_free(to.table);
     return status;
 }
