@@ -12,21 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Keys are computed in pieces of so many, so that little is computed that the mask leaves out. */
-enum { HALF_BLOCK = ATTN_PANEL / 2 };
-
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-/* Floats from one row of the tile's scores to the next; off the multiples of 4 KiB that crowd one
- * cache set. */
-static size_t ld_scores(const struct attn_head_shape *shape)
-{
-    return round_up(shape->n_max, ATTN_PANEL) + 16;
-}
-
 /* Floats that the queries of a tile take in bfloat16. */
 static size_t rounded_queries(const struct attn_head_shape *shape)
 {
@@ -36,8 +21,8 @@ static size_t rounded_queries(const struct attn_head_shape *shape)
 size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention)
 {
-    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_kv_ld_value(shape)) + rounded_queries(shape) +
-           attn_tile_list_size(attention, shape->n_max);
+    return ATTN_QUERY_TILE * (attn_tile_ld(shape) + attn_kv_ld_value(shape)) +
+           rounded_queries(shape) + attn_tile_list_size(attention, shape->n_max);
 }
 
 size_t attn_dense_kind_panel(const struct attn_panels *panels, int kind)
@@ -65,19 +50,19 @@ static void plan_tile(struct attn_dense *dense, const struct attn_head_shape *sh
                                      .k = dense->is_bf16 ? depth : shape->d_head,
                                      .lda = ATTN_PANEL,
                                      .ldb = dense->is_bf16 ? depth : shape->ldq,
-                                     .ldc = ld_scores(shape),
+                                     .ldc = attn_tile_ld(shape),
                                      .is_bf16 = dense->is_bf16};
     struct attn_gemm_shape values = {.n = n,
-                                     .k = HALF_BLOCK,
+                                     .k = ATTN_HALF_PANEL,
                                      .lda = ld,
-                                     .ldb = ld_scores(shape) * (dense->is_bf16 ? 2 : 1),
+                                     .ldb = attn_tile_ld(shape) * (dense->is_bf16 ? 2 : 1),
                                      .ldc = ld,
-                                     .step_a = HALF_BLOCK * ld,
-                                     .step_b = HALF_BLOCK,
+                                     .step_a = ATTN_HALF_PANEL * ld,
+                                     .step_b = ATTN_HALF_PANEL,
                                      .is_bf16 = dense->is_bf16};
 
     dense->scores[which][0] = attn_gemm_kernel_find(engine, &scores);
-    scores.m = HALF_BLOCK;
+    scores.m = ATTN_HALF_PANEL;
     dense->scores[which][1] = attn_gemm_kernel_find(engine, &scores);
     for (int kind = 0; kind < ATTN_N_PANEL_KIND; kind++) {
         values.m = attn_panel_width(panels, attn_dense_kind_panel(panels, kind));
@@ -107,14 +92,12 @@ struct dense_work {
     float scale; /* attn_tile_scale */
     float *x;    /* [n_row, ld]: first qk, then attn_scores, then the pattern */
     size_t ld;
-    uint16_t *queries;  /* [n_row, attn_kv_depth] in bfloat16 */
-    size_t first, last; /* columns first .. last-1 are computed: panels, of the last maybe half */
-    int which;          /* kernels of the full or the last tile */
-    size_t n_edited;    /* rows changed */
+    uint16_t *queries; /* [n_row, attn_kv_depth] in bfloat16 */
+    int which;         /* kernels of the full or the last tile */
+    size_t n_edited;   /* rows changed */
 };
 
-/* Panels from the first to the last key that a row of the tile needs: at least one. */
-static void choose_panels(struct dense_work *work)
+static void choose_columns(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_attention *attention = tile->feed->attention;
@@ -126,39 +109,13 @@ static void choose_panels(struct dense_work *work)
         attn_tile_is_edited(tile, ATTN_SITE_QK) ||
         attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
         attn_tile_is_edited(tile, attn_attention_pattern_site(attention));
-    size_t first = tile->n_key, last = 0;
 
-    for (size_t i = 0; i < tile->n_row; i++) {
-        const size_t n = work->cells.n[i];
-        size_t begin = 0, end = n;
-
-        if (work->cells.keys && n > 0) {
-            begin = (size_t)work->cells.keys[i * work->cells.ld];
-            end = (size_t)work->cells.keys[i * work->cells.ld + n - 1] + 1;
-        }
-        first = n > 0 && begin < first ? begin : first;
-        last = end > last ? end : last;
-    }
-    if (is_whole) {
-        first = 0;
-        last = tile->n_key;
-    }
-    work->first = last == 0 ? 0 : first / ATTN_PANEL * ATTN_PANEL;
-    work->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
+    attn_tile_choose_columns(tile, is_whole, &work->cells);
 }
 
-/* Sets the computed cells of row I that do not count. */
-static void fill_masked(struct dense_work *work, size_t i, float value)
+static void fill_masked(const struct dense_work *work, size_t i, float value)
 {
-    const struct attn_tile_cells *cells = &work->cells;
-    float *row = work->x + i * work->ld;
-    size_t column = !cells->keys ? cells->n[i] : work->first;
-
-    for (size_t j = 0; cells->keys && j < cells->n[i]; j++, column++)
-        for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
-            row[column] = value;
-    for (; column < work->last; column++)
-        row[column] = value;
+    attn_tile_fill_masked(&work->cells, i, value, work->x + i * work->ld);
 }
 
 /* Copies a row for watchers: all cells, with FILL in those that were not computed, or the listed
@@ -168,7 +125,7 @@ static void store_row(const struct dense_work *work, enum attn_site site, size_t
     const struct attn_tile *tile = work->tile;
     const float *x = work->x + i * work->ld;
     float *row = attn_tile_watched(tile, site) + i * tile->watched.ld;
-    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
+    const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
 
     if (work->cells.keys && attn_attention_masks(tile->feed->attention, site)) {
         for (size_t j = 0; j < work->cells.n[i]; j++)
@@ -222,13 +179,13 @@ static void compute_products(struct dense_work *work)
         work->dense->engine->kernels->round_bf16(tile->q + i * shape->ldq, shape->d_head,
                                                  work->queries + i * depth);
     }
-    for (size_t s = work->first; !tile->given && s < work->last; s += ATTN_PANEL)
-        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL],
+    for (size_t s = work->cells.first; !tile->given && s < work->cells.last; s += ATTN_PANEL)
+        attn_gemm_kernel_run(&scores[work->cells.last - s < ATTN_PANEL],
                              (const char *)tile->kv->keys + s * size,
                              is_bf16 ? (const void *)work->queries : tile->q, work->x + s, 1);
     for (size_t i = 0; tile->given && i < tile->n_row; i++) {
         memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
-        for (size_t j = tile->n_key; j < work->last; j++)
+        for (size_t j = tile->n_key; j < work->cells.last; j++)
             work->x[i * work->ld + j] = 0;
     }
     visit(work, ATTN_SITE_QK, 0);
@@ -245,19 +202,20 @@ static bool compute_scores(struct dense_work *work)
     const bool is_seen = cap > 0 || tile->feed->key_mask ||
                          attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
-    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
+    const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
 
     for (size_t i = 0; i < tile->n_row; i++) {
-        float *row = work->x + i * work->ld + work->first;
+        float *row = work->x + i * work->ld + work->cells.first;
 
         if (is_seen)
-            work->dense->engine->kernels->scale(row, work->scale, work->last - work->first, row);
+            work->dense->engine->kernels->scale(row, work->scale,
+                                                work->cells.last - work->cells.first, row);
         if (cap > 0)
-            work->dense->engine->kernels->soft_cap(row, work->last - work->first, cap);
+            work->dense->engine->kernels->soft_cap(row, work->cells.last - work->cells.first, cap);
         if (is_masked && (is_seen || work->cells.keys))
             fill_masked(work, i, -INFINITY);
-        if (tile->feed->key_mask && last > work->first)
-            attn_tile_hide(tile, NULL, work->first, last - work->first, row);
+        if (tile->feed->key_mask && last > work->cells.first)
+            attn_tile_hide(tile, NULL, work->cells.first, last - work->cells.first, row);
     }
     if (is_seen)
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
@@ -274,7 +232,7 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     const bool is_edited = attn_tile_is_edited(tile, site);
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
-    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
+    const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
     const struct attn_kernels *kernels = work->dense->engine->kernels;
 
     for (size_t i = 0; i < tile->n_row; i++) {
@@ -283,8 +241,9 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
 
         if (is_listed && !is_after && is_scored)
             fill_masked(work, i, -INFINITY); /* edits do not reach cells that are not listed */
-        kernels->softmax(row + work->first, is_prefix ? work->cells.n[i] : last - work->first,
-                         work->last - work->first, is_scored ? 1.0F : work->scale);
+        kernels->softmax(row + work->cells.first,
+                         is_prefix ? work->cells.n[i] : last - work->cells.first,
+                         work->cells.last - work->cells.first, is_scored ? 1.0F : work->scale);
         /* The second and third way of masking: weights become 0 after the softmax, and are divided
          * by the sum of the remaining weights. */
         if (is_after)
@@ -312,18 +271,18 @@ static void compute_z(struct dense_work *work, float *sums)
     const bool is_bf16 = work->dense->is_bf16;
     /* In bfloat16 the values of two rows alternate. */
     const size_t row_size = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
-    const char *values = (const char *)tile->kv->values + work->first * row_size;
-    float *pattern = work->x + work->first;
+    const char *values = (const char *)tile->kv->values + work->cells.first * row_size;
+    float *pattern = work->x + work->cells.first;
 
     for (size_t i = 0; is_bf16 && i < tile->n_row; i++) /* each row is rounded where it is */
-        kernels->round_bf16(pattern + i * work->ld, work->last - work->first,
+        kernels->round_bf16(pattern + i * work->ld, work->cells.last - work->cells.first,
                             (void *)(pattern + i * work->ld));
     for (size_t p = 0; p < panels->n_panel; p++) {
         const size_t first = attn_panel_first(panels, p);
 
         attn_gemm_kernel_run(&work->dense->values[work->which][attn_dense_panel_kind(panels, p)],
                              values + first * sizeof(float), pattern, sums + first,
-                             (work->last - work->first) / HALF_BLOCK);
+                             (work->cells.last - work->cells.first) / ATTN_HALF_PANEL);
     }
     for (size_t i = 0; i < tile->n_row; i++) /* z = sums + 0 */
         for (size_t j = 0; j < d_value; j += ATTN_PANEL)
@@ -339,7 +298,7 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
                               .shape = tile->feed->shape,
                               .scale = attn_tile_scale(tile),
                               .x = scratch,
-                              .ld = ld_scores(tile->feed->shape),
+                              .ld = attn_tile_ld(tile->feed->shape),
                               .which = tile->n_row != ATTN_QUERY_TILE};
     float *sums = scratch + ATTN_QUERY_TILE * work.ld;
     float *queries = sums + ATTN_QUERY_TILE * attn_kv_ld_value(work.shape);
@@ -349,7 +308,7 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     assert(tile->n_row == ATTN_QUERY_TILE || tile->n_row == dense->rest);
     attn_tile_find_cells(tile, list, &work.cells);
     work.queries = (void *)queries;
-    choose_panels(&work);
+    choose_columns(&work);
     compute_products(&work);
     is_scored = compute_scores(&work);
     compute_pattern(&work, is_scored);

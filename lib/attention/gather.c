@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static size_t round_up(size_t n)
-{
-    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
-}
-
 void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine *engine,
                       const struct attn_head_shape *shape)
 {
@@ -57,8 +52,8 @@ size_t attn_gather_scratch(const struct attn_head_shape *shape,
 {
     const size_t n_max = attn_keys_largest(attention, shape->n_max), ld = attn_kv_ld_value(shape);
 
-    return round_up(n_max) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head + ld + shape->n_max +
-           attn_tile_list_size(attention, shape->n_max);
+    return attn_round_up(n_max, ATTN_PANEL) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head +
+           ld + shape->n_max + attn_tile_list_size(attention, shape->n_max);
 }
 
 /* One row on its way. */
@@ -134,7 +129,7 @@ static void compute_z(struct gather_work *work)
 {
     const struct attn_gather *gather = work->gather;
     const struct attn_panels *panels = &gather->value_panels;
-    const size_t ld = attn_kv_ld_value(work->shape), n = round_up(work->n);
+    const size_t ld = attn_kv_ld_value(work->shape), n = attn_round_up(work->n, ATTN_PANEL);
     float *z = work->tile->z + work->i * work->tile->feed->ldz;
 
     for (size_t j = 0; j < work->n; j++)
@@ -194,10 +189,10 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
         .gather = gather, .tile = tile, .shape = shape, .scale = attn_tile_scale(tile)};
 
     work.row.x = scratch;
-    work.row.keys = work.row.x + round_up(n_max);
+    work.row.keys = work.row.x + attn_round_up(n_max, ATTN_PANEL);
     work.row.panel = work.row.keys + ATTN_PANEL * shape->d_head;
     work.row.values = work.row.panel + ATTN_PANEL * shape->d_head;
-    work.row.z = work.row.values + round_up(n_max) * ld;
+    work.row.z = work.row.values + attn_round_up(n_max, ATTN_PANEL) * ld;
     work.row.wide = work.row.z + ld;
     work.row.list = work.row.wide + shape->n_max;
     attn_tile_find_cells(tile, work.row.list, &cells);

@@ -84,6 +84,35 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
     }
 }
 
+void attn_tile_choose_columns(const struct attn_tile *tile, bool is_whole,
+                              struct attn_tile_cells *cells)
+{
+    size_t first = is_whole ? 0 : tile->n_key, last = is_whole ? tile->n_key : 0;
+
+    for (size_t i = 0; i < tile->n_row && !is_whole; i++) {
+        const size_t n = cells->n[i];
+        const int32_t *keys = cells->keys ? cells->keys + i * cells->ld : NULL;
+        const size_t begin = keys && n > 0 ? (size_t)keys[0] : 0;
+        const size_t end = keys && n > 0 ? (size_t)keys[n - 1] + 1 : n;
+
+        first = n > 0 && begin < first ? begin : first;
+        last = end > last ? end : last;
+    }
+    cells->first = last == 0 ? 0 : first / ATTN_PANEL * ATTN_PANEL;
+    cells->last = last == 0 ? ATTN_HALF_PANEL : attn_round_up(last, ATTN_HALF_PANEL);
+}
+
+void attn_tile_fill_masked(const struct attn_tile_cells *cells, size_t i, float value, float *row)
+{
+    size_t column = !cells->keys ? cells->n[i] : cells->first;
+
+    for (size_t j = 0; cells->keys && j < cells->n[i]; j++, column++)
+        for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
+            row[column] = value;
+    for (; column < cells->last; column++)
+        row[column] = value;
+}
+
 void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
                     float *x)
 {

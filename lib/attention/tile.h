@@ -95,7 +95,30 @@ struct attn_tile_cells {
     const int32_t *keys; /* [n_row, ld]; NULL: prefixes */
     size_t ld;
     size_t n[ATTN_QUERY_TILE];
+    size_t first, last; /* columns first .. last-1 are computed */
 };
+
+enum { ATTN_HALF_PANEL = ATTN_PANEL / 2 }; /* keys in a piece: few masked cells are computed */
+
+/* Finds the columns to compute: half panels, at least one, from the first to the last key that a
+ * row of TILE needs, or all if IS_WHOLE. */
+void attn_tile_choose_columns(const struct attn_tile *tile, bool is_whole,
+                              struct attn_tile_cells *cells);
+
+/* Sets the computed cells of row I, which is ROW, that are masked. */
+void attn_tile_fill_masked(const struct attn_tile_cells *cells, size_t i, float value, float *row);
+
+static inline size_t attn_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Floats from one row of a matrix of scores to the next; off the multiples of 4 KiB that crowd one
+ * cache set. */
+static inline size_t attn_tile_ld(const struct attn_head_shape *shape)
+{
+    return attn_round_up(shape->n_max, ATTN_PANEL) + 16;
+}
 
 /* Numbers of int32_t that listing needs as scratch when the lists are not watched; 0: prefixes. */
 size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key);

@@ -15,7 +15,6 @@
 #include <string.h>
 
 enum {
-    HALF_BLOCK = ATTN_PANEL / 2, /* keys in a piece */
     WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits: */
     FEW_WATCHED_BYTES = 8 << 20, /* this much, or if that is more, a head of each worker */
     KEYS_AT_ONCE = 16,           /* whose sums are transposed together */
@@ -28,18 +27,6 @@ static const enum attn_site watched_sites[] = {ATTN_SITE_PATTERN, ATTN_SITE_PATT
                                                ATTN_SITE_PATTERN_X_GRAD, ATTN_SITE_ATTN_SCORES_GRAD,
                                                ATTN_SITE_QK_GRAD};
 enum { N_WATCHED_SITE = sizeof watched_sites / sizeof *watched_sites };
-
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-/* Floats from one row of a tile, or of sums over queries, to the next; off the multiples of 4 KiB
- * that crowd one cache set. */
-static size_t ld_keys(const struct attn_head_shape *shape)
-{
-    return round_up(shape->n_max, ATTN_PANEL) + 16;
-}
 
 /* The shape of attention with keys in the place of values. */
 static struct attn_head_shape turned_shape(const struct attn_head_shape *shape)
@@ -80,11 +67,11 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
                              struct tile_scratch *parts)
 {
     const struct attn_head_shape turned = turned_shape(shape);
-    const size_t n_cell = ATTN_QUERY_TILE * ld_keys(shape);
+    const size_t n_cell = ATTN_QUERY_TILE * attn_tile_ld(shape);
     const size_t widest = shape->d_head > shape->d_value ? shape->d_head : shape->d_value;
     const size_t n_sum = ATTN_QUERY_TILE * attn_kv_ld_value(&turned);
-    const size_t n_column = round_up(widest * ATTN_QUERY_TILE, 16);
-    const size_t n_swap = has_swap ? N_SWAP * n_cell + N_SWAP_ROW * ld_keys(shape) : 0;
+    const size_t n_column = attn_round_up(widest * ATTN_QUERY_TILE, 16);
+    const size_t n_swap = has_swap ? N_SWAP * n_cell + N_SWAP_ROW * attn_tile_ld(shape) : 0;
 
     if (scratch) {
         parts->p = scratch;
@@ -121,7 +108,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
                           const struct attn_heads_back_sizes *sizes)
 {
     const struct attn_head_shape *shape = &sizes->heads.shape, turned = turned_shape(shape);
-    const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = ld_keys(shape);
+    const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = attn_tile_ld(shape);
     const size_t n_worker = (size_t)sizes->heads.n_worker;
     const size_t n_swap_head = sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0;
     size_t n_list = 0;
@@ -191,7 +178,6 @@ struct tile_work {
     float *watched[N_WATCHED_SITE]; /* [n_row, n_key] each, or NULL */
     bool is_blank[N_WATCHED_SITE];  /* 0 after the keys that are computed */
     size_t ld;                      /* of rows of keys */
-    size_t first, last;             /* keys that are computed: panels, of the last maybe half */
     const float *z, *dz;            /* [n_row, Ev], stride ldz */
     size_t ldz;
     size_t g; /* the key/value head */
@@ -201,11 +187,12 @@ struct tile_work {
 static void multiply_keys(const struct tile_work *work, const float *rows, size_t ld, size_t depth,
                           const float *panels, float *c)
 {
-    for (size_t s = work->first; s < work->last; s += ATTN_PANEL) {
+    for (size_t s = work->cells.first; s < work->cells.last; s += ATTN_PANEL) {
         const struct product product = {.a = panels + s * depth,
                                         .b = rows,
                                         .c = c + s,
-                                        .m = work->last - s < ATTN_PANEL ? HALF_BLOCK : ATTN_PANEL,
+                                        .m = work->cells.last - s < ATTN_PANEL ? ATTN_HALF_PANEL
+                                                                               : ATTN_PANEL,
                                         .n = work->tile.n_row,
                                         .k = depth,
                                         .count = 1,
@@ -227,14 +214,14 @@ static void add_to_keys(const struct tile_work *work, const float *rows, size_t 
     for (size_t i = 0; i < n_row; i++)
         for (size_t e = 0; e < depth; e++)
             columns[e * n_row + i] = rows[i * ld + e];
-    for (size_t s = work->first; s < work->last; s += ATTN_PANEL)
+    for (size_t s = work->cells.first; s < work->cells.last; s += ATTN_PANEL)
         for (size_t e = 0; e < depth; e += ATTN_GEMM_MOST_ROWS) {
             const size_t left = depth - e;
             const struct product product = {
                 .a = c + s,
                 .b = columns + e * n_row,
                 .c = sums + e * work->ld + s,
-                .m = work->last - s < ATTN_PANEL ? HALF_BLOCK : ATTN_PANEL,
+                .m = work->cells.last - s < ATTN_PANEL ? ATTN_HALF_PANEL : ATTN_PANEL,
                 .n = left < ATTN_GEMM_MOST_ROWS ? left : ATTN_GEMM_MOST_ROWS,
                 .k = n_row,
                 .count = 1,
@@ -249,36 +236,9 @@ static void add_to_keys(const struct tile_work *work, const float *rows, size_t 
 
 /* --- a tile ----------------------------------------------------------------------------------- */
 
-/* Panels from the first to the last key that a row of the tile sees: at least half of one. */
-static void choose_panels(struct tile_work *work)
-{
-    size_t first = work->tile.n_key, last = 0;
-
-    for (size_t i = 0; i < work->tile.n_row; i++) {
-        const size_t n = work->cells.n[i];
-        const int32_t *keys = work->cells.keys ? work->cells.keys + i * work->cells.ld : NULL;
-        const size_t begin = keys && n > 0 ? (size_t)keys[0] : 0;
-        const size_t end = keys && n > 0 ? (size_t)keys[n - 1] + 1 : n;
-
-        first = n > 0 && begin < first ? begin : first;
-        last = end > last ? end : last;
-    }
-    work->first = last == 0 ? 0 : first / ATTN_PANEL * ATTN_PANEL;
-    work->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
-}
-
-/* Sets the computed cells of row I of X that are masked. */
 static void fill_masked(const struct tile_work *work, size_t i, float value, float *x)
 {
-    const struct attn_tile_cells *cells = &work->cells;
-    float *row = x + i * work->ld;
-    size_t column = !cells->keys ? cells->n[i] : work->first;
-
-    for (size_t j = 0; cells->keys && j < cells->n[i]; j++, column++)
-        for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
-            row[column] = value;
-    for (; column < work->last; column++)
-        row[column] = value;
+    attn_tile_fill_masked(&work->cells, i, value, x + i * work->ld);
 }
 
 /* From products q k^T in P to softmax(cap(scale * that)), as in the forward pass; X, unless it is
@@ -287,16 +247,16 @@ static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
     const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
-    const size_t n = work->last - work->first;
+    const size_t n = work->cells.last - work->cells.first;
     const bool is_listed = work->cells.keys;
 
     for (size_t i = 0; i < work->tile.n_row; i++) {
-        float *row = p + i * work->ld + work->first;
+        float *row = p + i * work->ld + work->cells.first;
 
         if (cap > 0) {
             kernels->scale(row, scale, n, row);
             if (x)
-                memcpy(x + i * work->ld + work->first, row, n * sizeof *row);
+                memcpy(x + i * work->ld + work->cells.first, row, n * sizeof *row);
             kernels->soft_cap(row, n, cap);
         }
         if (is_listed)
@@ -353,12 +313,12 @@ static void choose_products(const struct tile_work *work, size_t variant, float 
     const float *base = swap_tile(work, BASE_PRODUCTS);
     const float *other = is_own ? swap_tile(work, OTHER_PRODUCTS) : base;
     const float *factors = is_own ? swap->own : swap->scale;
-    const size_t n = work->last < work->tile.n_key ? work->last : work->tile.n_key;
+    const size_t n = work->cells.last < work->tile.n_key ? work->cells.last : work->tile.n_key;
 
     memcpy(y, other, work->tile.n_row * work->ld * sizeof *y);
     factors = factors ? factors + variant * work->heads->n : NULL;
     for (size_t i = 0; (factors || swap->keys) && i < work->tile.n_row; i++)
-        for (size_t j = work->first; j < n; j++) {
+        for (size_t j = work->cells.first; j < n; j++) {
             const size_t at = i * work->ld + j;
 
             if (swap->keys && swap->keys[j] == 0)
@@ -472,8 +432,9 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
     const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
-    const size_t n = work->last - work->first, at = i * work->ld + work->first, ld = work->ld;
-    const size_t left = work->tile.n_key - work->first, n_key = left < n ? left : n;
+    const size_t n = work->cells.last - work->cells.first, at = i * work->ld + work->cells.first,
+                 ld = work->ld;
+    const size_t left = work->tile.n_key - work->cells.first, n_key = left < n ? left : n;
     const float *d = work->scratch.d + at;
     float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, *others = e + 3 * ld;
     float largest[2], gaps[2];
@@ -507,8 +468,8 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     kernels->exp(a, n, a);
     kernels->exp(f, n, f);
     kernels->exp(others, n, others);
-    add_key_changes(&change, d, n_key, sums + work->first);
-    add_largest_change(kernels, &change, gaps, d, n_key, sums + work->first);
+    add_key_changes(&change, d, n_key, sums + work->cells.first);
+    add_largest_change(kernels, &change, gaps, d, n_key, sums + work->cells.first);
 }
 
 /* Adds the contributions of a tile to the sums of the swap; d holds dP at this point. */
@@ -516,7 +477,7 @@ static void add_swapped(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
     const struct attn_heads_swap *swap = heads->swap;
-    const size_t n = work->last - work->first;
+    const size_t n = work->cells.last - work->cells.first;
     float *other = swap_tile(work, OTHER_PATTERN), *p = swap_tile(work, BASE_PATTERN);
 
     multiply_swapped(work);
@@ -535,7 +496,7 @@ static void add_swapped(const struct tile_work *work)
         if (!swap->is_each)
             finish_pattern(work, other, NULL);
         for (size_t i = 0; i < work->tile.n_row; i++) {
-            const size_t at = i * work->ld + work->first;
+            const size_t at = i * work->ld + work->cells.first;
 
             if (swap->is_each && work->cells.n[i] > 0)
                 add_each_key(work, i, p, sums);
@@ -550,7 +511,7 @@ static void add_swapped(const struct tile_work *work)
  * where they are masked. */
 static void keep(const struct tile_work *work, enum attn_site site)
 {
-    const size_t n = work->tile.n_key, last = work->last < n ? work->last : n;
+    const size_t n = work->tile.n_key, last = work->cells.last < n ? work->cells.last : n;
     size_t at = 0;
     float *rows;
 
@@ -561,13 +522,13 @@ static void keep(const struct tile_work *work, enum attn_site site)
         const float *d = work->scratch.d + i * work->ld, *p = work->scratch.p + i * work->ld;
         float *row = rows + i * n;
 
-        memset(row, 0, work->first * sizeof *row);
+        memset(row, 0, work->cells.first * sizeof *row);
         if (site == ATTN_SITE_PATTERN_X_GRAD)
-            for (size_t j = work->first; j < last; j++)
+            for (size_t j = work->cells.first; j < last; j++)
                 row[j] = p[j] * d[j] + 0;
         else
-            memcpy(row + work->first, (site == ATTN_SITE_PATTERN ? p : d) + work->first,
-                   (last - work->first) * sizeof *row);
+            memcpy(row + work->cells.first, (site == ATTN_SITE_PATTERN ? p : d) + work->cells.first,
+                   (last - work->cells.first) * sizeof *row);
         if (!work->is_blank[at])
             memset(row + last, 0, (n - last) * sizeof *row);
     }
@@ -578,11 +539,11 @@ static void make_dqk(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
     const struct attn_kernels *kernels = heads->engine->kernels;
-    const size_t d_value = heads->shape->d_value, n = work->last - work->first;
+    const size_t d_value = heads->shape->d_value, n = work->cells.last - work->cells.first;
     const float scale = attn_tile_scale(&work->tile);
     const struct attn_cap_back cap = {attn_tile_score_cap(&work->tile),
                                       heads->rule != ATTN_BACKWARD_PLAIN};
-    float *d = work->scratch.d + work->first, r[ATTN_QUERY_TILE];
+    float *d = work->scratch.d + work->cells.first, r[ATTN_QUERY_TILE];
 
     multiply_keys(work, work->dz, work->ldz, d_value, heads->memory->turned[work->g].keys,
                   work->scratch.d);
@@ -595,14 +556,14 @@ static void make_dqk(const struct tile_work *work)
         add_swapped(work);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
-        kernels->softmax_back(work->scratch.p + i * work->ld + work->first, r[i], d + i * work->ld,
-                              n);
+        kernels->softmax_back(work->scratch.p + i * work->ld + work->cells.first, r[i],
+                              d + i * work->ld, n);
         fill_masked(work, i, 0, work->scratch.d); /* 0 times a negative number is -0 */
     }
     keep(work, ATTN_SITE_ATTN_SCORES_GRAD);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         if (cap.cap > 0)
-            kernels->soft_cap_back(&cap, work->scratch.x + i * work->ld + work->first,
+            kernels->soft_cap_back(&cap, work->scratch.x + i * work->ld + work->cells.first,
                                    d + i * work->ld, n);
         kernels->scale(d + i * work->ld, scale, n, d + i * work->ld);
     }
@@ -620,17 +581,17 @@ static void make_dq(const struct tile_work *work, float *dq)
 
     for (size_t p = 0; p < panels.n_panel; p++) {
         const size_t column = attn_panel_first(&panels, p);
-        const struct product product = {.a = heads->memory->turned[work->g].values +
-                                             work->first * ld + column,
-                                        .b = work->scratch.d + work->first,
-                                        .c = work->scratch.sums + column,
-                                        .m = attn_panel_width(&panels, p),
-                                        .n = work->tile.n_row,
-                                        .k = HALF_BLOCK,
-                                        .count = (work->last - work->first) / HALF_BLOCK,
-                                        .lda = ld,
-                                        .ldb = work->ld,
-                                        .ldc = ld};
+        const struct product product = {
+            .a = heads->memory->turned[work->g].values + work->cells.first * ld + column,
+            .b = work->scratch.d + work->cells.first,
+            .c = work->scratch.sums + column,
+            .m = attn_panel_width(&panels, p),
+            .n = work->tile.n_row,
+            .k = ATTN_HALF_PANEL,
+            .count = (work->cells.last - work->cells.first) / ATTN_HALF_PANEL,
+            .lda = ld,
+            .ldb = work->ld,
+            .ldc = ld};
 
         multiply(heads->engine, &product);
     }
@@ -684,7 +645,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
     const size_t row = wave->first + offset, rest = wave->n_row - offset;
     const size_t head = (size_t)wave->list[index], g = head / (heads->n_head / heads->n_kv_head);
     const size_t ldz = heads->n_head * shape->d_value, at = row * ldz + head * shape->d_value;
-    const size_t ld = ld_keys(shape), at_q = row * shape->ldq + head * shape->d_head;
+    const size_t ld = attn_tile_ld(shape), at_q = row * shape->ldq + head * shape->d_head;
     struct tile_work work = {.heads = heads,
                              .tile = {.feed = wave->feed,
                                       .head = wave->list[index],
@@ -709,7 +670,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
     }
     divide_scratch(shape, heads->swap, heads->memory->scratch[worker], &work.scratch);
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
-    choose_panels(&work);
+    attn_tile_choose_columns(&work.tile, false, &work.cells);
     make_pattern(&work);
     make_dqk(&work);
     make_dq(&work, heads->dq + at_q);
@@ -855,7 +816,7 @@ static void gather_head(const struct gathering *gathering, size_t g, float *turn
     const struct attn_heads_back *heads = gathering->heads;
     const struct attn_kernels *kernels = heads->engine->kernels;
     const size_t n_group = heads->n_head / heads->n_kv_head, width = gathering->width;
-    const size_t ld = ld_keys(heads->shape), ldy = heads->n_kv_head * width, n = heads->n;
+    const size_t ld = attn_tile_ld(heads->shape), ldy = heads->n_kv_head * width, n = heads->n;
     const size_t n_panel = (width + ATTN_PANEL - 1) / ATTN_PANEL;
 
     for (size_t first = 0; first < n; first += KEYS_AT_ONCE)
@@ -893,7 +854,7 @@ static void gather_keys(void *context, size_t g, int worker)
 void attn_heads_back_run(struct attn_heads_back *heads)
 {
     const struct attn_head_shape *shape = heads->shape;
-    const size_t ld = ld_keys(shape);
+    const size_t ld = attn_tile_ld(shape);
     const struct attn_layer_feed feed = {.attention = heads->attention,
                                          .shape = shape,
                                          .layer = heads->layer,

@@ -1,9 +1,8 @@
 /*
- * backward.c - see backward.h: creating and running the backward pass, its memory, and the order of
- * layers.
+ * backward.c - see backward.h: creates and runs the backward pass, layer by layer.
  *
- * Memory: of each of the layer's tensors that its gradients read one, in the session that computes
- * layers again, and its gradient, here; and two sums over queries for the keys of each head.
+ * Memory: the tensors of one layer that gradients read, in the session that computes layers again;
+ * their gradients, here; and two sums over queries for the keys of each head.
  */
 #include "gradient/backward.h"
 
@@ -76,7 +75,7 @@ enum attn_status attn_backward_check(const struct attn_model *model,
 
 /* --- layers computed again -------------------------------------------------------------------- */
 
-/* An attn_trace_fn: keeps q and k as they are before their norms. */
+/* An attn_trace_fn: keeps q and k before their norms. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -89,147 +88,24 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* The last tensor of a layer that is computed again. */
-static enum attn_site last_site(const struct attn_config *config)
-{
-    if (config->d_mlp == 0)
-        return ATTN_SITE_Z;
-    return config->has_gated_mlp ? ATTN_SITE_MLP_PRE_LINEAR : ATTN_SITE_MLP_PRE;
-}
-
-/* Keeps every row of it, and tensors that a line of the forward pass would otherwise overwrite. */
+/* Selects what the session computes again in a layer: up to the last tensor that gradients read,
+ * and those that a line of the forward pass would overwrite. */
 static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
                                         struct attn_error *err)
 {
     const struct attn_config *config = &b->model->config;
-    attn_site_set sites = ATTN_SITE_BIT(last_site(config));
+    attn_site_set sites = 0;
 
+    b->last_computed = config->d_mlp == 0      ? ATTN_SITE_Z
+                       : config->has_gated_mlp ? ATTN_SITE_MLP_PRE_LINEAR
+                                               : ATTN_SITE_MLP_PRE;
     if (config->d_mlp > 0)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_MLP_PRE);
+        sites = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE);
     if (config->qk_norm != ATTN_QK_NORM_NONE)
         sites |= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
+    sites |= ATTN_SITE_BIT(b->last_computed);
     ATTN_TRY(attn_selection_create(dims, &b->computed, err));
     return attn_selection_set_sites(b->computed, sites, err);
-}
-
-void attn_recompute_layer(struct attn_backward *b)
-{
-    const struct attn_forward *f = b->f;
-
-    if (attn_backward_is_over(b))
-        return;
-    if (b->kept) {
-        b->at = attn_kept_layers_of(b->kept, b->layer);
-        return;
-    }
-    attn_session_reset(b->session);
-    b->f->end = (struct attn_step_place){b->layer, last_site(&b->model->config)};
-    b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
-    b->at = (struct attn_layer_values){.q = f->q,
-                                       .k = f->k,
-                                       .v = f->v,
-                                       .q_raw = b->q,
-                                       .k_raw = b->k,
-                                       .z = f->z,
-                                       .resid = f->resid,
-                                       .mlp = f->mlp,
-                                       .mlp_linear = f->mlp_linear};
-}
-
-/* --- the trace -------------------------------------------------------------------------------- */
-
-bool attn_backward_is_over(struct attn_backward *b)
-{
-    if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
-        b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
-    return b->status != ATTN_OK || b->is_done;
-}
-
-static enum attn_status refuse_values(const struct attn_backward *b)
-{
-    const struct attn_quote name = attn_quote_string(b->model->name);
-
-    if (b->layer == ATTN_NO_LAYER)
-        return attn_error_set(b->err, ATTN_FORMAT,
-                              "gradients of '%s' outside of its layers are too large for float32",
-                              name.text);
-    return attn_error_set(b->err, ATTN_FORMAT,
-                          "gradients in layer %d of '%s' are too large for float32", b->layer,
-                          name.text);
-}
-
-void attn_check_back(struct attn_backward *b, const float *x, size_t n)
-{
-    if (b->status == ATTN_OK && !attn_pool_is_finite(b->pool, b->f->engine.kernels, x, n))
-        b->status = refuse_values(b);
-}
-
-void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
-{
-    if (!attn_backward_is_over(b))
-        b->status = attn_trace_hand_on(b->asked_by, event, b->err);
-}
-
-static bool wants(const struct attn_backward *b, enum attn_site site)
-{
-    return site != ATTN_N_SITE && attn_selection_wants(b->asked_by->selection, site, b->layer);
-}
-
-void attn_end_back(struct attn_backward *b, enum attn_site last)
-{
-    const struct attn_selection *selection = b->asked_by->selection;
-    bool is_wanted = b->layer > b->last_layer ||
-                     attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
-
-    if (last == ATTN_SITE_Z_GRAD)
-        is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
-    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as in the forward pass */
-        is_wanted = is_wanted || wants(b, (enum attn_site)site);
-    b->is_done = b->is_done || !is_wanted;
-}
-
-/* The first row that SITE has. */
-static size_t first_row(const struct attn_backward *b, enum attn_site site)
-{
-    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : b->first;
-}
-
-void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data)
-{
-    const struct attn_dims *dims = &b->f->dims;
-    const size_t n_head = attn_site_n_head(site, dims);
-    size_t width, first;
-
-    if (!wants(b, site))
-        return;
-    width = attn_site_width(site, dims);
-    first = first_row(b, site);
-    for (int head = 0; head < (int)n_head; head++) {
-        const struct attn_trace_event event = {
-            .site = site,
-            .layer = b->layer,
-            .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
-            .row0 = first,
-            .n_row = b->n - first,
-            .n_col = width,
-            .ld = n_head * width,
-            .data = data + (first * n_head + (size_t)head) * width};
-
-        attn_emit_back(b, &event);
-    }
-}
-
-void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
-{
-    const struct attn_dims *dims = &b->f->dims;
-    size_t first, width;
-
-    if (!wants(b, site))
-        return;
-    first = first_row(b, site);
-    width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
-    attn_check_back(b, data + first * width, (b->n - first) * width);
-    attn_report_back(b, site, data);
 }
 
 /* --- creating --------------------------------------------------------------------------------- */

@@ -1,12 +1,10 @@
 /*
- * backward_internal.h - the state of a backward pass, and its lines. For backward*.c.
+ * backward_internal.h - the state of a backward pass, and its lines. For backward*.c: backward.c
+ * calls backward_output.c and backward_block.c, and these call backward_step.c.
  *
- * b->at holds the tensors that the layer's gradients read. They were kept during the feed, or a
- * second session, whose buffers keep them, computes the layer again. d_NAME is the gradient of
- * NAME.
- *
- * A line turns the gradient of the result of its line in block.c into the gradient of its input,
- * and visits the sites of the input: the trace gets them. After the first failure it has no effect.
+ * d_NAME is the gradient of NAME. A line turns the gradient of the result of its line in block.c
+ * into the gradient of its input, and visits the sites of the input: the trace gets them. After the
+ * first failure lines have no effect.
  */
 #ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
 #define ATTN_GRADIENT_BACKWARD_INTERNAL_H
@@ -18,7 +16,8 @@ struct attn_backward {
     const struct attn_model *model;
     struct attn_session *session;    /* owns; computes layers again */
     struct attn_forward *f;          /* its pass */
-    struct attn_selection *computed; /* owns; the tensors that it has to compute in a layer */
+    struct attn_selection *computed; /* owns; the tensors that it computes in a layer */
+    enum attn_site last_computed;    /* the last of these */
     struct attn_trace trace;         /* takes q and k before their norms */
     const struct attn_trace *asked_by;
     enum attn_backward_rule rule;
@@ -33,7 +32,7 @@ struct attn_backward {
     const struct attn_heads_swap *swaps;
     int layer, last_layer;       /* whose gradients are computed now, and last */
     bool is_done;                /* no later gradient is wanted */
-    struct attn_layer_values at; /* of that layer */
+    struct attn_layer_values at; /* of that layer: kept during the feed, or computed again */
     enum attn_status status;     /* the first failure */
     struct attn_error *err;
 
@@ -51,30 +50,30 @@ struct attn_backward {
     struct attn_heads_back_memory heads;
 };
 
+/* --- the trace (backward_step.c) -------------------------------------------------------------- */
+
 /* Whether the rest is skipped; checks the caller's cancel flag. */
 bool attn_backward_is_over(struct attn_backward *b);
 
-/* The gradient LAST of the layer is complete: the rest is skipped if no later gradient is
- * wanted. */
+/* Skips the rest if LAST, the gradient of the layer that is complete now, is the last one wanted.
+ */
 void attn_end_back(struct attn_backward *b, enum attn_site last);
 
-/* DATA holds the gradient SITE: the trace gets the rows that it wants. */
+/* Refuses the gradient SITE in DATA if it has a NaN or an infinity, and gives the trace its rows.
+ */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* The two steps of that: the first refuses X [n] with a NaN or an infinity, the second gives the
- * checked rows to the trace. The gradient of the stream is checked once after each change. */
+/* The two steps of attn_visit_back: the check of X [n], and the rows. The gradient of the stream is
+ * checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
 void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* One event, of numbers that are finite. */
+/* Gives the trace one event of finite numbers. */
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
-
-/* The block of LAYER: b->d is the gradient of resid_post, then of resid_pre. */
-void attn_block_back(struct attn_backward *b, int layer);
 
 /* --- lines (backward_step.c) ------------------------------------------------------------------ */
 
-/* The tensors of b->layer that its gradients read: b->at. */
+/* Fills b->at with the tensors of b->layer that its gradients read. */
 void attn_recompute_layer(struct attn_backward *b);
 
 /* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
@@ -118,9 +117,12 @@ void attn_widen_back(struct attn_backward *b);
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_norm_weights *weights, const float *x, float *d);
 
-/* --- the output (backward_output.c) ----------------------------------------------------------- */
+/* --- blocks and the output -------------------------------------------------------------------- */
 
-/* From the number to the stream after the last layer, b->d. */
+/* The block of LAYER (backward_block.c): b->d is the gradient of resid_post, then of resid_pre. */
+void attn_block_back(struct attn_backward *b, int layer);
+
+/* From the number to the stream after the last layer, b->d (backward_output.c). */
 void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *goal);
 
 #endif

@@ -6,13 +6,112 @@
  */
 #include "gradient/backward_internal.h"
 
+#include "base/escape.h"
 #include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
 #include "forward/step_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
 
 enum { ROWS_PER_TASK = 16 };
+
+/* --- the trace -------------------------------------------------------------------------------- */
+
+bool attn_backward_is_over(struct attn_backward *b)
+{
+    if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
+        b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
+    return b->status != ATTN_OK || b->is_done;
+}
+
+static enum attn_status refuse_values(const struct attn_backward *b)
+{
+    const struct attn_quote name = attn_quote_string(b->model->name);
+
+    if (b->layer == ATTN_NO_LAYER)
+        return attn_error_set(b->err, ATTN_FORMAT,
+                              "gradients of '%s' outside of its layers are too large for float32",
+                              name.text);
+    return attn_error_set(b->err, ATTN_FORMAT,
+                          "gradients in layer %d of '%s' are too large for float32", b->layer,
+                          name.text);
+}
+
+void attn_check_back(struct attn_backward *b, const float *x, size_t n)
+{
+    if (b->status == ATTN_OK && !attn_pool_is_finite(b->pool, b->f->engine.kernels, x, n))
+        b->status = refuse_values(b);
+}
+
+void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
+{
+    if (!attn_backward_is_over(b))
+        b->status = attn_trace_hand_on(b->asked_by, event, b->err);
+}
+
+static bool wants(const struct attn_backward *b, enum attn_site site)
+{
+    return site != ATTN_N_SITE && attn_selection_wants(b->asked_by->selection, site, b->layer);
+}
+
+void attn_end_back(struct attn_backward *b, enum attn_site last)
+{
+    const struct attn_selection *selection = b->asked_by->selection;
+    bool is_wanted = b->layer > b->last_layer ||
+                     attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+
+    if (last == ATTN_SITE_Z_GRAD)
+        is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
+    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as in the forward pass */
+        is_wanted = is_wanted || wants(b, (enum attn_site)site);
+    b->is_done = b->is_done || !is_wanted;
+}
+
+/* The first row that SITE has. */
+static size_t first_row(const struct attn_backward *b, enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : b->first;
+}
+
+void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data)
+{
+    const struct attn_dims *dims = &b->f->dims;
+    const size_t n_head = attn_site_n_head(site, dims);
+    size_t width, first;
+
+    if (!wants(b, site))
+        return;
+    width = attn_site_width(site, dims);
+    first = first_row(b, site);
+    for (int head = 0; head < (int)n_head; head++) {
+        const struct attn_trace_event event = {
+            .site = site,
+            .layer = b->layer,
+            .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
+            .row0 = first,
+            .n_row = b->n - first,
+            .n_col = width,
+            .ld = n_head * width,
+            .data = data + (first * n_head + (size_t)head) * width};
+
+        attn_emit_back(b, &event);
+    }
+}
+
+void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
+{
+    const struct attn_dims *dims = &b->f->dims;
+    size_t first, width;
+
+    if (!wants(b, site))
+        return;
+    first = first_row(b, site);
+    width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
+    attn_check_back(b, data + first * width, (b->n - first) * width);
+    attn_report_back(b, site, data);
+}
 
 /* --- work on rows ----------------------------------------------------------------------------- */
 
@@ -120,6 +219,32 @@ static void run_rows(struct row_work *work)
 static void copy_rows(const struct attn_backward *b, const float *x, size_t n_col, float *y)
 {
     memcpy(y + b->first * n_col, x + b->first * n_col, (b->n - b->first) * n_col * sizeof *y);
+}
+
+/* --- layers computed again -------------------------------------------------------------------- */
+
+void attn_recompute_layer(struct attn_backward *b)
+{
+    const struct attn_forward *f = b->f;
+
+    if (attn_backward_is_over(b))
+        return;
+    if (b->kept) {
+        b->at = attn_kept_layers_of(b->kept, b->layer);
+        return;
+    }
+    attn_session_reset(b->session);
+    b->f->end = (struct attn_step_place){b->layer, b->last_computed};
+    b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
+    b->at = (struct attn_layer_values){.q = f->q,
+                                       .k = f->k,
+                                       .v = f->v,
+                                       .q_raw = b->q,
+                                       .k_raw = b->k,
+                                       .z = f->z,
+                                       .resid = f->resid,
+                                       .mlp = f->mlp,
+                                       .mlp_linear = f->mlp_linear};
 }
 
 /* --- norms, sums ------------------------------------------------------------------------------ */
