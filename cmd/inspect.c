@@ -177,10 +177,11 @@ static enum attn_status open_file(const struct inspect_args *args, struct inspec
     return ATTN_OK;
 }
 
-static void on_model_note(void *user, const char *message)
+static void on_model_note(void *user, enum attn_note code, const char *message)
 {
     const struct inspect_args *args = user;
 
+    (void)code;
     if (!args->is_quiet)
         note("%s", message);
 }
@@ -292,9 +293,9 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
         return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
     inspection->given.tokenizer = inspection->tokenizer;
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
-        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
+        on_model_note(args, ATTN_NOTE_TOKENIZER, attn_tokenizer_note(inspection->tokenizer));
     if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
-        on_model_note(args, attn_tokenizer_detail(inspection->tokenizer));
+        on_model_note(args, ATTN_NOTE_TOKENIZER, attn_tokenizer_detail(inspection->tokenizer));
     return find_cost(args, inspection, err);
 }
 

@@ -28,6 +28,7 @@
 /* Everywhere: versions, failures, where models come from, threads. */
 #include "base/version.h"
 #include "base/status.h"
+#include "base/note.h"
 #include "base/source.h"
 #include "base/pool.h"
 

@@ -133,8 +133,9 @@ void note(const char *format, ...)
     fprintf(stderr, "attn-cli: note: %s\n", shown);
 }
 
-void note_message(void *user, const char *message)
+void note_message(void *user, enum attn_note code, const char *message)
 {
     (void)user;
+    (void)code;
     note("%s", message);
 }

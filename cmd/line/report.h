@@ -32,6 +32,6 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
 /* The same of what the library notes; USER is not looked at. */
-void note_message(void *user, const char *message);
+void note_message(void *user, enum attn_note code, const char *message);
 
 #endif

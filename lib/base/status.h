@@ -75,10 +75,6 @@ struct attn_error {
     char hint[ATTN_ERROR_HINT_SIZE];       /* what to try next; may be empty */
 };
 
-/* Called for unusual things that are not errors, such as tensors that a model does not use. MESSAGE
- * is one escaped line. */
-typedef void (*attn_note_fn)(void *user, const char *message);
-
 /* Reports the progress of work that consists of many runs: DONE of TOTAL, on the thread that
  * started the work. */
 typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);

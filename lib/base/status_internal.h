@@ -2,6 +2,7 @@
 #ifndef ATTN_BASE_STATUS_INTERNAL_H
 #define ATTN_BASE_STATUS_INTERNAL_H
 
+#include "base/note.h"
 #include "base/status.h"
 
 /*
@@ -41,6 +42,10 @@ enum attn_status attn_error_in(enum attn_status status, const char *field, struc
 
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
+
+/* Formats a note for ON_NOTE, which may be NULL: then nothing happens. */
+void attn_note(attn_note_fn on_note, void *user, enum attn_note code, const char *format, ...)
+    ATTN_PRINTF(4, 5);
 
 /* Shorthand for the one message of a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
 enum attn_status attn_error_no_memory(struct attn_error *err);

@@ -334,8 +334,8 @@ static enum attn_status resume(struct attn_batch *batch, struct attn_ledger_made
         return attn_error_at(attn_batch_work_resume(batch, err), ATTN_STAGE_OUTPUT, err);
     ATTN_TRY(attn_batch_work_compare(batch, made, err));
     batch->is_complete = true;
-    attn_ledger_note(&batch->ledger, "'%s' is complete",
-                     attn_quote_string(batch->ledger.name).text);
+    attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_COMPLETE, "'%s' is complete",
+              attn_quote_string(batch->ledger.name).text);
     return ATTN_OK;
 }
 

@@ -29,6 +29,7 @@
 #ifndef ATTN_BATCH_BATCH_H
 #define ATTN_BATCH_BATCH_H
 
+#include "base/note.h"
 #include "batch/records.h"
 #include "run/many.h"
 

@@ -203,16 +203,13 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
 static void note_text(struct attn_batch *batch, const struct attn_record *record)
 {
     const char *name = attn_batch_lines_name(batch->lines);
-    char message[160];
 
     batch->has_noted_text = true;
-    if (!batch->options.on_note)
-        return;
-    snprintf(message, sizeof message, "record %zu is no object of JSON; %s", record->number,
-             attn_items_separator_of(name)
-                 ? "CSV is read as `items`, by score for example, or once it is JSON Lines"
-                 : "`takes_texts` reads each line as a text");
-    batch->options.on_note(batch->options.user, message);
+    attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
+              "record %zu is no object of JSON; %s", record->number,
+              attn_items_separator_of(name)
+                  ? "CSV is read as `items`, by score for example, or once it is JSON Lines"
+                  : "`takes_texts` reads each line as a text");
 }
 
 static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
@@ -368,17 +365,13 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 /* Notes labels that no record had: the names may be misspelt. */
 static void note_unseen(const struct attn_batch *batch)
 {
-    char message[ATTN_QUOTE_SIZE + 64];
-
-    if (!batch->options.on_note || batch->n_before > 0 || batch->ledger.done.n_record == 0)
+    if (batch->n_before > 0 || batch->ledger.done.n_record == 0)
         return;
-    for (size_t i = 0; i < batch->labels.n; i++) {
-        if (batch->seen_labels[i])
-            continue;
-        snprintf(message, sizeof message, "no record has the label '%s'",
-                 attn_quote_string(batch->labels.names[i]).text);
-        batch->options.on_note(batch->options.user, message);
-    }
+    for (size_t i = 0; i < batch->labels.n; i++)
+        if (!batch->seen_labels[i])
+            attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNSEEN_LABEL,
+                      "no record has the label '%s'",
+                      attn_quote_string(batch->labels.names[i]).text);
 }
 
 enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host *host,

@@ -9,7 +9,6 @@
 #include "base/status_internal.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,19 +94,6 @@ enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_
     return attn_buffer_check(&ledger->input_size, err);
 }
 
-void attn_ledger_note(const struct attn_ledger *ledger, const char *format, ...)
-{
-    char message[2 * ATTN_QUOTE_SIZE + 160];
-    va_list arguments;
-
-    if (!ledger->on_note)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    ledger->on_note(ledger->user, message);
-}
-
 /* --- Beginning, or resuming ------------------------------------------------------------------- */
 
 enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
@@ -172,12 +158,13 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
     ledger->done.n_restart += is_resumed;
     damaged = attn_ledger_parts_damaged(ledger->parts, &size);
     if (damaged)
-        attn_ledger_note(ledger, "the first %s bytes of '%s' are not those that were written: %s",
-                         attn_quantity_count(size, count), attn_quote_string(damaged).text,
-                         is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
+        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_DAMAGED,
+                  "the first %s bytes of '%s' are not those that were written: %s",
+                  attn_quantity_count(size, count), attn_quote_string(damaged).text,
+                  is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
     if (is_resumed)
-        attn_ledger_note(ledger, "'%s' continues at %s %s", name.text, ledger->unit,
-                         attn_quantity_count(ledger->done.n_record, count));
+        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_CONTINUED, "'%s' continues at %s %s",
+                  name.text, ledger->unit, attn_quantity_count(ledger->done.n_record, count));
     return ATTN_OK;
 }
 

@@ -25,6 +25,7 @@
 #define ATTN_BATCH_LEDGER_INTERNAL_H
 
 #include "base/buffer.h"
+#include "base/note.h"
 #include "batch/ledger_parts.h"
 #include "batch/model_files.h"
 #include "host/host.h"
@@ -146,9 +147,6 @@ enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger
 
 /* Cuts the outputs to ledger->done and says what continues. */
 enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err);
-
-/* Hands a note to the caller. */
-void attn_ledger_note(const struct attn_ledger *ledger, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /* Says that the file PATH is of a run with WHAT: "another model". REMEDY is the hint. */
 enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,

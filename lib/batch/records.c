@@ -115,18 +115,14 @@ static void note_formula(struct attn_record_writer *writer, const char *what, co
                          size_t size, size_t number)
 {
     const struct attn_records_form *form = writer->form;
-    char message[2 * ATTN_QUOTE_SIZE + 160];
 
     if (*writer->has_noted_formula || size == 0 || !memchr("=+-@\t\r", text[0], 6))
         return;
     *writer->has_noted_formula = true;
-    if (!form->on_note)
-        return;
-    snprintf(message, sizeof message,
-             "the %s '%s' of %s %zu begins like a formula: a spreadsheet runs it, unless the "
-             "column is imported as text",
-             what, attn_quote(text, size).text, unit_of(form), number);
-    form->on_note(form->user, message);
+    attn_note(form->on_note, form->user, ATTN_NOTE_FORMULA,
+              "the %s '%s' of %s %zu begins like a formula: a spreadsheet runs it, unless the "
+              "column is imported as text",
+              what, attn_quote(text, size).text, unit_of(form), number);
 }
 
 static int by_name(const void *a, const void *b)
@@ -173,15 +169,13 @@ static const struct named_column *find_column(const struct attn_record_columns *
 static void note_label(struct attn_record_writer *writer, const char *name, size_t number)
 {
     const struct attn_records_form *form = writer->form;
-    char message[ATTN_QUOTE_SIZE + 160];
 
-    if (*writer->has_noted_label || !form->on_note)
+    if (*writer->has_noted_label)
         return;
     *writer->has_noted_label = true;
-    snprintf(message, sizeof message,
-             "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
-             attn_quote_string(name).text, unit_of(form), number, unit_of(form));
-    form->on_note(form->user, message);
+    attn_note(form->on_note, form->user, ATTN_NOTE_OMITTED_LABEL,
+              "the label '%s' of %s %zu is left out: columns are the labels of the first %s",
+              attn_quote_string(name).text, unit_of(form), number, unit_of(form));
 }
 
 static void append_value(struct attn_record_writer *writer, struct attn_buffer *out,

@@ -24,6 +24,7 @@
 #include "analysis/edges.h"
 #include "analysis/measure.h"
 #include "base/buffer.h"
+#include "base/note.h"
 #include "base/sink_internal.h"
 #include "batch/records.h"
 #include "capture/capture.h"

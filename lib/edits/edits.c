@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "run/request_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -276,12 +275,11 @@ void attn_edit_parts_note_hidden(const struct attn_request *request,
 {
     for (size_t i = 0; i < n; i++)
         if (parts[i].n_hidden > 0)
-            attn_request_note(
-                request,
-                "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
-                "of its keys",
-                attn_quote(parts[i].text, parts[i].size).text,
-                share_of(parts[i].n_hidden, n_record).text);
+            attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_MASKED,
+                      "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
+                      "of its keys",
+                      attn_quote(parts[i].text, parts[i].size).text,
+                      share_of(parts[i].n_hidden, n_record).text);
 }
 
 void attn_edit_parts_note_idle(const struct attn_request *request,
@@ -299,11 +297,11 @@ void attn_edit_parts_note_idle(const struct attn_request *request,
         for (size_t k = i + 1; k < n; k++)
             if (is_named_with(&parts[i], &parts[k]))
                 append_name(text, &used, &parts[k]);
-        attn_request_note(request,
-                          "%s '%s' changed nothing that is shown%s: what it names has these values "
-                          "already, or comes after every tensor that is wanted",
-                          fields[parts[i].option], attn_quote_string(text).text,
-                          share_of(parts[i].n_idle, n_record).text);
+        attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_IDLE,
+                  "%s '%s' changed nothing that is shown%s: what it names has these values "
+                  "already, or comes after every tensor that is wanted",
+                  fields[parts[i].option], attn_quote_string(text).text,
+                  share_of(parts[i].n_idle, n_record).text);
     }
 }
 
@@ -330,5 +328,6 @@ void attn_edits_note(const struct attn_edit_list *list, const struct attn_reques
                                                 : ", ",
                                    fields[option]);
     }
-    attn_request_note(request, "%s changed %zu row%s", text, n_row, n_row == 1 ? "" : "s");
+    attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_ROWS, "%s changed %zu row%s", text,
+              n_row, n_row == 1 ? "" : "s");
 }

@@ -10,6 +10,7 @@
 #include "experiment/derivative.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
+#include "derived/relevance.h"
 #include "run/request_internal.h"
 #include "tokenizer/words.h"
 
@@ -280,15 +281,15 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
     if (a->frame.item) /* the table shows it */
         return ATTN_OK;
     if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
-        attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, but the model's value is %.4g: "
-                          "use more points than %zu, or another baseline",
-                          sum, a->model, n_point_of(a));
+        attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
+                  "the attributions add up to %.4g, but the model's value is %.4g: "
+                  "use more points than %zu, or another baseline",
+                  sum, a->model, n_point_of(a));
     else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
-        attn_request_note(&a->frame.request,
-                          "the attributions add up to %.4g, but the model's value is %.4g: by "
-                          "this method they agree only for a linear model",
-                          sum, a->model);
+        attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
+                  "the attributions add up to %.4g, but the model's value is %.4g: by "
+                  "this method they agree only for a linear model",
+                  sum, a->model);
     return ATTN_OK;
 }
 

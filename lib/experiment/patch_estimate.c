@@ -9,7 +9,6 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "experiment/patch_internal.h"
-#include "run/request_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -324,16 +323,17 @@ static void note_runs(const struct attn_patching *patch)
     const struct attn_patch_sum *sum = patch->frame.sum;
     char places[640];
 
-    attn_request_note(&patch->frame.request,
-                      "direction %s: the %s text is patched from the %s one; %s is %.6g for the "
-                      "clean text, %.6g for the corrupted one",
-                      patch->args->is_to_noise ? "noise" : "restore",
-                      patch->args->is_to_noise ? "clean" : "corrupted",
-                      patch->args->is_to_noise ? "corrupted" : "clean",
-                      attn_answer_metric_name(patch->answer.metric), sum->clean, sum->corrupted);
+    attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_RUNS,
+              "direction %s: the %s text is patched from the %s one; %s is %.6g for the "
+              "clean text, %.6g for the corrupted one",
+              patch->args->is_to_noise ? "noise" : "restore",
+              patch->args->is_to_noise ? "clean" : "corrupted",
+              patch->args->is_to_noise ? "corrupted" : "clean",
+              attn_answer_metric_name(patch->answer.metric), sum->clean, sum->corrupted);
     list_differences(patch, places, sizeof places);
     if (places[0] != '\0')
-        attn_request_note(&patch->frame.request, "the texts differ at position %s", places);
+        attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_RUNS,
+                  "the texts differ at position %s", places);
 }
 
 static void note_check(const struct attn_patching *patch, const char *what,
@@ -342,15 +342,15 @@ static void note_check(const struct attn_patching *patch, const char *what,
     if (check->n == 0)
         return;
     if (isnan(check->pearson))
-        attn_request_note(&patch->frame.request,
-                          "%s: %zu patched exactly, without a correlation of estimate and effect: "
-                          "one of them does not vary",
-                          what, check->n);
+        attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_CHECK,
+                  "%s: %zu patched exactly, without a correlation of estimate and effect: "
+                  "one of them does not vary",
+                  what, check->n);
     else
-        attn_request_note(&patch->frame.request,
-                          "%s: %zu patched exactly, Pearson %.2f, Spearman %.2f of estimate and "
-                          "effect",
-                          what, check->n, check->pearson, check->spearman);
+        attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_CHECK,
+                  "%s: %zu patched exactly, Pearson %.2f, Spearman %.2f of estimate and "
+                  "effect",
+                  what, check->n, check->pearson, check->spearman);
 }
 
 static void note_checks(const struct attn_patching *patch)
@@ -361,14 +361,13 @@ static void note_checks(const struct attn_patching *patch)
     note_check(patch, "others, drawn at random", &sum->random);
     if (sum->random.n == 0)
         return;
-    attn_request_note(
-        &patch->frame.request,
-        "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
-        "of the largest estimates, and %s %.0f %% of all others do",
-        sum->random_most, sum->n_above, sum->random.n, sum->least,
-        patch->n_top + patch->n_random == patch->n_part ? "exactly"
-                                                        : "with 95 % confidence at most",
-        100 * sum->most_missed);
+    attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_CHECK,
+              "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
+              "of the largest estimates, and %s %.0f %% of all others do",
+              sum->random_most, sum->n_above, sum->random.n, sum->least,
+              patch->n_top + patch->n_random == patch->n_part ? "exactly"
+                                                              : "with 95 % confidence at most",
+              100 * sum->most_missed);
 }
 
 /* Puts method and sum beside the table: JSON has them. */

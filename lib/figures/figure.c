@@ -916,20 +916,15 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 {
     const double size = shapes->points * (shapes->label > 0 ? shapes->label : ATTN_FIGURE_TEXT);
     const double dpi = attn_shapes_pixels(shapes) / shapes->points * 72;
-    char message[160];
 
-    if (on_note && options->font_size > 0 && size < 0.95 * options->font_size) {
-        snprintf(message, sizeof message,
-                 "the labels of the figure have %.1f points, not %g: it has no room for more", size,
-                 options->font_size);
-        on_note(user, message);
-    }
-    if (on_note && is_pixels && options->dpi > 0 && fabs(dpi - options->dpi) > 0.5) {
-        snprintf(message, sizeof message,
-                 "the figure has %.0f pixels an inch, not %g, so that its cells have whole pixels",
-                 dpi, options->dpi);
-        on_note(user, message);
-    }
+    if (options->font_size > 0 && size < 0.95 * options->font_size)
+        attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
+                  "the labels of the figure have %.1f points, not %g: it has no room for more",
+                  size, options->font_size);
+    if (is_pixels && options->dpi > 0 && fabs(dpi - options->dpi) > 0.5)
+        attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
+                  "the figure has %.0f pixels an inch, not %g, so that its cells have whole pixels",
+                  dpi, options->dpi);
 }
 
 /* Draws the content of PEN. */

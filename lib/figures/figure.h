@@ -16,6 +16,7 @@
 #ifndef ATTN_FIGURES_FIGURE_H
 #define ATTN_FIGURES_FIGURE_H
 
+#include "base/note.h"
 #include "encode/shapes.h"
 #include "figures/levels.h"
 #include "writers/token_text.h"

@@ -172,21 +172,17 @@ static enum attn_status finish_figure(struct attn_writer *writer, struct attn_er
 {
     struct figure_writer *w = (struct figure_writer *)writer;
     const struct attn_writer_options *options = &writer->options;
-    char message[200];
 
     if (!writer->directory)
         ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
-    if (options->on_note && w->n_not_finite > 0) {
-        snprintf(message, sizeof message, "the figure has %zu %s not finite, hatched red",
-                 w->n_not_finite, w->n_not_finite == 1 ? "cell that is" : "cells that are");
-        options->on_note(options->user, message);
-    }
-    if (options->on_note && w->n_unknown > 0) {
-        snprintf(message, sizeof message,
-                 "%zu %s characters of which no font is installed, drawn as boxes", w->n_unknown,
-                 w->n_unknown == 1 ? "label has" : "labels have");
-        options->on_note(options->user, message);
-    }
+    if (w->n_not_finite > 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_NOT_FINITE,
+                  "the figure has %zu %s not finite, hatched red", w->n_not_finite,
+                  w->n_not_finite == 1 ? "cell that is" : "cells that are");
+    if (w->n_unknown > 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_NO_FONT,
+                  "%zu %s characters of which no font is installed, drawn as boxes", w->n_unknown,
+                  w->n_unknown == 1 ? "label has" : "labels have");
     return ATTN_OK;
 }
 

@@ -12,6 +12,7 @@
 #ifndef ATTN_HOST_HOST_H
 #define ATTN_HOST_HOST_H
 
+#include "base/note.h"
 #include "base/pool.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"

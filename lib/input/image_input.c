@@ -87,11 +87,11 @@ static void note_defaults(const struct attn_host *host, const struct attn_reques
 {
     const struct attn_image_config *image = &attn_model_config(host->model)->image;
 
-    attn_request_note(request,
-                      "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, "
-                      "as is usual for '%s'",
-                      attn_quote_string(attn_model_name(host->model)).text, image->width,
-                      image->height, attn_model_config(host->model)->model_type);
+    attn_note(request->on_note, request->user, ATTN_NOTE_USUAL_PIXELS,
+              "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, "
+              "as is usual for '%s'",
+              attn_quote_string(attn_model_name(host->model)).text, image->width, image->height,
+              attn_model_config(host->model)->model_type);
 }
 
 static enum attn_status read_picture(const struct attn_host *host,

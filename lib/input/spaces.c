@@ -2,6 +2,7 @@
 #include "input/spaces.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "input/sequence.h"
 #include "run/request_internal.h"
 
@@ -56,15 +57,9 @@ bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position,
             (token && size > 0 && token[0] == ' '));
 }
 
-static const char reason[] = "; a new word begins with its space";
-
-bool attn_spaces_are_noted(const char *message)
-{
-    return strstr(message, reason) != NULL;
-}
-
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE])
 {
+    static const char reason[] = "; a new word begins with its space";
     const struct attn_quote text = attn_quote_string(spaces->text ? spaces->text : "");
 
     if (spaces->what)
@@ -82,5 +77,5 @@ void attn_spaces_note(const struct attn_spaces *spaces, const struct attn_reques
     char message[ATTN_SPACES_MESSAGE_SIZE];
 
     if (attn_spaces_describe(spaces, message))
-        attn_request_note(request, "%s", message);
+        attn_note(request->on_note, request->user, ATTN_NOTE_SPACES, "%s", message);
 }

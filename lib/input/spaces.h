@@ -37,9 +37,6 @@ bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position,
 /* Writes a note about SPACES. Returns whether there is anything to say. */
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE]);
 
-/* Whether MESSAGE is such a note. */
-bool attn_spaces_are_noted(const char *message);
-
 /* Notes it to REQUEST. */
 void attn_spaces_note(const struct attn_spaces *spaces, const struct attn_request *request);
 

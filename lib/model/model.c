@@ -125,7 +125,7 @@ static enum attn_status check_parts(const struct attn_source *source, struct att
 /* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
-    char names[300], message[512]; /* names: of the first few, quoted */
+    char names[300]; /* of the first few, quoted */
     size_t size = 0, n = 0;
 
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
@@ -139,9 +139,9 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     }
     if (n == 0)
         return;
-    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", n,
-             n == 1 ? "" : "s", n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
-    options->on_note(options->user, message);
+    attn_note(options->on_note, options->user, ATTN_NOTE_UNUSED_TENSORS,
+              "%zu tensor%s of the model %s not used: %s%s", n, n == 1 ? "" : "s",
+              n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
 }
 
 /* Fills M, which is closed also after a failure. */

@@ -14,6 +14,7 @@
 #ifndef ATTN_MODEL_MODEL_H
 #define ATTN_MODEL_MODEL_H
 
+#include "base/note.h"
 #include "base/pool.h"
 #include "base/source.h"
 #include "kernels/gemm.h"

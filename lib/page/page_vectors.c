@@ -2,6 +2,7 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -55,10 +56,10 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
             !count_layer(writer, vectors, layer, &n))
             return ATTN_OK;
     vectors->are_there = n <= most_numbers;
-    if (!vectors->are_there && writer->options.on_note)
-        writer->options.on_note(writer->options.user,
-                                "the page leaves out q, k, v and the scores, which are more than "
-                                "8 million numbers");
+    if (!vectors->are_there)
+        attn_note(writer->options.on_note, writer->options.user, ATTN_NOTE_PAGE_OMITS,
+                  "the page leaves out q, k, v and the scores, which are more than "
+                  "8 million numbers");
     vectors->row = attn_alloc(vectors->widest, sizeof *vectors->row, err);
     return vectors->row ? ATTN_OK : ATTN_NO_MEMORY;
 }

@@ -7,7 +7,6 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
-#include "run/request_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -331,12 +330,13 @@ static void note_left_out(const struct attn_attention *attention,
     if (find_lacking(attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
         return;
     if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
-        attn_request_note(request,
-                          "'%s' has no pattern, so only z is shown; `sites pattern_lowrank,z` "
-                          "shows what is in its place",
-                          kind);
+        attn_note(request->on_note, request->user, ATTN_NOTE_NO_PATTERN,
+                  "'%s' has no pattern, so only z is shown; `sites pattern_lowrank,z` "
+                  "shows what is in its place",
+                  kind);
     else
-        attn_request_note(request, "'%s' has no pattern, so only z is shown", kind);
+        attn_note(request->on_note, request->user, ATTN_NOTE_NO_PATTERN,
+                  "'%s' has no pattern, so only z is shown", kind);
 }
 
 static enum attn_status refuse_site(const struct attn_attention *attention, enum attn_site site,
@@ -439,8 +439,8 @@ void attn_layer_attention_note_pairs(const struct attn_request *request,
     if (!is_even || n_head == 0)
         n_head = 1;
     attn_attention_text(&layers[0], kind);
-    attn_request_note(request, "'%s' computes %s of %s pairs of a query and a key in %s", kind,
-                      attn_quantity_count(n_kept / n_head, kept),
-                      attn_quantity_count(n_all / n_head, all),
-                      is_even ? "each head" : "all heads together");
+    attn_note(request->on_note, request->user, ATTN_NOTE_PAIRS,
+              "'%s' computes %s of %s pairs of a query and a key in %s", kind,
+              attn_quantity_count(n_kept / n_head, kept), attn_quantity_count(n_all / n_head, all),
+              is_even ? "each head" : "all heads together");
 }

@@ -8,7 +8,6 @@
 #include "edits/intervention_internal.h"
 #include "run/many_item.h"
 #include "run/record_internal.h"
-#include "run/request_internal.h"
 #include "run/window.h"
 
 enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };
@@ -83,7 +82,8 @@ static void look_for_oddities(struct many *many, const struct attn_many_item *it
     if (!many->has_noted_spaces && many->task->options.request &&
         attn_spaces_describe(&item->run->asked.spaces, message)) {
         many->has_noted_spaces = true;
-        attn_request_note(many->task->options.request, "%s", message);
+        attn_note(many->task->options.request->on_note, many->task->options.request->user,
+                  ATTN_NOTE_SPACES, "%s", message);
     }
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;

@@ -14,6 +14,7 @@
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
 
+#include "base/note.h"
 #include "edits/intervention.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"

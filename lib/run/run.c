@@ -15,6 +15,10 @@
 #include "input/image_input.h"
 #include "input/position.h"
 #include "inspect/cost.h"
+#include "derived/derived.h"
+#include "derived/gradient.h"
+#include "input/image_input.h"
+#include "input/position.h"
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
 #include "predict/zero_shot.h"
@@ -453,14 +457,14 @@ static void note_arrays(const struct attn_request *request)
         return;
     found = attn_arrays_not_finite(&request->input);
     if (found.n_nan > 0)
-        attn_request_note(request,
-                          "the arrays hold NaN, %zu of them: what is computed from those is NaN",
-                          found.n_nan);
+        attn_note(request->on_note, request->user, ATTN_NOTE_NOT_FINITE,
+                  "the arrays hold NaN, %zu of them: what is computed from those is NaN",
+                  found.n_nan);
     if (found.n_above + found.n_below > 0)
-        attn_request_note(request,
-                          "the arrays hold infinity, %zu of them: what is computed from those may "
-                          "be infinite or NaN",
-                          found.n_above + found.n_below);
+        attn_note(request->on_note, request->user, ATTN_NOTE_NOT_FINITE,
+                  "the arrays hold infinity, %zu of them: what is computed from those may "
+                  "be infinite or NaN",
+                  found.n_above + found.n_below);
 }
 
 static enum attn_status check_label_list(const struct attn_label_list *list, size_t n,
@@ -754,9 +758,9 @@ static void note_end(const struct attn_run *run)
     while (i < run->text.n && run->text.ids[i] != end)
         i++;
     if (i == run->text.n)
-        attn_request_note(
-            &run->request,
-            "the text has no token %d, its end: text_embed is made of its first token", (int)end);
+        attn_note(run->request.on_note, run->request.user, ATTN_NOTE_NO_END,
+                  "the text has no token %d, its end: text_embed is made of its first token",
+                  (int)end);
 }
 
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
@@ -847,10 +851,10 @@ static void note_not_finite(const struct attn_run *run, size_t n)
     const struct attn_not_finite given = attn_arrays_not_finite(&run->request.input);
 
     if (n > 0 && given.n_nan + given.n_above + given.n_below == 0)
-        attn_request_note(&run->request,
-                          "%zu row%s of the results hold%s NaN or infinity: numbers on the way to "
-                          "them are larger than float32 holds",
-                          n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+        attn_note(run->request.on_note, run->request.user, ATTN_NOTE_NOT_FINITE,
+                  "%zu row%s of the results hold%s NaN or infinity: numbers on the way to "
+                  "them are larger than float32 holds",
+                  n, n == 1 ? "" : "s", n == 1 ? "s" : "");
 }
 
 static enum attn_status perform_arrays(const struct attn_run *run, const struct attn_trace *trace,

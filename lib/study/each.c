@@ -604,7 +604,8 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     ATTN_TRY(hand_over(handing, made->is_there ? ledger->name : part.path, done->n_record,
                        made->is_there ? made->input : done->input, made->is_there, err));
     if (made->is_there)
-        attn_ledger_note(ledger, "'%s' is complete", attn_quote_string(ledger->name).text);
+        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_COMPLETE, "'%s' is complete",
+                  attn_quote_string(ledger->name).text);
     return ATTN_OK;
 }
 

@@ -12,6 +12,7 @@
 #define ATTN_STUDY_EACH_INTERNAL_H
 
 #include "base/buffer.h"
+#include "base/note.h"
 #include "base/table.h"
 #include "host/host.h"
 #include "records/items.h"

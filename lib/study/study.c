@@ -18,13 +18,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     MOST_NAMED = 10,
-    MOST_NOTES = 16,
     MOST_PEEKED = 1000,
     N_ID = 1 << 16,
     N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
@@ -51,17 +49,15 @@ struct attn_study {
     void *user;                   /* for these */
     struct attn_monitor *monitor; /* owns; one thread at a time calls on_note */
     double share;                 /* of the input that has been read; inside the monitor */
-    uint64_t notes[MOST_NOTES];   /* [n_note] hashes of the notes of the items' runs */
-    size_t n_note;
+    uint64_t noted;               /* bits of the codes that runs of items have noted */
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
     uint64_t seed; /* of hashes */
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;        /* a duplicate id was noted */
-    bool is_labeled;       /* the labels were noted */
-    bool has_noted_spaces; /* odd spaces of an item were noted */
+    bool has_twice;  /* a duplicate id was noted */
+    bool is_labeled; /* the labels were noted */
 };
 
 /* --- Values of an item ------------------------------------------------------------------------ */
@@ -277,39 +273,26 @@ void attn_study_free(struct attn_study *study)
     attn_free(study);
 }
 
-static void note(const struct attn_study *study, const char *format, ...) ATTN_PRINTF(2, 3);
-
-static void note(const struct attn_study *study, const char *format, ...)
+/* Forwards a note to the caller of the study. An attn_note_fn: USER is the study. */
+static void forward_note(void *user, enum attn_note code, const char *message)
 {
-    char message[ATTN_ERROR_MESSAGE_SIZE + ATTN_ERROR_HINT_SIZE];
-    va_list arguments;
+    const struct attn_study *study = user;
 
-    if (!study->on_note)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
     attn_monitor_enter(study->monitor);
-    study->on_note(study->user, message);
+    attn_note(study->on_note, study->user, code, "%s", message);
     attn_monitor_leave(study->monitor);
 }
 
-void attn_study_note_once(void *user, const char *message)
+void attn_study_note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
-    const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
-    const bool is_of_spaces = attn_spaces_are_noted(message);
-    bool is_new = study->on_note != NULL;
+    bool is_new;
 
     attn_monitor_enter(study->monitor);
-    is_new = is_new && !(is_of_spaces && study->has_noted_spaces);
-    study->has_noted_spaces = study->has_noted_spaces || is_of_spaces;
-    for (size_t i = 0; i < study->n_note; i++)
-        is_new = is_new && study->notes[i] != hash;
-    if (is_new && study->n_note < MOST_NOTES) {
-        study->notes[study->n_note++] = hash;
-        study->on_note(study->user, message);
-    }
+    is_new = (study->noted >> code & 1) == 0;
+    study->noted |= UINT64_C(1) << code;
+    if (is_new && study->on_note)
+        study->on_note(study->user, code, message);
     attn_monitor_leave(study->monitor);
 }
 
@@ -346,8 +329,10 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
         if (study->ids[at % N_SLOT] == hash) {
             study->has_twice = true;
-            note(study, "the id %s is there more than once%s", name_of(item).text,
-                 is_paired ? " on one side of `paired`, whose pairs go by the order of items" : "");
+            attn_note(forward_note, study, ATTN_NOTE_REPEATED_ID,
+                      "the id %s is there more than once%s", name_of(item).text,
+                      is_paired ? " on one side of `paired`, whose pairs go by the order of items"
+                                : "");
             return;
         }
     study->ids[at % N_SLOT] = hash;
@@ -477,19 +462,13 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
     return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
 }
 
-/* Forwards a note about the lines of items. */
-static void note_each(void *user, const char *message)
-{
-    note(user, "%s", message);
-}
-
 /* Opens the output of a line for each item, and adds the items of earlier runs. */
 static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
                                         .n_column = study->form.n_column,
                                         .hidden = study->hidden,
-                                        .on_note = note_each,
+                                        .on_note = forward_note,
                                         .note_user = study,
                                         .save = save,
                                         .user = study};
@@ -589,7 +568,8 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
-        note(study, "labels: %s", list_labels(*item, names, sizeof names));
+        attn_note(forward_note, study, ATTN_NOTE_LABELS, "labels: %s",
+                  list_labels(*item, names, sizeof names));
     }
     look_for_twice(study, *item);
     return ATTN_OK;
@@ -610,8 +590,9 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
 {
     study->sum.n_failed++;
     if (study->sum.n_failed <= MOST_NAMED)
-        note(study, "item %s: %s%s%s%s", name_of(item).text, failed->message,
-             failed->hint[0] ? " (" : "", failed->hint, failed->hint[0] ? ")" : "");
+        attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
+                  name_of(item).text, failed->message, failed->hint[0] ? " (" : "", failed->hint,
+                  failed->hint[0] ? ")" : "");
     return check_failures(study, err);
 }
 
@@ -655,7 +636,7 @@ static enum attn_status take(struct attn_study *study, const struct attn_item *i
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     if (attn_spaces_describe(&answer->spaces, message))
-        attn_study_note_once(study, message);
+        attn_study_note_once(study, ATTN_NOTE_SPACES, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;
@@ -691,14 +672,15 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
                            ATTN_STAGE_INPUT, err));
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
-        note(study, "%s", unused.message);
+        attn_note(forward_note, study, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);
     if (sum->n_failed > MOST_NAMED)
-        note(study, "%zu more items failed", sum->n_failed - MOST_NAMED);
+        attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "%zu more items failed",
+                  sum->n_failed - MOST_NAMED);
     if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
-        note(study, "no item is on a side of `paired`");
+        attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "no item is on a side of `paired`");
     if (n_single > 0)
-        note(study, "%zu item%s no partner of the same id", n_single,
-             n_single == 1 ? " has" : "s have");
+        attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "%zu item%s no partner of the same id",
+                  n_single, n_single == 1 ? " has" : "s have");
     sum->n_group = attn_fold_n_group(study->fold);
     sum->n_label = attn_fold_n_label(study->fold);
     sum->n_pair = attn_fold_n_pair(study->fold);

@@ -116,8 +116,8 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
         return status;
     if (unread->failure.status != ATTN_OK)
         return attn_error_at(attn_error_copy(err, &unread->failure), ATTN_STAGE_MODEL, err);
-    if (is_mine && unread->on_note && tokenizer->note)
-        unread->on_note(unread->user, tokenizer->note);
+    if (is_mine && tokenizer->note)
+        attn_note(unread->on_note, unread->user, ATTN_NOTE_TOKENIZER, "%s", tokenizer->note);
     return ATTN_OK;
 }
 

@@ -6,6 +6,7 @@
 #define ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
 
 #include "base/file.h"
+#include "base/note.h"
 #include "base/thread.h"
 #include "formats/gguf.h"
 #include "formats/json.h"

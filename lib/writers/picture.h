@@ -12,6 +12,7 @@
 #ifndef ATTN_WRITERS_PICTURE_H
 #define ATTN_WRITERS_PICTURE_H
 
+#include "base/note.h"
 #include "base/status.h"
 #include "encode/colormap.h"
 #include "trace/site.h"

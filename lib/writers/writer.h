@@ -16,6 +16,7 @@
 #ifndef ATTN_WRITERS_WRITER_H
 #define ATTN_WRITERS_WRITER_H
 
+#include "base/note.h"
 #include "base/pieces.h"
 #include "base/pool.h"
 #include "base/sink.h"

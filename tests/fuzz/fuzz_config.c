@@ -100,9 +100,9 @@ static void run_model(const struct attn_model *model)
     attn_session_free(session);
 }
 
-static void on_note(void *user, const char *message)
+static void on_note(void *user, enum attn_note code, const char *message)
 {
-    FUZZ_CHECK(user == NULL && message[0] != '\0');
+    FUZZ_CHECK(user == NULL && *attn_note_name(code) && message[0] != '\0');
     FUZZ_CHECK(attn_fuzz_is_printable(message, strlen(message)));
 }
 

@@ -147,6 +147,8 @@ class Items(TestCase):
         with self.assertWarnsRegex(UserWarning, "1 of 3 items failed: item 'bad': .*' barks it' is 4 tokens") as caught:
             t = model().ablate(items=[*ITEMS[:2], {"id": "bad", "text": KEYS, "target": " barks it"}], parts="mlp")
         self.assertEqual(caught.filename, __file__)
+        self.assertEqual(caught.warning.code, "item_failed")
+        self.assertEqual([note.code for note in t.notes], ["item_failed"])
         self.assertEqual((t.info["n_item"], t.info["n_failed"], t["n"][0]), (3, 1, 2))
         self.assertTrue(any("barks" in note for note in t.notes))
         self.assert_raises(attn.Error, "", model().ablate, items=[{"text": KEYS}], max_failed=0)

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 import unittest
@@ -255,6 +256,14 @@ class Spaces(TestCase):
                 ask()
             self.assertEqual(len(caught.warnings), 1)
             self.assertEqual(caught.filename, __file__)
+            self.assertIsInstance(caught.warning, attn.NoteWarning)
+            self.assertEqual(caught.warning.code, "spaces")
+
+    def test_notes_have_codes(self):
+        notes = model().run("The keys to the cabinet", ablate="0.0", knockout=["0>2"], attention="window:2").notes
+        self.assertEqual([note.code for note in notes], ["edit_masked", "edit_rows", "pairs"])
+        again = pickle.loads(pickle.dumps(notes[0]))
+        self.assertEqual((again, again.code), (notes[0], "edit_masked"))
 
     def test_spaces_that_are_there_are_none(self):
         with warnings.catch_warnings():

@@ -1,6 +1,7 @@
-/* UTF-8, escaping, numbers from text and in order, names of element types. */
+/* UTF-8, escaping, numbers from text and in order, names of element types and notes. */
 #include "base/dtype_internal.h"
 #include "base/escape.h"
+#include "base/note.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "predict/prediction.h"
@@ -625,6 +626,30 @@ START_TEST(logits_are_ranked_by_their_numbers_and_then_their_ids)
 }
 END_TEST
 
+START_TEST(codes_of_notes_have_names)
+{
+    static const int codes[] = {
+#define CODE(identifier, number, name) ATTN_NOTE_##identifier,
+        ATTN_NOTE_MAP(CODE)
+#undef CODE
+    };
+    const size_t n = sizeof codes / sizeof *codes;
+
+    ck_assert_str_eq(attn_note_name(ATTN_NOTE_SPACES), "spaces");
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_lt(codes[i], 64); /* study.c has a bit for each */
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_int_ne(codes[i], codes[k]);
+            ck_assert_str_ne(attn_note_name((enum attn_note)codes[i]),
+                             attn_note_name((enum attn_note)codes[k]));
+        }
+    }
+    ck_assert_str_eq(attn_note_name((enum attn_note)0), "");
+    ck_assert_str_eq(attn_note_name((enum attn_note)99), "");
+    ck_assert_str_eq(attn_note_name((enum attn_note) - 1), "");
+}
+END_TEST
+
 ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_is_refused,
            maximal_subparts_are_those_of_the_standard, valid_length_stops_at_the_first_bad_byte,
            hidden_characters_are_not_printable, widths_are_those_of_terminals,
@@ -634,5 +659,6 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
            fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
            printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
-           element_types_are_found_by_name, nan_stands_after_every_number,
-           logits_that_are_nan_come_last, logits_are_ranked_by_their_numbers_and_then_their_ids)
+           element_types_are_found_by_name, codes_of_notes_have_names,
+           nan_stands_after_every_number, logits_that_are_nan_come_last,
+           logits_are_ranked_by_their_numbers_and_then_their_ids)

@@ -120,8 +120,9 @@ static void wait_once(void *user, const struct attn_batch_progress *progress)
         usleep(300000);
 }
 
-static void keep_note(void *user, const char *message)
+static void keep_note(void *user, enum attn_note code, const char *message)
 {
+    ck_assert_str_eq(attn_note_name(code), strstr(message, "complete") ? "complete" : "continued");
     snprintf(user, 256, "%s", message);
 }
 

@@ -851,10 +851,11 @@ static bool is_same_shape(const struct attn_tensor *tensor, enum change change)
            (change == FLATTENED && tensor->rank == 1);
 }
 
-static void keep_note(void *user, const char *message)
+static void keep_note(void *user, enum attn_note code, const char *message)
 {
     char *note = user;
 
+    ck_assert_int_eq(code, ATTN_NOTE_UNUSED_TENSORS);
     snprintf(note, 512, "%s", message);
 }
 

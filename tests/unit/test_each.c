@@ -69,9 +69,10 @@ static struct attn_source source;
 static struct attn_host *host;
 static char notes[1024];
 
-static void keep_note(void *user, const char *message)
+static void keep_note(void *user, enum attn_note code, const char *message)
 {
     (void)user;
+    (void)code;
     snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s\n", message);
 }
 
@@ -230,7 +231,7 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
     ATTN_TRY(attn_each_open(&asked->each, &rows, host, items, &each, err));
     status = attn_each_resume(each, take, asked, err);
     if (asked->n_handed > 0)
-        keep_note(NULL, attn_each_saved(each));
+        keep_note(NULL, ATTN_NOTE_CONTINUED, attn_each_saved(each));
     for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
         if (asked->n_most > 0 && i == asked->n_most)
             status = attn_error_set(err, ATTN_CANCELED, "enough");

@@ -204,9 +204,10 @@ END_TEST
 
 static int n_note;
 
-static void count_note(void *user, const char *message)
+static void count_note(void *user, enum attn_note code, const char *message)
 {
     (void)user;
+    ck_assert_int_eq(code, ATTN_NOTE_FORMULA);
     ck_assert_ptr_nonnull(strstr(message, "'=1+1' of record 1"));
     n_note++;
 }

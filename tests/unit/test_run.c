@@ -385,8 +385,9 @@ START_TEST(says_that_a_model_cannot_be_opened)
 }
 END_TEST
 
-static void remember_note(void *user, const char *message)
+static void remember_note(void *user, enum attn_note code, const char *message)
 {
+    ck_assert(code == ATTN_NOTE_EDIT_IDLE || code == ATTN_NOTE_EDIT_ROWS);
     snprintf(user, 256, "%s", message);
 }
 
@@ -413,10 +414,11 @@ START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
 }
 END_TEST
 
-static void append_note(void *user, const char *message)
+static void append_note(void *user, enum attn_note code, const char *message)
 {
     char *notes = user;
 
+    ck_assert_int_eq(code, strstr(message, "nothing") ? ATTN_NOTE_EDIT_IDLE : ATTN_NOTE_EDIT_ROWS);
     snprintf(notes + strlen(notes), 1024 - strlen(notes), "%.60s|", message);
 }
 

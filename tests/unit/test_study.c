@@ -388,10 +388,11 @@ END_TEST
 
 /* --- Failures --------------------------------------------------------------------------------- */
 
-static void count_note(void *user, const char *message)
+static void count_note(void *user, enum attn_note code, const char *message)
 {
     size_t *n = user;
 
+    ck_assert_int_eq(code, ATTN_NOTE_ITEM_FAILED);
     ck_assert_uint_gt(strlen(message), 0);
     ++*n;
 }

@@ -388,10 +388,11 @@ START_TEST(reads_merges_when_a_text_is_encoded)
 }
 END_TEST
 
-static void take_note(void *user, const char *message)
+static void take_note(void *user, enum attn_note code, const char *message)
 {
     int *n_note = user;
 
+    ck_assert_int_eq(code, ATTN_NOTE_TOKENIZER);
     ck_assert_str_eq(message,
                      "no line of 'toy/merges.txt' makes 'aaaa' (id 263): no text has this token");
     ++*n_note;

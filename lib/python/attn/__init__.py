@@ -21,8 +21,8 @@ import os as _os
 
 from .arrays import attend
 from .batch import Batch, Progress
-from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, OutOfMemoryError,
-                     UnsupportedError)
+from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, Note,
+                     NoteWarning, OutOfMemoryError, UnsupportedError)
 from .events import Event
 from .experiments import Comparison, Generation
 from .library import lib as _lib
@@ -37,7 +37,8 @@ __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
            "Attention", "Batch", "Predictions", "Progress", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
-           "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
+           "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError",
+           "ClosedError", "Note", "NoteWarning"]
 
 
 def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .errors import Error, said
+from .errors import Error, Note
 from .host import tower_of
-from .library import call, interruptible, lib, path_bytes, terminated, warn_of
+from .library import call, interruptible, lib, noting, path_bytes, terminated, warn_of
 from .request import PARTS, Edit, Request, choice, refuse_empty, refuse_parts, whole
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     n_failed: int
     is_complete: bool
     seconds: float
-    notes: list[str]
+    notes: list[Note]
 
 
 class Progress(NamedTuple):
@@ -48,11 +48,8 @@ class _Callbacks:
 
     def __init__(self, cancel: c_int, on_progress: Callable | None):
         self.cancel, self.tell = cancel, on_progress
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.problem: BaseException | None = None
-
-    def note(self, _user, message):
-        self.notes.append(said(message))
 
     def progress(self, _user, progress):
         found = progress.contents
@@ -127,7 +124,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     asked = dict(given, outputs=[name for name, _ in outputs])
     how.asked = as_asked(asked)
     how.files, how.n_file = files_of(options)
-    how.cancel, how.on_note = POINTER(c_int)(host.cancel), c.attn_note_fn(calls.note)
+    how.cancel, how.on_note = POINTER(c_int)(host.cancel), noting(calls.notes)
     if on_progress:
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note

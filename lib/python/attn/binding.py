@@ -20,6 +20,35 @@ ATTN_STAGE_OUTPUT = 4
 ATTN_STAGE_CHECK = 5
 ATTN_ERROR_MESSAGE_SIZE = 768
 ATTN_ERROR_HINT_SIZE = 512
+ATTN_NOTE_UNUSED_TENSORS = 1
+ATTN_NOTE_TOKENIZER = 2
+ATTN_NOTE_USUAL_PIXELS = 3
+ATTN_NOTE_SPACES = 4
+ATTN_NOTE_NO_END = 5
+ATTN_NOTE_NOT_FINITE = 6
+ATTN_NOTE_NO_PATTERN = 7
+ATTN_NOTE_PAIRS = 8
+ATTN_NOTE_EDIT_MASKED = 9
+ATTN_NOTE_EDIT_IDLE = 10
+ATTN_NOTE_EDIT_ROWS = 11
+ATTN_NOTE_ATTRIBUTION_SUM = 12
+ATTN_NOTE_PATCH_RUNS = 13
+ATTN_NOTE_PATCH_CHECK = 14
+ATTN_NOTE_ITEM_FAILED = 15
+ATTN_NOTE_LABELS = 16
+ATTN_NOTE_REPEATED_ID = 17
+ATTN_NOTE_UNPAIRED = 18
+ATTN_NOTE_UNUSED_DEFAULT = 19
+ATTN_NOTE_NOT_JSON = 20
+ATTN_NOTE_UNSEEN_LABEL = 21
+ATTN_NOTE_OMITTED_LABEL = 22
+ATTN_NOTE_FORMULA = 23
+ATTN_NOTE_CONTINUED = 24
+ATTN_NOTE_COMPLETE = 25
+ATTN_NOTE_DAMAGED = 26
+ATTN_NOTE_PAGE_OMITS = 27
+ATTN_NOTE_FIGURE_SIZE = 28
+ATTN_NOTE_NO_FONT = 29
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -852,8 +881,8 @@ class attn_archive_sum(Structure):
     pass
 
 
-attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
+attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
@@ -2176,6 +2205,7 @@ FUNCTIONS = {
     "attn_status_text": (c_char_p, [c_int]),
     "attn_error_set": (c_int, [POINTER(attn_error), c_int, c_char_p]),
     "attn_request_stage_text": (c_char_p, [c_int]),
+    "attn_note_name": (c_char_p, [c_int]),
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),

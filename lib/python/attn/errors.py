@@ -80,3 +80,25 @@ def said(text: bytes) -> str:
 
 def error_of(error: c.attn_error) -> Error:
     return _CLASSES.get(error.status, Error)(said(error.message), _STAGES[error.stage], said(error.hint))
+
+
+class Note(str):
+    """What is unusual and no failure, in one line.
+
+    code: "spaces", "edit_idle", "item_failed", ...: those of lib/base/note.h
+    """
+
+    code: str
+
+    def __new__(cls, text: str, code: str = ""):
+        note = super().__new__(cls, text)
+        note.code = code
+        return note
+
+
+class NoteWarning(UserWarning):
+    """A note that is a warning, too: its code is "spaces" or "item_failed"."""
+
+    def __init__(self, text: str, code: str = ""):
+        super().__init__(text)
+        self.code = code

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import binding as c
 from .batch import as_asked, continued, files_of, shard_of
-from .errors import Error
+from .errors import Error, Note
 from .library import call, lib, path_bytes, terminated, warn
 from .request import whole
 
@@ -72,12 +72,12 @@ class Study:
             info.update(n_before=self.done.n_before, is_complete=self.done.is_complete)
         return info
 
-    def warn(self, notes: list[str]) -> None:
+    def warn(self, notes: list[Note]) -> None:
         """Says that items failed, and why the first of them did."""
         if self.sum.n_failed:
-            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {_first_failure(notes)}")
+            warn(f"{self.sum.n_failed} of {self.sum.n_item} items failed: {_first_failure(notes)}", "item_failed")
 
-    def failure(self, problem: Error, notes: list[str]) -> Error:
+    def failure(self, problem: Error, notes: list[Note]) -> Error:
         """PROBLEM, which ended it, with why the first item failed, and where it can go on."""
         found = continued(problem, self.done.can_resume, f"item {self.done.n_item}")
         hints = [_first_failure(notes), found.hint]
@@ -87,8 +87,8 @@ class Study:
         lib.attn_items_free(getattr(self, "items", None))
 
 
-def _first_failure(notes: list[str]) -> str:
-    return next((note for note in notes if note.startswith("item ")), "")
+def _first_failure(notes: list[Note]) -> str:
+    return next((note for note in notes if note.code == "item_failed"), "")
 
 
 def study_of(host, options: dict) -> Study | None:

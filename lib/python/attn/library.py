@@ -11,7 +11,7 @@ from struct import Struct
 from types import FrameType
 
 from . import binding as c
-from .errors import error_of, said
+from .errors import Note, NoteWarning, error_of, said
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SONAME = f"libattn.so.{c.ATTN_ABI}"
@@ -204,18 +204,22 @@ def interruptible(function, cancel: c_int | None = None):
 _notes = threading.local()
 
 
+def note_of(code: int, message: bytes) -> Note:
+    return Note(said(message), lib.attn_note_name(code).decode())
+
+
 @c.attn_note_fn
-def on_note(_user, message):
+def on_note(_user, code, message):
     """Keeps what is odd but no failure, for take_notes."""
     kept = getattr(_notes, "kept", None)
     if kept is None:
         kept = _notes.kept = []
-    kept.append(said(message))
+    kept.append(note_of(code, message))
 
 
-def noting(notes: list[str]):
+def noting(notes: list[Note]):
     """A callback that appends to NOTES, from whatever thread."""
-    return c.attn_note_fn(lambda _user, message: notes.append(said(message)))
+    return c.attn_note_fn(lambda _user, code, message: notes.append(note_of(code, message)))
 
 
 def take_notes():
@@ -226,18 +230,18 @@ def take_notes():
     return kept or []
 
 
-def warn(text: str) -> None:
-    """A UserWarning, where the caller of this module is."""
+def warn(text: str, code: str) -> None:
+    """A NoteWarning, where the caller of this module is."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(NoteWarning(text, code), stacklevel=level)
 
 
-def warn_of(notes: list[str]) -> list[str]:
-    """The same NOTES. A space that was forgotten, or is one too many, is also a UserWarning."""
+def warn_of(notes: list[Note]) -> list[Note]:
+    """The same NOTES. A space that was forgotten, or is one too many, is also a warning."""
     for note in notes:
-        if "a new word begins with its space" in note:
-            warn(note)
+        if note.code == "spaces":
+            warn(note, note.code)
     return notes

@@ -8,7 +8,7 @@ from ctypes import POINTER, byref, c_bool, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
-from .errors import Error, error_of
+from .errors import Error, Note, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
 from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
@@ -179,7 +179,7 @@ class _Many:
                 self.room.notify()
         return results
 
-    def take_notes(self) -> list[str]:
+    def take_notes(self) -> list[Note]:
         """What was noted since."""
         notes = self.request.notes[self.n_note:]
         self.n_note += len(notes)

@@ -11,6 +11,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
+from .errors import Note
 from .library import call, lib, noting, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
@@ -504,7 +505,7 @@ class Request:
             chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
         chosen.has_gradients = bool(grad)
         self._set_edits(edits, host)
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         request.on_note = noting(self.notes)
 
     def _find(self, host, words: str) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .errors import ClosedError, Error
+from .errors import ClosedError, Error, Note
 from .library import call, lib, reader
 from .request import SITES
 from .table import Table, table_of
@@ -321,7 +321,7 @@ class Result:
     def __init__(self):
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.labels: dict[str, Any] = {}
 
     def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:

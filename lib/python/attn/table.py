@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import numpy as np
 
 from . import binding as c
+from .errors import Note
 from .library import call, lib, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
 from .request import choice, whole
@@ -72,7 +73,7 @@ class Table:
         self.name = name
         self.units = {column.name: column.unit for column in columns if column.unit}
         self.info: dict[str, Any] = {}
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self._columns = {column.name: column for column in columns}
         self._cells = dict(zip(self._columns, cells))  # texts as bytes, missing values as None
         self._arrays: dict[str, np.ndarray] = {}

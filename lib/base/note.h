@@ -1,0 +1,54 @@
+/*
+ * note.h - notes: what is unusual and not a failure, such as tensors that a model does not use. A
+ * note has a code for programs and a sentence for people.
+ */
+#ifndef ATTN_BASE_NOTE_H
+#define ATTN_BASE_NOTE_H
+
+#include "base/api.h"
+
+/* X(identifier, number, name) */
+#define ATTN_NOTE_MAP(X)                                                                           \
+    X(UNUSED_TENSORS, 1, "unused_tensors") /* tensors in the files of a model */                   \
+    X(TOKENIZER, 2, "tokenizer")           /* files that disagree, or tokens that no text has */   \
+    X(USUAL_PIXELS, 3, "usual_pixels")     /* no file specifies the preprocessing of pictures */   \
+    X(SPACES, 4, "spaces")                 /* a space is missing, or one too many */               \
+    X(NO_END, 5, "no_end")                 /* CLIP's text lacks its last token */                  \
+    X(NOT_FINITE, 6, "not_finite")         /* NaN or infinity in arrays, results or figures */     \
+    X(NO_PATTERN, 7, "no_pattern")         /* the kind of attention has none */                    \
+    X(PAIRS, 8, "pairs")                   /* the number of pairs that attention computes */       \
+    X(EDIT_MASKED, 9, "edit_masked")       /* a knockout of pairs that are masked anyway */        \
+    X(EDIT_IDLE, 10, "edit_idle")          /* an edit changed nothing */                           \
+    X(EDIT_ROWS, 11, "edit_rows")          /* the number of rows that edits changed */             \
+    X(ATTRIBUTION_SUM, 12, "attribution_sum") /* it is far from the value of the model */          \
+    X(PATCH_RUNS, 13, "patch_runs")           /* the clean and the corrupted run */                \
+    X(PATCH_CHECK, 14, "patch_check")         /* estimates beside exact effects */                 \
+    X(ITEM_FAILED, 15, "item_failed")         /* an item, or several others */                     \
+    X(LABELS, 16, "labels")                   /* the names of labels that items have */            \
+    X(REPEATED_ID, 17, "repeated_id")         /* two items have it */                              \
+    X(UNPAIRED, 18, "unpaired")               /* items without a partner */                        \
+    X(UNUSED_DEFAULT, 19, "unused_default")   /* all items have a value of their own */            \
+    X(NOT_JSON, 20, "not_json")               /* a line of a file of records */                    \
+    X(UNSEEN_LABEL, 21, "unseen_label")       /* no record has this label */                       \
+    X(OMITTED_LABEL, 22, "omitted_label")     /* a label without a column */                       \
+    X(FORMULA, 23, "formula")                 /* a text that spreadsheets would run */             \
+    X(CONTINUED, 24, "continued")             /* output of an earlier run is continued */          \
+    X(COMPLETE, 25, "complete")               /* output of an earlier run was complete */          \
+    X(DAMAGED, 26, "damaged")                 /* output of an earlier run was changed since */     \
+    X(PAGE_OMITS, 27, "page_omits")           /* tensors that are too large for a page */          \
+    X(FIGURE_SIZE, 28, "figure_size")         /* labels or pixels are not of the wanted size */    \
+    X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */
+
+enum attn_note {
+#define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),
+    ATTN_NOTE_MAP(ATTN_NOTE_ENUM)
+#undef ATTN_NOTE_ENUM
+};
+
+/* Called with each note. MESSAGE is one escaped line. Later versions may have more codes. */
+typedef void (*attn_note_fn)(void *user, enum attn_note code, const char *message);
+
+/* "unused_tensors"; "" for an unknown number. */
+ATTN_API const char *attn_note_name(enum attn_note code);
+
+#endif
