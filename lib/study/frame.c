@@ -104,6 +104,8 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     }
     if (experiment->prepare)
         ATTN_TRY(experiment->prepare(frame, err));
+    if (experiment->makes_runs && attn_input_is_given(&frame->request.source))
+        ATTN_TRY(attn_source_check(&frame->request.source, attn_host_model(frame->host), err));
     if (experiment->n_column > 0) {
         frame->rows.columns = experiment->columns;
         frame->rows.n = experiment->n_column;

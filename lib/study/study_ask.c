@@ -147,7 +147,8 @@ static void fill_record(const struct packing *packing, const struct text *text,
     const struct attn_item *item = text->item;
 
     record->input = text->is_second ? item->other : item->record.input;
-    record->source = item->record.source;
+    record->source = attn_input_is_given(&item->record.source) ? item->record.source
+                                                               : packing->pack->request->source;
     record->at = item->at ? item->at : packing->pack->at;
     record->failure = item->record.failure;
     record->err = item->record.err;
