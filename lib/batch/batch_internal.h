@@ -32,6 +32,7 @@ struct attn_batch {
     enum attn_record_field table;         /* what csv holds */
     bool has_noted_text;                  /* that a line is no object of JSON */
     bool needs_next;                      /* a record without `next` fails */
+    bool has_used_next;                   /* a record took the continuations for all */
     size_t most_next;                     /* so does one with more continuations */
     struct attn_batch_lines *lines;       /* owns; the input */
 

@@ -224,6 +224,8 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
     for (size_t i = 0; i < batch->labels.n && i < slot->labels.n; i++)
         if (slot->labels.labels[i].value.type != ATTN_VALUE_MISSING)
             batch->seen_labels[i] = true;
+    if (!result->record->next && result->record->failure == ATTN_RECORD_FAILURE_NONE)
+        batch->has_used_next = true;
     outcome.item_labels = slot->labels.labels;
     outcome.n_item_label = slot->labels.n;
     if (slot->is_text && !batch->has_noted_text)
@@ -362,11 +364,17 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-/* Notes labels that no record had: the names may be misspelt. */
-static void note_unseen(const struct attn_batch *batch)
+/* Notes labels that no record had, which may be misspelt, and continuations for all records that
+ * every record replaced. */
+static void note_unseen(const struct attn_batch *batch, bool has_next)
 {
-    if (batch->n_before > 0 || batch->ledger.done.n_record == 0)
+    const uint64_t n_record = batch->ledger.done.n_record;
+
+    if (batch->n_before > 0 || n_record == 0)
         return;
+    if (has_next && !batch->has_used_next && batch->ledger.n_failed < n_record)
+        attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNUSED_DEFAULT,
+                  "`next` has no effect: all records have their own");
     for (size_t i = 0; i < batch->labels.n; i++)
         if (!batch->seen_labels[i])
             attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNSEEN_LABEL,
@@ -392,6 +400,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     if (is_canceled(batch)) /* then the lines ended early */
         return attn_report_stopped(err);
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
-    note_unseen(batch);
+    note_unseen(batch,
+                many->request && many->request->predict.n_next > 0 && batch->most_next == SIZE_MAX);
     return ATTN_OK;
 }
