@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/position.h"
-#include "run/request_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

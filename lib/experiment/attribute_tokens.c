@@ -10,7 +10,6 @@
 #include "experiment/derivative.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
-#include "run/request_internal.h"
 #include "tokenizer/words.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
 #include "host/host_internal.h"
 #include "image/pixel_steps.h"
 #include "image/pixels_internal.h"
-#include "run/request_internal.h"
 
 #include <stdio.h>
 

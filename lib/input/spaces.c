@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "input/sequence.h"
-#include "run/request_internal.h"
 
 #include <stdio.h>
 #include <string.h>

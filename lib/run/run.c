@@ -18,7 +18,6 @@
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
 #include "predict/zero_shot.h"
-#include "run/request_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 #include "writers/outputs_internal.h"
