@@ -1,5 +1,5 @@
-/* blockwise.c - see blockwise.h. */
-#include "attention/blockwise.h"
+/* blockwise.c - exact attention in memory that does not grow with the keys. */
+#include "attention/engines_internal.h"
 
 #include <assert.h>
 #include <math.h>

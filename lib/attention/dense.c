@@ -5,7 +5,7 @@
  * row the pattern is +0 and the values are finite, so the terms that are added there can only
  * change the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
  */
-#include "attention/dense.h"
+#include "attention/engines_internal.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

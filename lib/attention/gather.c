@@ -1,5 +1,5 @@
-/* gather.c - see gather.h. */
-#include "attention/gather.h"
+/* gather.c - exact attention over scattered keys. */
+#include "attention/engines_internal.h"
 
 #include "attention/keys.h"
 #include "trace/trace_internal.h"

@@ -16,8 +16,7 @@
 #ifndef ATTN_ATTENTION_HEADS_H
 #define ATTN_ATTENTION_HEADS_H
 
-#include "attention/blockwise.h"
-#include "attention/gather.h"
+#include "attention/engines_internal.h"
 #include "trace/trace.h"
 
 #include <signal.h>

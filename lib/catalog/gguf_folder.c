@@ -1,5 +1,5 @@
-/* gguf_folder.c - see gguf_folder.h. */
-#include "catalog/gguf_folder.h"
+/* gguf_folder.c - GGUF models in a folder, and their tags. */
+#include "catalog/places_internal.h"
 
 #include "base/escape.h"
 #include "base/file.h"

@@ -1,12 +1,11 @@
-/* hub.c - see hub.h. */
-#include "catalog/hub.h"
+/* hub.c - models in the cache of Hugging Face. */
+#include "catalog/places_internal.h"
 
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "catalog/gguf_folder.h"
 
 #include <stdio.h>
 #include <string.h>

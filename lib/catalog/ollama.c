@@ -1,5 +1,5 @@
-/* ollama.c - see ollama.h. */
-#include "catalog/ollama.h"
+/* ollama.c - models in the stores of Ollama. */
+#include "catalog/places_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -20,8 +20,6 @@
  * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
  * b_out.
  */
-#include "forward/block.h"
-
 #include "forward/step_internal.h"
 
 /* The MLP of the rows in f->normed, into OUT. */

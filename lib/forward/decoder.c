@@ -1,5 +1,5 @@
 /*
- * decoder.c - see decoder.h: the layers before and after the blocks.
+ * decoder.c - the layers before and after the blocks.
  *
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
  *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
@@ -14,12 +14,10 @@
  * logits of the last position are computed when attn_session_logits is called. Either way a logit
  * is the same chain of products, then the bias, then the soft cap.
  */
-#include "forward/decoder.h"
+#include "forward/step_internal.h"
 
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
-#include "forward/block.h"
-#include "forward/step_internal.h"
 #include "model/image_patches.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * a trace, and the buffers. For the files of this layer. A session owns one, and counts the
  * positions that were fed.
  *
- * A pass runs in feeds: rows go through the layers (decoder.h). They are positions of one sequence,
+ * A pass runs in feeds: rows go through the layers (decoder.c). They are positions of one sequence,
  * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
  * and values, attention, edits and events are those of each sequence. The first failure of a feed
  * sticks in it, and so does reaching the last tensor that anything wanted depends on: every line of

@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/safetensors.h"
-#include "forward/decoder.h"
 #include "forward/forward_internal.h"
 #include "forward/session_internal.h"
 #include "forward/step_internal.h"

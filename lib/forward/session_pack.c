@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "forward/decoder.h"
+#include "forward/step_internal.h"
 #include "model/config_internal.h"
 
 #include <string.h>

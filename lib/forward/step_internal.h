@@ -1,17 +1,16 @@
-/*
- * step_internal.h - the equations of a forward pass, a function each, over the rows of the current
- * feed.
- *
- * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
- * wait until another equation needs a result. So maps of the same rows run side by side, and a map
- * also computes the activation or the sum after it while its result is in cache, unless the tensor
- * in between is watched or edited. Visits keep the order of the lines; results are the same either
- * way.
- */
+/* step_internal.h - the lines of a forward pass, the block, and the whole pass. */
 #ifndef ATTN_FORWARD_STEP_INTERNAL_H
 #define ATTN_FORWARD_STEP_INTERNAL_H
 
 #include "forward/forward_internal.h"
+
+/*
+ * A line is one equation, over the rows of the current feed: it computes a tensor and visits its
+ * site (edits, then the trace) before it is read. Linear maps wait until another line needs a
+ * result, so that maps of the same rows run side by side, and a map computes the activation or sum
+ * after it while its result is in cache, unless the tensor between is watched or edited. Visits keep
+ * the order of the lines; results are the same.
+ */
 
 /* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
  * else D], which may be the same rows where there is a norm. No site. */
@@ -92,5 +91,27 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 
 /* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */
 void attn_step_finish(struct attn_forward *f);
+
+/* --- The block -------------------------------------------------------------------------------- */
+
+/* Runs LAYER on the residual stream of the current feed. */
+void attn_block_run(struct attn_forward *f, int layer);
+
+/* --- The pass --------------------------------------------------------------------------------- */
+
+/* Begins a feed of N sequences, whose first failure goes into ERR. Of parts [n] row0, n_row and the
+ * edits are set. Embeddings belong into resid next. */
+void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err);
+
+/* Takes the embeddings through positions, blocks and the output layer, as far as anything is
+ * needed. Returns the feed's status. */
+enum attn_status attn_decoder_run(struct attn_forward *f);
+
+/* LOGITS [n_row, V] of rows X [n_row, D] that the output layer reads. */
+void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, float *logits);
+
+/* Applies edits to LOGITS [n_row, V] of the rows FIRST and on, counted over all that was fed: over
+ * the sequences of a pack, else over the positions. */
+void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits);
 
 #endif

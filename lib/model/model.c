@@ -10,7 +10,7 @@
 #include "formats/foreign.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
-#include "model/families/gguf.h"
+#include "model/families/families_internal.h"
 #include "model/gguf_config.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"

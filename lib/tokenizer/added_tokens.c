@@ -117,7 +117,7 @@ static enum attn_status look_beside(struct added_scratch *scratch, const char *t
 {
     uint32_t code_point;
     size_t length = attn_utf8_decode(text + at, end - at, &code_point);
-    struct attn_found found;
+    struct attn_match_range found;
 
     if (length == 0)
         return ATTN_OK;

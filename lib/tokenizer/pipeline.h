@@ -9,7 +9,8 @@
  * stage that changed the text is done, the places of the tokens that were appended meanwhile are
  * mapped to the text that it got.
  *
- * A kind of stage is a row of functions: see split.h, change.h, added_tokens.h, bpe.h, words.c.
+ * A kind of stage is a row of functions: see stages_internal.h, models_internal.h, added_tokens.h,
+ * words.c.
  */
 #ifndef ATTN_TOKENIZER_PIPELINE_H
 #define ATTN_TOKENIZER_PIPELINE_H

@@ -314,13 +314,14 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
 }
 
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
-                                 size_t from, struct attn_found *found, struct attn_error *err)
+                                 size_t from, struct attn_match_range *found,
+                                 struct attn_error *err)
 {
     const int code = find(match, text, size, from);
     PCRE2_UCHAR message[128];
 
     if (code == PCRE2_ERROR_NOMATCH) {
-        *found = (struct attn_found){size + 1, size + 1};
+        *found = (struct attn_match_range){size + 1, size + 1};
         return ATTN_OK;
     }
     if (code >= 0) {

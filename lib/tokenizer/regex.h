@@ -48,13 +48,14 @@ void attn_match_free(struct attn_match *match); /* NULL is allowed */
 /* From now on *CANCEL is looked at before a match that may take long; NULL: nothing can cancel. */
 void attn_match_watch(struct attn_match *match, const volatile sig_atomic_t *cancel);
 
-struct attn_found {
+struct attn_match_range {
     size_t begin, end;
 };
 
 /* Finds the first match in TEXT [size], which must be valid UTF-8, at or after FROM. Without a
  * match, it begins at SIZE + 1. */
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
-                                 size_t from, struct attn_found *found, struct attn_error *err);
+                                 size_t from, struct attn_match_range *found,
+                                 struct attn_error *err);
 
 #endif

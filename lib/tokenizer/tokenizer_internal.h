@@ -11,12 +11,9 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
-#include "tokenizer/models/bpe.h"
-#include "tokenizer/models/unigram.h"
-#include "tokenizer/models/wordpiece.h"
+#include "tokenizer/models/models_internal.h"
 #include "tokenizer/pipeline.h"
-#include "tokenizer/stages/decode.h"
-#include "tokenizer/stages/post_process.h"
+#include "tokenizer/stages/stages_internal.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stdatomic.h>

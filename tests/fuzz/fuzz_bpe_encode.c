@@ -22,7 +22,7 @@ static void check_naive(const struct attn_encoding *encoding, const char *text, 
 
     FUZZ_CHECK(ids != NULL);
     for (size_t at = 0, end; at < size; at = end) {
-        struct attn_found found;
+        struct attn_match_range found;
 
         FUZZ_CHECK(attn_match_find(parts->match, text, size, at, &found, &err) == ATTN_OK);
         end = found.end;

@@ -7,7 +7,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_bpe.h"
-#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/models_internal.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode/normal_form.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef ATTN_TESTS_TINY_BPE_H
 #define ATTN_TESTS_TINY_BPE_H
 
-#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/models_internal.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/tokenizer.h"
 

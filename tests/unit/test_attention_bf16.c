@@ -2,7 +2,7 @@
  * test_attention_bf16.c - exact attention in bfloat16, by every kind of product there is: of which
  * numbers it is the attention, and the same bits in any tile and in any number of writes.
  */
-#include "attention/dense.h"
+#include "attention/engines_internal.h"
 #include "tests/support/emulated_tiles.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"

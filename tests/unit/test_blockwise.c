@@ -2,8 +2,7 @@
  * test_blockwise.c - attention over blocks of keys: the golden numbers, dense attention, and the
  * same bits in any tile, for any number of keys behind, from every engine.
  */
-#include "attention/blockwise.h"
-#include "attention/dense.h"
+#include "attention/engines_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/reference.h"

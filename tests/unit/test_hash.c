@@ -1,7 +1,7 @@
 /* Tables of keys from files: keys that collide without a seed do not collide. */
 #include "base/hash.h"
 #include "tests/support/suite.h"
-#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/models_internal.h"
 #include "tokenizer/token_search.h"
 
 #include <stdlib.h>

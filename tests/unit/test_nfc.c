@@ -6,8 +6,7 @@
  */
 #include "base/memory.h"
 #include "tests/support/suite.h"
-#include "tokenizer/unicode/lowercase.h"
-#include "tokenizer/unicode/normal_form.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include <string.h>
 

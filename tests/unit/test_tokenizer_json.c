@@ -1304,7 +1304,7 @@ START_TEST(ends_when_it_is_canceled)
     struct attn_encoding encoding = {0};
     struct attn_regex *pattern = NULL;
     struct attn_match *match = NULL;
-    struct attn_found found;
+    struct attn_match_range found;
     struct attn_error err = {0};
 
     options.cancel = &cancel;

@@ -8,7 +8,7 @@
  */
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 #include <string.h>
 

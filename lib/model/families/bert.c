@@ -14,7 +14,7 @@
  * absolute ones: refused.
  */
 #include "base/escape.h"
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * texts: then the row of the largest id is used. projection_dim of text_config is not read where
  * there are two towers, the model's is.
  */
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 enum { OLD_END_OF_TEXT = 2 };
 

@@ -7,9 +7,8 @@
  * architecture. The 1 of Gemma's norms is in their weights already. q, k and v may be one tensor,
  * all rows of q first.
  */
-#include "model/families/gguf.h"
+#include "model/families/families_internal.h"
 
-#include "model/families/rules.h"
 #include "model/gguf_config.h"
 
 #define NORM(name, part, norm)                                                                     \

@@ -18,7 +18,7 @@
  * `attention_layers`, too.
  */
 #include "base/escape.h"
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 #include <string.h>
 

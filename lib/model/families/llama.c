@@ -9,7 +9,7 @@
  * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
  * as everywhere: row h*E + e.
  */
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 

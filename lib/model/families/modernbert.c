@@ -14,7 +14,7 @@
  * is; norms have no bias unless norm_bias; Wqkv is all of q, all of k, all of v.
  */
 #include "base/escape.h"
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
  */
 #include "base/escape.h"
 #include "base/memory.h"
-#include "model/families/rules.h"
+#include "model/families/families_internal.h"
 #include "model/image_patches.h"
 
 #include <math.h>

@@ -9,9 +9,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json.h"
-#include "tokenizer/stages/bert.h"
-#include "tokenizer/stages/change.h"
-#include "tokenizer/stages/split.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <string.h>
 

@@ -17,8 +17,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/json.h"
-#include "tokenizer/stages/change.h"
-#include "tokenizer/stages/split.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <string.h>
 
@@ -306,7 +305,7 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
  * GPT-2 has no such token: its 50,257 tokens are 256 bytes, the results of 50,000 merges, and
  * <|endoftext|>. Others have a few that people added by hand, like RoBERTa's <mask> and
  * madeupword0000. A merge cannot make those, because it joins parts of one piece of a text
- * (split.h) and they are several pieces. So:
+ * (split.c) and they are several pieces. So:
  *
  *     one piece, three or more    the list is not the vocabulary's own: refused
  *     one piece, one or two       a note
@@ -336,7 +335,7 @@ static enum attn_status sort_out(struct unmade_search *search, int32_t id, struc
 {
     size_t size, n = 0;
     const char *key = attn_vocabulary_key(search->vocabulary, id, &size);
-    struct attn_found found;
+    struct attn_match_range found;
     struct unmade *unmade;
     bool is_whole;
     char *bytes;

@@ -17,7 +17,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/gguf.h"
-#include "tokenizer/stages/change.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "formats/json.h"
 #include "tokenizer/added_tokens.h"
-#include "tokenizer/stages/change.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <stddef.h>
 #include <stdio.h>

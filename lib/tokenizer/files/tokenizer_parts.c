@@ -8,10 +8,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json.h"
-#include "tokenizer/stages/bert.h"
-#include "tokenizer/stages/change.h"
-#include "tokenizer/stages/charsmap.h"
-#include "tokenizer/stages/split.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <stddef.h>
 #include <stdio.h>

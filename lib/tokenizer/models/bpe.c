@@ -1,12 +1,12 @@
 /*
- * bpe.c - see bpe.h.
+ * bpe.c - byte pair encoding.
  *
  * One pair is merged at a time, the leftmost of the lowest rank, as the library tokenizers does it.
  * A heap holds the candidates, so n bytes take O(n log n). encoder.py merges all places of a pair
  * before it looks for the next one, which gives other tokens only if a merge makes a pair of lower
  * rank: no training writes such a list.
  */
-#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/models_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

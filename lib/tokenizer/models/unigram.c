@@ -1,10 +1,10 @@
 /*
- * unigram.c - see unigram.h.
+ * unigram.c - SentencePiece's unigram model.
  *
  * One pass from left to right: `nodes` has, for each place where a token may end, the best way to
  * come there (Viterbi). Tokens are looked up by their keys, up to the longest.
  */
-#include "tokenizer/models/unigram.h"
+#include "tokenizer/models/models_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* wordpiece.c - see wordpiece.h. */
-#include "tokenizer/models/wordpiece.h"
+/* wordpiece.c - the model of BERT. */
+#include "tokenizer/models/models_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -1,9 +1,8 @@
-/* bert.c - see bert.h. */
-#include "tokenizer/stages/bert.h"
+/* bert.c - the stages of BERT's normalizer. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/utf8.h"
-#include "tokenizer/stages/change.h"
-#include "tokenizer/unicode/character_class.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 /* The treatment of the characters of a class. */
 enum change { LEFT_OUT, BLANK, SET_APART };

@@ -1,10 +1,9 @@
-/* change.c - see change.h. */
-#include "tokenizer/stages/change.h"
+/* change.c - stages that change a text. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "tokenizer/unicode/lowercase.h"
-#include "tokenizer/unicode/normal_form.h"
+#include "tokenizer/unicode/unicode_internal.h"
 #include "tokenizer/vocabulary.h"
 
 #include <string.h>
@@ -251,7 +250,7 @@ struct matches_scratch {
 /* Replaces FOUND in TEXT by the content. The content has the offsets of the last character that was
  * matched; where the match is empty, of the character before it. */
 static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
-                          const char *text, const struct attn_found *found)
+                          const char *text, const struct attn_match_range *found)
 {
     size_t last = found->end;
 
@@ -277,7 +276,7 @@ static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
     attn_match_watch(scratch->match, walk->options->cancel);
     attn_layer_begin(&scratch->layer, slice);
     while (from <= size) {
-        struct attn_found found;
+        struct attn_match_range found;
         uint32_t code_point;
 
         ATTN_TRY(attn_match_find(scratch->match, text, size, from, &found, err));

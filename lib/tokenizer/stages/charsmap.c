@@ -1,17 +1,16 @@
 /*
- * charsmap.c - see charsmap.h.
+ * charsmap.c - the charsmaps of SentencePiece.
  *
  * The trie is a double array of darts-clone (github.com/s-yata/darts-clone): unit u has the label
  * u & 0x800000ff, the child by byte c is the unit at its own place ^ offset ^ c if that has the
  * label c, and when bit 8 is set a string ends here, whose place the unit at place ^ offset has.
  */
-#include "tokenizer/stages/charsmap.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "tokenizer/regex.h"
-#include "tokenizer/stages/rewrite.h"
 
 #include <string.h>
 
@@ -237,7 +236,7 @@ static enum attn_status find_cluster(struct charsmap_scratch *scratch, const cha
                                      size_t size, size_t at, size_t *end, struct attn_error *err)
 {
     const unsigned char next = at + 1 < size ? (unsigned char)text[at + 1] : 0;
-    struct attn_found found;
+    struct attn_match_range found;
 
     *end = at + 1;
     if ((unsigned char)text[at] < 0x80 && next < 0x80 && !(text[at] == '\r' && next == '\n'))

@@ -1,5 +1,5 @@
-/* decode.c - see decode.h. */
-#include "tokenizer/stages/decode.h"
+/* decode.c - from tokens to text. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

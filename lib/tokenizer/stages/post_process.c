@@ -1,5 +1,5 @@
-/* post_process.c - see post_process.h. */
-#include "tokenizer/stages/post_process.h"
+/* post_process.c - special tokens around the tokens of a text. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/status_internal.h"
 #include "base/utf8.h"

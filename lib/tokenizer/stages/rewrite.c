@@ -1,5 +1,5 @@
-/* rewrite.c - see rewrite.h. */
-#include "tokenizer/stages/rewrite.h"
+/* rewrite.c - the way back of rewritten texts. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/utf8.h"
 

@@ -1,8 +1,8 @@
-/* split.c - see split.h. */
-#include "tokenizer/stages/split.h"
+/* split.c - stages that split a slice into pieces. */
+#include "tokenizer/stages/stages_internal.h"
 
 #include "base/utf8.h"
-#include "tokenizer/unicode/character_class.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 /* --- By a pattern ----------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice), begin = slice.begin;
     size_t from = 0, done = 0, last = SIZE_MAX; /* last: end of the match before */
-    struct attn_found found;
+    struct attn_match_range found;
 
     attn_match_watch(match, splitter->walk->options->cancel);
     while (from < size) {

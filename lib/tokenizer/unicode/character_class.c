@@ -1,8 +1,7 @@
-/* character_class.c - see character_class.h. */
-#include "tokenizer/unicode/character_class.h"
+/* character_class.c - classes of characters. */
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include "base/utf8.h"
-#include "tokenizer/unicode/unicode_tables.h"
 
 #include <stddef.h>
 

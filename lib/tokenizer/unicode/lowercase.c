@@ -1,7 +1,5 @@
-/* lowercase.c - see lowercase.h. */
-#include "tokenizer/unicode/lowercase.h"
-
-#include "tokenizer/unicode/unicode_tables.h"
+/* lowercase.c - lower case of characters. */
+#include "tokenizer/unicode/unicode_internal.h"
 
 size_t attn_lowercase(uint32_t code_point, uint32_t lower[2])
 {

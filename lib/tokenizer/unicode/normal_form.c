@@ -1,16 +1,15 @@
 /*
- * normal_form.c - see normal_form.h.
+ * normal_form.c - Unicode's normal forms.
  *
  * A text is processed in runs: from a character that does not depend on preceding ones to the next
  * such character. A run is decomposed, its marks are sorted by class, and pairs are composed.
  */
-#include "tokenizer/unicode/normal_form.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "tokenizer/stages/rewrite.h"
-#include "tokenizer/unicode/unicode_tables.h"
+#include "tokenizer/stages/stages_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, siz
 struct character {
     uint32_t code_point;
     uint32_t class;
-    int change; /* rewrite.h */
+    int change; /* as in rewrite.c */
 };
 
 /* The characters of a run. */

@@ -1,5 +1,5 @@
 /*
- * unicode_tables.S - the tables that unicode_tables.h declares.
+ * unicode_tables.S - the tables that unicode_internal.h declares.
  */
 #include "base/embed.inc"
 
