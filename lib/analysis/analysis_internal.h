@@ -25,7 +25,7 @@ enum attn_status attn_measure_group_create(attn_measure_set set,
                                            struct attn_error *err);
 void attn_measure_group_release(struct attn_measure_group *group);
 
-/* MEASURE, one of the set, of a head; NaN where it has no rows. */
+/* MEASURE, one of the set, of a head; NaN if it has no rows. */
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                int layer, int head);
 

@@ -53,7 +53,7 @@ static double divergence(double p, double q, double log_ratio)
     return fmax(p * log_ratio - p + q, 0);
 }
 
-/* The terms that are summed: first those of pattern rows, then those of context vectors. */
+/* The terms that are summed: first from pattern rows, then from context vectors. */
 enum {
     N_ROW,
     N_KL_INFINITE,

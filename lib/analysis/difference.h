@@ -1,12 +1,12 @@
 /*
- * difference.h - how far an attention is from the exact one: a measure (metric.h) on rows of the
- * pattern and on context vectors, in double precision.
+ * difference.h - the distance of an attention from the exact one: a measure (metric.h) on rows of
+ * the pattern and on context vectors, in double precision.
  *
  *     struct attn_difference d = found->heads[0].local; // as attn_compare finds it
  *     printf("%g\n", d.values[ATTN_DIFFERENCE_TV]);
  *
- * Letters: a are the exact weights of a row, b those of the other; weights are >= 0. A row whose
- * exact weights are all 0, such as a query whose keys are all masked, is not compared.
+ * Letters: a are the exact weights of a row, b the other ones, all >= 0. A row whose exact weights
+ * are all 0, such as a query whose keys are all masked, is not compared.
  */
 #ifndef ATTN_ANALYSIS_DIFFERENCE_H
 #define ATTN_ANALYSIS_DIFFERENCE_H

@@ -29,7 +29,7 @@ ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selecti
                                             struct attn_pool *pool, struct attn_edges **edges,
                                             struct attn_error *err);
 
-/* Adds the rows of EVENT, of the pattern. */
+/* Adds the rows of EVENT, an event of the pattern. */
 ATTN_API void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
 
 /* The edges of a query [*n], the largest first, ties by the smaller key; fewer than N_MOST if fewer

@@ -117,8 +117,8 @@ static bool self_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(self);
 
-/* previous: the weight on the token before, of the queries that have one. (TransformerLens's
- * head_detector divides the sum by that of all weights, which counts the first row too: T/(T-1)
+/* previous: the weight on the token before, for queries that have one. (TransformerLens's
+ * head_detector divides the sum by the sum of all weights, which counts the first row too: T/(T-1)
  * times less.) */
 static bool previous_row(const struct attn_metric_row *row, double *terms)
 {
@@ -130,7 +130,7 @@ static bool previous_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(previous);
 
-/* first: the weight on the first key, of the queries after the first. Queries often attend to it
+/* first: the weight on the first key, for the queries after the first. Queries often attend to it
  * when no other key matches. */
 static bool first_row(const struct attn_metric_row *row, double *terms)
 {
@@ -196,13 +196,10 @@ static bool add_marks(const struct attn_metric_row *row, double *terms)
     return attn_metric_mean_of(sum, n > 0, terms);
 }
 
-/*
- * punctuation: the weight on punctuation, be it the query itself (Clark et al. 2019 find heads that
- * look at commas and full stops), of the queries that have punctuation at or before them. A token
- * is punctuation when its text, without white space around it, consists of characters of Unicode's
- * categories P: so a token that is a part of a character is not punctuation. Needs the texts of the
- * tokens.
- */
+/* punctuation: the weight on punctuation, including the query itself (Clark et al. 2019 find heads
+ * that look at commas and full stops), for queries that have punctuation at or before them. A token
+ * is punctuation if its text, without white space around it, has only characters of Unicode's
+ * categories P; a token that is a part of a character is not. Needs the texts of the tokens. */
 static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 {
     return add_marks(row, terms);
@@ -219,7 +216,7 @@ static bool separator_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(separator, ATTN_METRIC_SEPARATORS);
 
-/* next: the weight on the token after, of the queries that see it. */
+/* next: the weight on the token after, for queries that see it. */
 static bool next_row(const struct attn_metric_row *row, double *terms)
 {
     const bool has_target = !row->is_cross && end_of_keys(row) > row->query + 1;

@@ -107,7 +107,7 @@ static enum attn_status find_repetitions(const int32_t *ids, size_t n,
     return ATTN_OK;
 }
 
-/* Finds the places that the metric of M looks for, among N, when its settings have what that needs.
+/* Finds the places that the metric of M needs, among N, if its settings have the data for them.
  * Fails with ATTN_NO_MEMORY alone. */
 static enum attn_status find_places(struct attn_measurement *m, size_t n, struct attn_error *err)
 {

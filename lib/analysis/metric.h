@@ -40,12 +40,12 @@ struct attn_metric_settings {
     size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
     const int32_t *ids; /* of every position; NULL: unknown, and measures that need them have no
                            rows. Borrowed */
-    const char *const *tokens; /* [n_token] what every key is called; NULL: unknown, and measures
-                                  that need it have no rows. Borrowed */
+    const char *const *tokens; /* [n_token] the name of each key; NULL: unknown, and measures that
+                                  need it have no rows. Borrowed */
     const size_t *token_sizes; /* in bytes */
     size_t n_token;
-    const int32_t *key_mask, *source_mask; /* of the keys of the text and of the source: 0 where a
-                                              key is masked; NULL: no key is masked. Borrowed */
+    const int32_t *key_mask, *source_mask; /* [n_key] of the text and the source: 0 where a key is
+                                              masked; NULL: no key is masked. Borrowed */
 };
 
 /* Facts about places that measures need. */
@@ -67,13 +67,13 @@ struct attn_metric_places {
 /* One row of one head. */
 struct attn_metric_row {
     const struct attn_metric_settings *settings;
-    /* NULL unless the metric looks for some, and without what that needs. */
+    /* NULL if the metric needs no places, or lacks the data for them. */
     const struct attn_metric_places *places;
     enum attn_site site;
     int layer, head;
     size_t query;          /* its position among the keys */
     bool is_cross;         /* the keys are rows of a source, and no positions */
-    struct attn_row cells; /* of a matrix, the unmasked ones; of vectors, all components */
+    struct attn_row cells; /* unmasked cells of a matrix; all components of vectors */
     struct attn_row exact; /* in a comparison, the same row of exact attention */
 };
 
@@ -91,7 +91,7 @@ struct attn_metric {
      * thread. */
     bool (*row)(const struct attn_metric_row *row, double *terms);
 
-    /* Adds TERMS, of a row or of more, to SUMS; NULL: each to its own. Sums begin at 0. */
+    /* Adds TERMS, of one row or more, to SUMS, which begin at 0; NULL: each to its own. */
     void (*add)(double *sums, const double *terms);
 
     /* Makes VALUES [n_value] of sums; NaN where nothing was added. */
@@ -133,8 +133,8 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err);
 void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
 
-/* Adds the rows of EVENT, of a site that the metric reads, in their order. `difference` takes
- * EXACT, an event with some of the same rows of the same head, and adds those; others NULL. */
+/* Adds the rows of EVENT, of a site that the metric reads, in their order. `difference` also takes
+ * EXACT, an event with some of the same rows of the same head; other metrics NULL. */
 void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);
@@ -144,7 +144,7 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* VALUES [n_value] of a head, of all selected heads of a layer (ATTN_ALL_HEADS), or of all layers
+/* VALUES [n_value] of a head, or over all selected heads of a layer (ATTN_ALL_HEADS) or all layers
  * (ATTN_ALL_LAYERS). */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values);
@@ -157,12 +157,10 @@ double attn_metric_weight(const struct attn_row *cells, size_t key);
 /* The largest weight on the keys FIRST up to END, without END; 0 when all are masked. */
 double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end);
 
-/*
- * A mean over rows has two terms: how many rows, and their sum. The first function adds VALUE when
- * the row counts, and returns whether it does; the second does so with the weight on all keys that
- * stand DISTANCE after an earlier place of the query's token, when there are any; the other two are
- * `finish`: the mean, and the mean with the number of rows.
- */
+/* A mean over rows has two terms: the number of rows, and their sum. The first function adds VALUE
+ * if the row counts, and returns whether it does; the second does so with the weight on all keys
+ * DISTANCE after an earlier place of the query's token, if there are any; the other two are
+ * `finish`: the mean, and the mean with the number of rows. */
 enum { ATTN_METRIC_MEAN_TERMS = 2 };
 bool attn_metric_mean_of(double value, bool is_counted, double *terms);
 bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms);

@@ -1,9 +1,5 @@
-/*
- * api.h - marks the functions that the shared library exports.
- *
- * Everything is compiled with hidden visibility; a function is exported only if a public header
- * marks it with ATTN_API.
- */
+/* api.h - ATTN_API marks functions of public headers: the shared library exports no others, since
+ * all else is compiled with hidden visibility. */
 #ifndef ATTN_BASE_API_H
 #define ATTN_BASE_API_H
 

@@ -1,9 +1,9 @@
 /*
- * banned.h - functions that no source here may call; the Makefile includes it into every source.
+ * banned.h - functions that no source may call; the Makefile includes it into every source.
  *
- * Copying without a bound: snprintf, memcpy or struct attn_buffer instead. Numbers without a check:
- * the parsers of base/number.h. strtok keeps hidden state. Only declarations, so that this file
- * never includes a header that a source lacks; a call is a warning, and in a checkout an error.
+ * Instead: snprintf, memcpy or struct attn_buffer for copies without a bound, the parsers of
+ * base/number.h for numbers without a check; strtok keeps hidden state. A call is a warning, in a
+ * checkout an error. This file includes nothing, so that a source cannot depend on it.
  */
 #ifndef ATTN_BASE_BANNED_H
 #define ATTN_BASE_BANNED_H

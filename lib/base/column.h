@@ -1,14 +1,11 @@
-/*
- * column.h - the columns of a table: what their cells are, how they are written, and how a picture
- * shows them.
- */
+/* column.h - the columns of a table: types of cells, notation, and how pictures show them. */
 #ifndef ATTN_BASE_COLUMN_H
 #define ATTN_BASE_COLUMN_H
 
 #include <stddef.h>
 
 enum attn_value_type {
-    ATTN_VALUE_MISSING = 0, /* of a cell: there is no value; no column has this type */
+    ATTN_VALUE_MISSING = 0, /* type of a cell without a value; no column has this type */
     ATTN_VALUE_INTEGER = 1,
     ATTN_VALUE_REAL = 2,
     ATTN_VALUE_TEXT = 3,    /* any bytes; they are escaped where they are written (base/escape.h) */
@@ -33,19 +30,19 @@ enum attn_value_range {
     ATTN_RANGE_SHARE = 2 /* 0 to 1 */
 };
 
-#define ATTN_ANSWER "@" /* in a quantity: what is measured */
+#define ATTN_ANSWER "@" /* in a quantity: the measured thing */
 
-/* What the cells of a column are, for those who lay out, draw, name and sort rows. */
+/* The meaning of a column, by which tables are laid out, drawn, named and sorted. */
 enum attn_column_role {
-    ATTN_ROLE_VALUE = 0, /* what was measured, or a text of any kind */
+    ATTN_ROLE_VALUE = 0, /* the measured thing, or a text of any kind */
     ATTN_ROLE_LAYER = 1,
     ATTN_ROLE_HEAD = 2,
     ATTN_ROLE_KV_HEAD = 3,
     ATTN_ROLE_NEURON = 4,
-    ATTN_ROLE_POSITION = 5, /* of a token; a text if it has a name */
+    ATTN_ROLE_POSITION = 5, /* a token's id; a text if it has a name */
     ATTN_ROLE_QUERY = 6,    /* the position that attends */
     ATTN_ROLE_KEY = 7,      /* the position that is attended to */
-    ATTN_ROLE_PLACE = 8,    /* the number of a position among those that were asked for */
+    ATTN_ROLE_PLACE = 8,    /* number of a position among the selected ones */
     ATTN_ROLE_TOKEN = 9,    /* its text */
     ATTN_ROLE_ID = 10,      /* its id in the vocabulary */
     ATTN_ROLE_SITE = 11,
@@ -62,14 +59,13 @@ enum attn_column_role {
 struct attn_column {
     const char *name; /* terminated, not empty, unlike those of other columns */
     enum attn_value_type type;
-    const char *unit;            /* of the numbers: "nats", "bytes", "s"; NULL: none */
+    const char *unit;            /* unit of the numbers: "nats", "bytes", "s"; NULL: none */
     enum attn_notation notation; /* of reals */
     int digits;                  /* for the notation, 0..17 */
     /* The smallest width in aligned text, so that tables one below the other line up. */
     size_t width;
     enum attn_value_range range;
-    const char *quantity; /* what the numbers are, for a title: "change of @"; NULL: the name
-                             says it */
+    const char *quantity; /* quantity for a title: "change of @"; NULL: the name is enough */
     const char *totals;   /* of ATTN_ROLE_PART: texts of rows that others are compared with, with
                              blanks between them, the sum of all parts first: "sum model" */
     enum attn_column_role role;

@@ -7,8 +7,8 @@
 
 static const struct {
     const char *name;
-    size_t bits;            /* of a number */
-    size_t n_value, n_byte; /* of a block */
+    size_t bits;            /* bits of a number */
+    size_t n_value, n_byte; /* values of a block */
 } dtypes[] = {
 #define DTYPE_ROW(name, number, bits) [ATTN_DTYPE_##name] = {#name, bits, 1, 0},
     ATTN_DTYPE_MAP(DTYPE_ROW)

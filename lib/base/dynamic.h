@@ -1,7 +1,5 @@
-/*
- * dynamic.h - functions of another library, which is opened when it is needed. Only for files that
- * a static program and a WebAssembly module have not: these open nothing.
- */
+/* dynamic.h - opens another library when it is needed. Only for files that static programs and the
+ * WebAssembly module lack: these open nothing. */
 #ifndef ATTN_BASE_DYNAMIC_H
 #define ATTN_BASE_DYNAMIC_H
 

@@ -1,8 +1,8 @@
 /*
- * escape.h - text from outside made printable, the same way everywhere (messages, text, CSV), and
- * text as a JSON string, by the rules of JSON.
+ * escape.h - text from outside, made printable in the same way everywhere (messages, text, CSV) by
+ * the rules of fixed_text.h; and text as a JSON string.
  *
- * The rules are those of fixed_text.h. The result is valid UTF-8 on one line and can be undone.
+ * The result is valid UTF-8 on one line and can be undone.
  */
 #ifndef ATTN_BASE_ESCAPE_H
 #define ATTN_BASE_ESCAPE_H
@@ -23,13 +23,9 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 /* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
 
-/*
- * Appends TEXT [size bytes] as a JSON string: the text itself, by JSON's own escapes. A quote and a
- * backslash get a backslash, \b \f \n \r \t are these letters, and every other character that is
- * not printable is \uNNNN: a reader gets it back, while no terminal obeys it and no reader of lines
- * takes it for an end (U+0085, U+2028). JSON has no string for bytes that are not UTF-8: each such
- * byte is the four characters \xNN.
- */
+/* Appends TEXT [size bytes] as a JSON string. Characters that are not printable are \b \f \n \r \t
+ * or \uNNNN, so that no terminal obeys them and no reader of lines takes them for an end (U+0085,
+ * U+2028). JSON cannot express bytes that are not UTF-8: each becomes the four characters \xNN. */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
 
 /* The same; null for NULL. */

@@ -280,10 +280,8 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
     return status;
 }
 
-/*
- * A part with an override exists whatever its path is, and so does a dangling link: opening them
- * reports the reason. Nothing is allocated, because the result has no way to report lack of memory.
- */
+/* A part with an override exists whatever its path is, and so does a dangling link: opening reports
+ * the reason. Allocates nothing, since the result cannot report lack of memory. */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {
     struct stat info;

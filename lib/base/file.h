@@ -38,11 +38,8 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err);
 
-/*
- * X(part, bytes). How large the text files beside the weights may be. Directories come from
- * outside, so sizes have limits. Each has several times the room of the largest that are known: 2
- * KB of config, 256,000 tokens (33 MB of tokenizer.json), 92,000 tensors in an index.
- */
+/* X(part, bytes): limits of the text files beside the weights, several times the largest known: 2
+ * KB of config, 256,000 tokens (33 MB of tokenizer.json), 92,000 tensors in an index. */
 #define ATTN_TEXT_BOUND_MAP(X)                                                                     \
     X("config.json", 1 << 20)                                                                      \
     X("generation_config.json", 1 << 20)                                                           \
@@ -63,11 +60,8 @@ enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 
-/*
- * The same, but a regular file is only opened and looked at: it has no bytes yet, until
- * attn_file_read_held reads it. That leaves any other file as it is; after a failure the file is as
- * before.
- */
+/* The same, but a regular file is only opened: attn_file_read_held reads its bytes later. After a
+ * failure the file is as before. */
 enum attn_status attn_file_hold_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err);
@@ -79,17 +73,13 @@ const struct attn_blob *attn_source_blob(const struct attn_source *source, const
 /* Whether part NAME exists (it may still be unreadable). */
 bool attn_source_has_part(const struct attn_source *source, const char *name);
 
-/*
- * Gives back the memory of SIZE bytes at DATA, which must lie in a mapped file: the next touch
- * reads them again. For scattered reads, around which the system reads much that is not used.
- */
+/* Gives back the memory of SIZE bytes at DATA in a mapped file; the next touch reads them again.
+ * For scattered reads, around which the system reads much that is not used. */
 void attn_file_drop_pages(const void *data, size_t size);
 
-/*
- * Reads the SIZE bytes at DATA, which must lie in a mapped file, into COPY by way of the file: the
- * map's pages are not touched, since reading these costs more than a copy does. False when the
- * file does not give them; COPY then holds anything.
- */
+/* Copies the SIZE bytes at DATA, in a mapped file, to COPY through the file, since touching pages
+ * of the map costs more than a copy. If the file does not give them, returns false, with anything
+ * in COPY. */
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);
 
 void attn_file_release(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */

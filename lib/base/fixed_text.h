@@ -15,12 +15,9 @@
 
 #include <stddef.h>
 
-/*
- * Appends the formatted text to the terminated TEXT [size > 0], which has *USED bytes without the
- * NUL. A piece that does not fit is left out whole: "..." replaces it and all later ones; *USED is
- * SIZE then, and later calls have no effect. TEXT is always terminated, and cut only between
- * characters.
- */
+/* Appends the formatted text to the terminated TEXT [size > 0], which has *USED bytes without the
+ * NUL. "..." replaces the first piece that does not fit and all later ones; *USED is SIZE then.
+ * TEXT is always terminated, and cut only between characters. */
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
     ATTN_PRINTF(4, 5);
 

@@ -1,6 +1,6 @@
 /*
- * given.h - checks the arguments of the public interface: a mistake of the caller is a status,
- * never an abort. Asserts are for mistakes of the library itself.
+ * given.h - checks of arguments of the public interface: a caller's mistake is a status, never an
+ * abort. Asserts are for mistakes of the library itself.
  *
  *     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err))
  *         return ATTN_INVALID;
@@ -12,19 +12,18 @@
 
 #include <stdbool.h>
 
-/* Whether the argument NAME IS_THERE, a pointer (or a pointer to a function) as a truth value. If
- * not, the message is that NAME is NULL, with the stage ATTN_STAGE_OPTIONS and the status
- * ATTN_INVALID. */
+/* Returns IS_THERE, whether the pointer NAME is not NULL. If it is, fails with ATTN_INVALID at
+ * ATTN_STAGE_OPTIONS; the message names it. */
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err);
 
-/* Likewise whether VALUE is one of an enum's 0 to N - 1. */
+/* The same for an enum: VALUE must be one of 0 to N - 1. */
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err);
 
-/* Likewise whether LATER [4], the room of a struct for fields of later versions, is NULL: else NAME
- * has some that this version does not know. */
+/* The same for LATER [4], a struct's room for fields of later versions: it must be NULL, since this
+ * version does not know such fields. */
 bool attn_is_known(const void *const *later, const char *name, struct attn_error *err);
 
-/* Likewise LATER [n], where newer fields have taken some of that room. */
+/* The same for LATER [n], if newer fields have taken some of that room. */
 bool attn_rest_is_known(const void *const *later, size_t n, const char *name,
                         struct attn_error *err);
 
@@ -34,16 +33,14 @@ enum attn_status attn_call_status(enum attn_status status, const char *name,
                                   struct attn_error *err);
 
 /*
- * Reads an options struct of a caller who may have been compiled with another version of the
- * library: copies the fields of GIVEN over OPTIONS, which hold the defaults and their own size.
- * GIVEN may be NULL: the defaults stay. ATTN_INVALID for an impossible size, and for unknown fields
- * that are not zero.
+ * Reads an options struct of a caller compiled with another version of the library: copies the
+ * fields of GIVEN over OPTIONS, which hold the defaults and their own size. If GIVEN is NULL, the
+ * defaults stay. ATTN_INVALID for an impossible size, and for unknown fields that are not zero.
  *
- * Such a struct begins with `size_t size`: its size in bytes as the caller knows it, which the
- * initializer ATTN_..._DEFAULT sets. A version adds fields at the end only, after the old size, and
- * 0 or NULL keeps the behaviour of earlier versions. A caller of an older version gets the defaults
- * of new fields, and one of a newer version is served unless it uses fields that this version
- * lacks.
+ * Such a struct begins with `size_t size`, which the initializer ATTN_..._DEFAULT sets. A version
+ * adds fields at the end only, and 0 or NULL keeps the behaviour of earlier versions. So callers of
+ * older versions get the defaults of new fields, and those of newer versions are served unless they
+ * use fields that this version lacks.
  *
  *     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
  *     enum attn_status status = attn_options_read(given, &options, err);

@@ -1,9 +1,9 @@
 /*
  * hash.h - hash functions of tables whose keys come from files.
  *
- * The author of such a file can choose keys that collide under any known function, and n keys then
- * take n squared steps. So each table draws a random seed when it is built. Results and outputs
- * must not depend on the seed: such a table is looked up, and never iterated.
+ * The author of a file can choose keys that collide under any known function, and n keys then take
+ * n squared steps. So each table draws a random seed when it is built. Results must not depend on
+ * the seed: such a table is looked up, and never iterated.
  */
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H
@@ -15,8 +15,8 @@
 /* A random number; where the system has none, one that differs by where the process lies. */
 uint64_t attn_hash_seed(void);
 
-/* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. For a table,
- * of a key with the seed xored to it. */
+/* Spreads the bits of VALUE, a key xored with the seed of its table, by the finalizer of
+ * MurmurHash3 (Appleby 2011), a bijection. */
 static inline uint64_t attn_hash_mix(uint64_t value)
 {
     value = (value ^ (value >> 33)) * UINT64_C(0xff51afd7ed558ccd);

@@ -1,5 +1,5 @@
 /*
- * memory.h - the one door through which the library gets memory.
+ * memory.h - all memory of the library comes from here.
  *
  * Blocks are aligned to 64 bytes (a cache line, an AVX-512 register). Products are checked for
  * overflow. Tests make the Nth allocation fail by defining attn_test_allocation_fails(), which the
@@ -23,14 +23,13 @@ void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 /* The same without clearing: for large buffers that are written before they are read. */
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);
 
-/* The same for a block that is filled at once or at random: from 512 KB on it has large pages to
- * itself, where the system gives any. One costs less than the faults of a quarter of its small
- * ones. */
+/* The same for a block that is filled at once or at random: from 512 KB on it gets large pages if
+ * the system has them. Their fault costs less than those of a quarter as many small ones. */
 void *attn_alloc_large(size_t count, size_t size, struct attn_error *err);
 
 /*
- * Makes room for NEED elements of SIZE bytes where the pointer at BLOCK leads, which has room for
- * *CAPACITY; doubles, so that appending is linear. On failure everything is as before.
+ * Grows the block at BLOCK, which has room for *CAPACITY elements of SIZE bytes, to at least NEED;
+ * doubles, so that appending is linear. On failure everything is as before.
  *
  *     ATTN_TRY(attn_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items, err));
  */
@@ -95,8 +94,8 @@ static inline bool attn_checked_add(size_t a, size_t b, size_t *out)
  * An arena is many buffers that are planned together and allocated at once.
  *
  * The same code runs twice: on an arena that only measures, where every take returns NULL, then,
- * after _allocate, on one that hands out the memory. So a plan and its memory cannot disagree, and
- * nothing can fail half-way.
+ * after _allocate, on one that hands out the memory. So a plan and its memory agree, and nothing
+ * can fail half-way.
  *
  *     struct attn_arena arena = {0};
  *     plan(session, &arena);                     // measures

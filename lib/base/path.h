@@ -24,10 +24,8 @@ struct attn_path_names {
     size_t n, capacity;
 };
 
-/*
- * Reads the names in the folder PATH. A folder that is missing or unreadable gives an empty list;
- * the only failure is ATTN_NO_MEMORY. FOLDER is empty before; release it in every case.
- */
+/* Reads the names in the folder PATH into FOLDER, which is empty before; release it in every case.
+ * A missing or unreadable folder gives an empty list; the only failure is ATTN_NO_MEMORY. */
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err);
 void attn_path_names_release(struct attn_path_names *folder);

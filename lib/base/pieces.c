@@ -50,9 +50,8 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     return ATTN_OK;
 }
 
-/* An attn_task_fn: makes piece I, then writes all finished pieces that are next. While a thread
- * writes, the next piece is not marked as made, so that only one thread writes: it will find piece
- * I itself. */
+/* An attn_task_fn: makes piece I, then writes all finished pieces that are next. Only one thread
+ * writes: it leaves the next piece unmarked while it writes, and finds piece I itself. */
 static void make_piece(void *context, size_t i, int worker)
 {
     const struct writing *writing = context;

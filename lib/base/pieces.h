@@ -1,10 +1,9 @@
 /*
- * pieces.h - text that the threads of a pool make piece by piece, and that one sink gets in order.
+ * pieces.h - text that the threads of a pool make in pieces, and that one sink gets in order.
  *
- * A piece is written as soon as all before it are. Any of the threads writes it, while others make
- * the next ones. Few pieces are held at once, so memory does not grow with their number, and a
- * thread waits when text is made faster than it can be written. The bytes do not depend on the
- * threads.
+ * A thread writes each piece as soon as all before it are written, while others make the next ones.
+ * Few pieces are held at once, so memory does not grow with their number; a thread waits if text is
+ * made faster than it can be written.
  */
 #ifndef ATTN_BASE_PIECES_H
 #define ATTN_BASE_PIECES_H

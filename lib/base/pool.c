@@ -1,15 +1,14 @@
 /*
  * pool.c - see pool.h.
  *
- * The caller opens a run. Workers that are awake join it and take tasks until none is left. The
- * caller takes tasks too, then closes the run and waits for the workers that joined. It never waits
- * for others, so on busy cores a run is no slower than the caller alone.
+ * The caller opens a run. Workers that are awake join it and take tasks until all are taken. The
+ * caller takes tasks too, then closes the run and waits for the workers that joined, never for
+ * others: on busy cores a run is no slower than the caller alone.
  *
  * A worker on its caller's core would only take turns with the caller, and some schedulers put it
- * there when it wakes: so the workers keep off that core, whichever it is.
+ * there when it wakes, so the workers keep off that core.
  *
- * Threads wait by spinning for a moment, then in the system, which costs no call as long as none
- * sleeps.
+ * Threads spin for a moment, then wait in the system. Waking costs no call if no thread sleeps.
  */
 #include "base/pool_internal.h"
 
@@ -47,7 +46,7 @@ struct worker {
 struct attn_pool {
     int n_thread;           /* the caller's too */
     int64_t spin;           /* nanoseconds to spin before sleeping */
-    struct worker *workers; /* owns [n_thread], of which the last is not used */
+    struct worker *workers; /* owns [n_thread]; the last is not used */
     atomic_flag is_taken;   /* a run is in progress; only its caller touches the fields below */
     int n_started;          /* threads that run */
     bool cannot_start;      /* the system refused another thread */

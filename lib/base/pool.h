@@ -3,9 +3,9 @@
  * are.
  *
  * A pool may serve many sessions; when two run at once, one of them works alone on its own thread.
- * Threads are started by the first run that needs them. Between runs they spin for some
- * microseconds, then sleep. The pool keeps its own threads, and no others, off the core of the
- * thread that runs it: when that comes to another core, the next run moves them.
+ * The first run that needs threads starts them. Between runs they spin for some microseconds, then
+ * sleep. Only the pool's threads keep off the core of the thread that runs it; when that moves, the
+ * next run moves them.
  */
 #ifndef ATTN_BASE_POOL_H
 #define ATTN_BASE_POOL_H

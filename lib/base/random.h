@@ -1,6 +1,6 @@
 /*
  * random.h - the numbers of PyTorch's CPU generator: a seed gives the numbers that
- * torch.manual_seed and the same calls give there.
+ * torch.manual_seed and the same calls give.
  *
  *     struct attn_random random;
  *     attn_random_seed(&random, 123);
@@ -8,9 +8,9 @@
  *     attn_random_fill_normal(&random, e, 18, 0, 1);        // torch.randn(6, 3)
  *
  * One stream serves every tensor, in the order of the calls; a tensor is filled in memory order.
- * They are those of a torch built without AVX2 (Apple silicon, say): one built with it rounds less
- * often, and differs in some normal numbers by up to 2.3e-6, in uniform ones that do not begin at 0
- * by a last bit. Dropout masks are those of a torch without MKL.
+ * The torch is one built without AVX2 (as on Apple silicon): one with AVX2 rounds less often, and
+ * differs in some normal numbers by up to 2.3e-6, and in the last bit of uniform ones that do not
+ * begin at 0. Dropout masks are from a torch without MKL.
  */
 #ifndef ATTN_BASE_RANDOM_H
 #define ATTN_BASE_RANDOM_H
@@ -41,17 +41,15 @@ float attn_random_float(struct attn_random *random);
 /* 0 <= u < 1, a multiple of 2^-53: two words. */
 double attn_random_double(struct attn_random *random);
 
-/* True with probability P: what dropout with probability 1 - P keeps. */
+/* True with probability P; dropout with probability 1 - P keeps such a value. */
 bool attn_random_bernoulli(struct attn_random *random, double p);
 
 /* x [n] as tensor.uniform_(from, to). */
 void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, float from, float to);
 
-/*
- * x [n] as tensor.normal_(mean, std) of a contiguous tensor. The numbers depend on n as a whole:
- * below 16 they are made one by one in double precision, else in blocks of 16, of which the last
- * is drawn anew when n is no multiple.
- */
+/* x [n] as tensor.normal_(mean, std) fills a contiguous tensor. The numbers depend on n: below 16
+ * they are made one by one in double precision, else in blocks of 16; the last is drawn anew if n
+ * is no multiple. */
 void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, float mean, float std);
 
 /*

@@ -102,11 +102,8 @@ enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
     return ATTN_OK;
 }
 
-/*
- * Such a path is written by a copy of the descriptor: opening /dev/stdout anew would start at the
- * beginning of a redirected file, and renaming over it would take the file away from other programs
- * that write to it.
- */
+/* Such a path is written through a copy of the descriptor: opening /dev/stdout anew would start at
+ * the beginning of a redirected file, and a rename would take the file away from other writers. */
 int attn_sink_own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -502,12 +499,9 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
     return part->descriptor < 0 ? attn_error_errno(err, "write", part->name, errno) : ATTN_OK;
 }
 
-/*
- * Locks the file of PART, which then still has its name: the process that had the lock before may
- * have renamed or removed it meanwhile. Finds where to append. The lock is flock's, which a process
- * that dies gives back. The descriptor stays open until the part is freed, so the lock holds over
- * the rename.
- */
+/* Locks the file of PART, which must still have its name: the process that held the lock may have
+ * renamed or removed it. Finds where to append. The lock is flock's, which ends with the process;
+ * the descriptor stays open until the part is freed, so the lock holds over the rename. */
 static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err)
 {
     struct stat by_name, by_descriptor;

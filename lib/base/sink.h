@@ -9,11 +9,11 @@
  *     attn_sink_free(sink);                    // without a commit: nothing appears
  *
  * A file is written under a temporary name beside its target (`.attn-XXXXXX.tmp`, exclusive, not
- * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
- * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
- * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
- * target replaced. Read-only files are refused, and so are files and links that another user may
- * have planted in a world-writable folder (base/path.h).
+ * followed, with the mode of umask or of the file it replaces) and renamed by the commit. A target
+ * that is not a regular file (a FIFO, a device) is written directly, one of our descriptors
+ * (/dev/stdout, /dev/fd/N) through a copy. Symbolic links are resolved. Read-only files are
+ * refused, and files and links that another user may have planted in a world-writable folder
+ * (base/path.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H

@@ -91,11 +91,9 @@ void attn_part_discard(struct attn_sink *part);
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err);
 
-/*
- * Makes the commit wait until the device has the file and, after the rename, its name: both then
- * survive a power failure. Otherwise a power failure soon after a commit may leave the previous
- * file, or an empty one. Without effect on targets that are written directly.
- */
+/* Makes the commit wait until the device has the file and, after the rename, its name, so that both
+ * survive a power failure; otherwise the previous file or an empty one may be left. No effect on
+ * targets that are written directly. */
 void attn_sink_sync(struct attn_sink *sink);
 
 /* Waits until the device has the name of PATH, a file that was made or renamed otherwise. */

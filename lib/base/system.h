@@ -1,9 +1,9 @@
 /*
- * system.h - functions that differ by operating system, in addition to thread.h: how threads wait,
- * the cores that they run on, maps of files, large pages, and the file that this code is in.
+ * system.h - functions that differ by operating system, in addition to thread.h: waiting, cores,
+ * maps of files, large pages, and the path of this code.
  *
- * system_linux.c does it on Linux, system_wasm.c in a WebAssembly module, which has one thread and
- * maps no files. Nothing else in the library asks which system it is built for.
+ * system_linux.c serves Linux, system_wasm.c a WebAssembly module, which has one thread and maps no
+ * files. The rest of the library does not test for the system.
  */
 #ifndef ATTN_BASE_SYSTEM_H
 #define ATTN_BASE_SYSTEM_H
@@ -41,8 +41,8 @@ bool attn_may_keep_open(int descriptor);
 /* Requests large pages for SIZE bytes at BLOCK; ignored where they are not available. */
 void attn_advise_large_pages(void *block, size_t size);
 
-/* The absolute path, [size], of the file that this library is in: a shared library, or the program
- * that it is linked into. False if unknown. */
+/* Writes the absolute path, [size], of the file of this code: a shared library, or the program that
+ * it is linked into. False if unknown. */
 bool attn_path_of_code(char *path, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ struct stored {
     union {
         int64_t integer;
         double real;
-        size_t offset; /* in bytes, of the text or the list in its buffer */
+        size_t offset; /* offset of the text or the list in its buffer, bytes */
     } as;
     uint32_t size; /* bytes of text, or integers of a list */
     enum attn_value_type type;

@@ -14,9 +14,9 @@
  *     printf("%zu rows\n", attn_table_n_row(table));
  *     attn_table_free(table);
  *
- * Rows keep the order in which they were appended. A cell may have no value. The table copies the
- * columns, the texts and the lists; what it hands out is borrowed until the next append, the
- * reset or the free. tables/table_writer.h writes tables as text, CSV, JSON and JSON lines.
+ * Rows keep the order in which they were appended. A cell may lack a value. The table copies
+ * columns, texts and lists; results are borrowed until the next append, reset or free.
+ * tables/table_writer.h writes tables as text, CSV, JSON and JSON lines.
  */
 #ifndef ATTN_BASE_TABLE_H
 #define ATTN_BASE_TABLE_H

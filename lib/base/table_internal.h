@@ -29,8 +29,8 @@ size_t attn_table_total(const struct attn_table *table, size_t row);
  * if it is missing. */
 size_t attn_cell_word(const struct attn_cell *cell, const char *words);
 
-/* What holds for all rows of TABLE: a row of one's own, CELLS [n] of COLUMNS [n], which is copied.
- * JSON has it beside the rows. Reading it: a table of one row, borrowed, or NULL. */
+/* Facts about all rows of TABLE: one row of CELLS [n] under COLUMNS [n], which are copied; JSON has
+ * it beside the rows. attn_table_about returns it as a borrowed table of one row, or NULL. */
 enum attn_status attn_table_set_about(struct attn_table *table, const struct attn_column *columns,
                                       const struct attn_cell *cells, size_t n,
                                       struct attn_error *err);

@@ -32,11 +32,9 @@ struct attn_thread {
     uintptr_t id; /* the system's identifier */
 };
 
-/*
- * Runs WORK in a new thread. It starts with signals blocked, so that the program's handlers run on
- * the program's threads, except for signals that the thread causes itself: a bus error in a mapped
- * file. False if the system refuses to start a thread, as a system without threads always does.
- */
+/* Runs WORK in a new thread, with signals blocked except those that the thread itself causes (a bus
+ * error in a mapped file), so that the program's handlers run on its own threads. False if the
+ * system cannot start a thread. */
 bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread);
 void attn_thread_join(struct attn_thread *thread);
 

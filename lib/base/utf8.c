@@ -80,13 +80,10 @@ size_t attn_utf8_valid_length(const char *text, size_t size)
     return at;
 }
 
-/*
- * Not printable: controls (Cc), line and paragraph separators (Zl, Zp), interlinear annotation, and
- * what Unicode calls Default_Ignorable_Code_Point, which covers bidi controls, zero-width
- * characters, fillers and tags. The emoji and text variation selectors U+FE00..FE0F are left out of
- * that list: they are frequent in plain emoji and hide nothing. Private use and unassigned
- * characters are printable: terminals show something for them.
- */
+/* Not printable: controls (Cc), line and paragraph separators (Zl, Zp), interlinear annotation, and
+ * Unicode's Default_Ignorable_Code_Point (bidi controls, zero-width characters, fillers, tags)
+ * without the variation selectors U+FE00..FE0F, which are frequent in plain emoji and hide nothing.
+ * Terminals show something for private use and unassigned characters, which are printable. */
 int attn_utf8_is_printable(uint32_t code_point)
 {
     static const struct {

@@ -45,11 +45,8 @@ int attn_utf8_width(uint32_t code_point);
  * symbols such as + $ < ~. */
 bool attn_utf8_is_punctuation(uint32_t code_point);
 
-/*
- * Unicode's White_Space characters, written once: the word splitter tests them, the split rule of
- * GPT-2 has them in its pattern. PCRE2's own \s would add U+180E, which Unicode took out of the set
- * in 2013 (FORMATS.md 3.2).
- */
+/* Unicode's White_Space, for the word splitter and the pattern of GPT-2's split rule. PCRE2's \s
+ * has U+180E too, which Unicode removed in 2013 (FORMATS.md 3.2). */
 /* X(first, last): ranges of code points, hexadecimal without a prefix. */
 #define ATTN_WHITE_SPACE_MAP(X)                                                                    \
     X(9, d)                                                                                        \

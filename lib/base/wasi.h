@@ -1,8 +1,8 @@
 /*
- * wasi.h - what wasi-libc lacks of the functions of Linux that are called. `make wasm` includes it
- * before every source; system_wasm.c has the functions.
+ * wasi.h - functions of Linux that wasi-libc lacks, which system_wasm.c has; `make wasm` includes
+ * it before every source.
  *
- * Where WASI cannot do such a thing they fail with ENOSYS. There is no terminal, and no user.
+ * Where WASI cannot serve one it fails with ENOSYS. There is no terminal, and no user.
  */
 #if !defined ATTN_BASE_WASI_H && !defined __ASSEMBLER__
 #define ATTN_BASE_WASI_H

@@ -19,10 +19,8 @@
 
 struct attn_capture;
 
-/*
- * Takes the memory for all that is selected, 4 bytes a number: of a matrix H' T' S of them a layer.
- * SELECTION is borrowed for the capture's life and must not change. Errors: ATTN_NO_MEMORY.
- */
+/* Allocates all that is selected, 4 bytes a number: a matrix has H' T' S of them a layer. SELECTION
+ * is borrowed for the capture's life and must not change. Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selection,
                                               struct attn_capture **capture,
                                               struct attn_error *err);
@@ -50,10 +48,8 @@ ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, en
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);
 
-/*
- * Whether number I of that tensor, of a matrix, is a cell that counts: neither the mask nor the
- * kind of attention leaves it out, and its row has come. A zero in a pattern may be either.
- */
+/* Whether number I of that tensor, a matrix, is a cell that counts: neither the mask nor the kind
+ * of attention leaves it out, and its row has come. A zero in a pattern may be either. */
 ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site,
                                     int layer, size_t i);
 

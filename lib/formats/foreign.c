@@ -16,10 +16,8 @@
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-+/=@:,";
 
-/*
- * Each loads and saves the model of the folder that it runs in. Of PyTorch's only the weights: the
- * files of the tokenizer can be read as they are, and the library saves some of them otherwise.
- */
+/* Each loads and saves the model of the folder that it runs in, and only its weights: the files of
+ * the tokenizer can be read as they are, and the library would save some of them otherwise. */
 #define CONVERT_PYTORCH                                                                            \
     "python3 -c \"from transformers import %s as M; "                                              \
     "M.from_pretrained('.').save_pretrained('.')\""

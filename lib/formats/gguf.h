@@ -83,7 +83,7 @@ enum attn_gguf_type {
 struct attn_gguf_pair {
     const char *key; /* terminated */
     bool is_array;
-    enum attn_gguf_type type;      /* of the value, or of the array's items */
+    enum attn_gguf_type type;      /* type of the value, or of the array's items */
     uint64_t n;                    /* items that are left; 1 of a value */
     const unsigned char *at, *end; /* the first of them; the end of their bytes in the file */
 };
@@ -95,11 +95,9 @@ struct attn_gguf_pair attn_gguf_pair(const struct attn_gguf *gguf, size_t i);
 bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key,
                          struct attn_gguf_pair *pair);
 
-/*
- * The value of KEY. A key that is not there leaves *out as it is. Any type of integer serves as a
- * size if it fits, of 0 or more; any type with a point as a real; an array whose items are all the
- * same serves as that item. ATTN_FORMAT, naming the key, for all else.
- */
+/* Gets the value of KEY; without the key *out stays. A size may be any type of integer that fits
+ * and is not negative, a real any type with a point; an array whose items are all the same counts
+ * as that item. ATTN_FORMAT, naming the key, for all else. */
 enum attn_status attn_gguf_get_size(const struct attn_gguf *gguf, const char *key, size_t *out,
                                     struct attn_error *err);
 enum attn_status attn_gguf_get_real(const struct attn_gguf *gguf, const char *key, double *out,

@@ -1,10 +1,9 @@
 /*
  * json.c - JSON trees by cJSON, which gets only text that the strict scanner has accepted.
  *
- * cJSON alone would take invalid UTF-8, NUL and duplicate keys, cut strings at \u0000, cut numbers
- * after 63 characters and look keys up without regard to case. Texts for which that would matter
- * are refused before it runs, so that cJSON itself can only fail for lack of memory. An attn_node
- * is a cJSON item under another name: only this file uses cJSON.
+ * cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \u0000 and numbers
+ * after 63 characters, and ignore the case of keys. Such texts are refused before, so that cJSON
+ * can only fail for lack of memory. An attn_node is a cJSON item; only this file uses cJSON.
  */
 #include "formats/json.h"
 

@@ -268,7 +268,7 @@ static void emit_string(const struct attn_json_reader *reader, enum attn_json_ty
                                       .offset = reader->offset};
 }
 
-/* Moves *AT after the digits there, of which there must be one. */
+/* Moves *AT after the digits there, at least one. */
 static enum attn_status skip_digits(const struct attn_json_reader *reader, size_t *at,
                                     struct attn_error *err)
 {
@@ -545,11 +545,9 @@ static size_t copy_special(const struct attn_json_reader *reader, size_t *at, ch
     return size;
 }
 
-/*
- * Takes the letter with which most keys of a byte-level vocabulary begin, U+0120 for a space, as it
- * is or escaped, without a branch: whether it is there is not to be guessed. Returns how much of
- * TEXT [8] it takes; TO [2] gets the letter, *SIZE its size.
- */
+/* Reads the letter that begins most keys of a byte-level vocabulary, U+0120 for a space, plain or
+ * escaped, without a branch, since it cannot be predicted. Returns the number of bytes of TEXT [8]
+ * that it takes; TO [2] gets the letter, *SIZE its size. */
 static size_t unescape_space_letter(const char *text, char *to, size_t *size)
 {
     static const char letter[8] = "\xc4\xa0", escape[8] = "\\u0120";
@@ -721,7 +719,7 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
  */
 
 struct key {
-    uint32_t hash, offset; /* of its opening quote in the text */
+    uint32_t hash, offset; /* offset of its opening quote in the text */
 };
 
 /* Keys of the objects that are open, outermost first. */

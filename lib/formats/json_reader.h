@@ -1,11 +1,10 @@
 /*
  * json_reader.h - a strict pull parser for JSON text from outside (RFC 8259).
  *
- * Refuses what lenient parsers let through: text that is not UTF-8, a byte order mark, NUL, raw
- * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
- * text, more than 64 levels. A key may come twice, as the grammar allows: attn_json_check_keys
- * refuses that. Nothing is allocated while pulling: tokens are slices of the text. After a failure
- * the reader is of no more use.
+ * Refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw control
+ * characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or text, more
+ * than 64 levels. Duplicate keys are left to attn_json_check_keys. Pulling allocates nothing:
+ * tokens are slices of the text. After a failure the reader cannot be used.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
  *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&
@@ -43,7 +42,7 @@ struct attn_json_token {
                          written */
     size_t size;
     bool has_escape; /* strings: at least one backslash */
-    size_t offset;   /* of the token in the text, bytes */
+    size_t offset;   /* offset of the token in the text, bytes */
 };
 
 struct attn_json_reader {
@@ -67,12 +66,10 @@ struct attn_json_reader attn_json_reader_init(const char *text, size_t size, con
 enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_json_token *token,
                                 struct attn_error *err);
 
-/*
- * Reads the next member at once if it is "key": N, a number of at most nine digits; a vocabulary
- * has 50,000. The unescaped key is stored at TO, which has room for ROOM bytes; those after the
- * SIZE of the key are then unspecified. False if the member has another form, is malformed, or ROOM
- * may be too small; then it is not consumed, and attn_json_next reads it.
- */
+/* Reads the next member at once if it is "key": N, a number of at most nine digits; a vocabulary
+ * has 50,000. Stores the unescaped key at TO, which has room for ROOM bytes, also for scratch after
+ * the key. False if the member has another form, is malformed, or ROOM may be too small; then
+ * attn_json_next reads it. */
 bool attn_json_read_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count);
 
@@ -83,11 +80,8 @@ bool attn_json_skip_strings(struct attn_json_reader *reader);
 /* Skips the value that would come next, with everything in it. */
 enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err);
 
-/*
- * The unescaped string of a KEY or STRING token, which may hold NUL (\u0000): appended to OUT, or
- * stored at TO, which has room for token->size bytes and may be the token's own text. The second
- * returns the size.
- */
+/* The unescaped string of a KEY or STRING token, which may have NUL (\u0000): appended to OUT, or
+ * stored at TO [token->size], which may be the token's own text. The second returns the size. */
 void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out);
 size_t attn_json_unescape_to(const struct attn_json_token *token, char *to);
 

@@ -15,8 +15,8 @@ struct attn_not_finite {
 
 struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
 
-/* As attn_ndarray_read, of a file that is open: *npy is taken over, and NULL then, whatever
- * happens. */
+/* As attn_ndarray_read for an open file: takes over *npy, which is NULL afterwards, also after a
+ * failure. */
 enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy, int rank,
                                    const char *axes, struct attn_ndarray *array,
                                    struct attn_error *err);

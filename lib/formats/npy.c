@@ -2,13 +2,13 @@
  * npy.c - see npy.h: reads the header of a .npy file strictly, and converts the elements, one at a
  * time or all in place.
  *
- * The header is magic, version and length, then a Python dict literal in the one form that numpy
- * writes, give or take blanks, quotes, order and commas.
+ * The header is magic, version and length, then a Python dict literal as numpy writes it, give or
+ * take blanks, quotes, order and commas.
  *
  *     \x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
- * Python would accept more (escapes, 0x10, 1_000, nested values, duplicate keys); that is refused,
- * because no writer needs it.
+ * Escapes, 0x10, 1_000, nested values and duplicate keys, which Python accepts and no writer needs,
+ * are refused.
  */
 #include "formats/npy.h"
 

@@ -8,9 +8,9 @@
  *
  * Versions 1.0, 2.0 and 3.0 (numpy/lib/format.py); bool, signed and unsigned integers of 1 to 8
  * bytes, float16, float32 and float64, little or big endian, in C or Fortran order. Everything is
- * checked before there is an array: the header, a Python dict, holds its three keys once each and
- * nothing else, and the data are as long as the shape says, to the byte. Nothing in a file is ever
- * evaluated, and arrays of objects, which are pickles, are refused.
+ * checked before there is an array: the header is a Python dict with its three keys once each and
+ * no others, and the data have exactly the size of the shape. Nothing in a file is evaluated;
+ * arrays of objects, which are pickles, are refused.
  */
 #ifndef ATTN_FORMATS_NPY_H
 #define ATTN_FORMATS_NPY_H
@@ -31,11 +31,9 @@ enum attn_npy_types {
     ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses others */
 };
 
-/*
- * Opens PATH, a file or a pipe. ATTN_IO when it cannot be read; ATTN_FORMAT when it is no .npy
- * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
- * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
- */
+/* Opens PATH, a file or a pipe. ATTN_IO if it cannot be read; ATTN_FORMAT if it is not a .npy file,
+ * malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex numbers,
+ * records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header. */
 enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 

@@ -10,8 +10,8 @@
  *             ...
  *     attn_npz_free(npz);
  *
- * Sizes and offsets are those of the central directory, with zip64; every one is checked against
- * the file. Checksums are not.
+ * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
+ * Checksums are not.
  */
 #ifndef ATTN_FORMATS_NPZ_H
 #define ATTN_FORMATS_NPZ_H

@@ -1,12 +1,11 @@
 /*
  * safetensors_header.c - the header of one file, pulled token by token.
  *
- * It is copied first: a mapped file can be overwritten between two looks at it. Names are slices of
- * the copy, unescaped and terminated where they stand. Three passes over the text (check, count,
- * fill), so that a million tensors take one allocation of the exact size, then two sorts: by
- * offset, to see that the tensors tile the data, and by name. Offsets in messages about JSON count
- * from the beginning of the file; those of tensors from the beginning of the data, as in the header
- * itself.
+ * It is copied first, since a mapped file can be overwritten between two reads. Names are slices of
+ * the copy, unescaped and terminated in place. Three passes over the text (check, count, fill) let
+ * a million tensors take one allocation of the exact size; two sorts follow: by offset, to check
+ * that the tensors tile the data, and by name. Offsets in messages about JSON count from the
+ * beginning of the file, those of tensors from the beginning of the data, as in the header.
  */
 #include "formats/tensor_files_internal.h"
 

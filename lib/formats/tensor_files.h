@@ -23,7 +23,7 @@ struct attn_tensor_entry {
     size_t name_size;
     struct attn_tensor tensor; /* data points into the map */
     int shard;                 /* index for attn_tensor_files_path */
-    size_t offset;             /* of the data in its file, bytes */
+    size_t offset;             /* offset of the data in its file, bytes */
 };
 
 void attn_tensor_files_free(struct attn_tensor_files *files); /* NULL is allowed */

@@ -14,7 +14,7 @@
 struct attn_tensor_record {
     const char *name;  /* terminated */
     const char *shape; /* as text, "[2, 3]"; NULL until the tensor was found */
-    size_t offset;     /* of the data in the file */
+    size_t offset;     /* offset of the data in the file */
     size_t n_byte, name_size;
     int shard;
     unsigned char dtype, rank;

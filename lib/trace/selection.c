@@ -354,7 +354,7 @@ static enum attn_status parse_list(const struct attn_dims *dims, const struct ax
     }
 }
 
-/* Replaces FLAGS [n] of SELECTION by those of SPEC. */
+/* Replaces FLAGS [n] of SELECTION by the flags of SPEC. */
 static enum attn_status replace_flags(const struct attn_selection *selection,
                                       const struct axis *axis, const char *spec,
                                       unsigned char *flags, size_t n, struct attn_error *err)

@@ -26,7 +26,7 @@ enum attn_site_layout {
     ATTN_LAYOUT_KEY = 2,    /* [S, G, n]: one vector a key and key/value head */
     ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: one row a head and query, one column a key */
     ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: one row a head and query, one column a projected key */
-    ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: one row a query, one column a key, of all heads together */
+    ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: a row per query, a column per key, for all heads together */
 };
 
 /*

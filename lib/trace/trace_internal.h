@@ -103,8 +103,8 @@ bool attn_trace_next_part(const struct attn_selection *selection,
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err);
 
-/* Copies the rows of EVENT to those of ROWS [T, width], which hold all heads side by side, on POOL:
- * the first write to each page of memory takes most of the time. */
+/* Copies the rows of EVENT to ROWS [T, width], which holds all heads side by side, on POOL: the
+ * first write to each page of memory takes most of the time. */
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows);
 
@@ -118,11 +118,10 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
  *
  *     struct attn_row row = attn_event_row(event, r);
  *     struct attn_cells cells;
- *     while (attn_row_next(&row, &cells))             // ascending, what lies between is masked
- *         ... cells.values [cells.n] are those of the columns cells.first and on ...
+ *     while (attn_row_next(&row, &cells))             // ascending; cells between are masked
+ *         ... cells.values [cells.n] belong to the columns cells.first and on ...
  *
- * A row that a causal mask cuts is one run of cells, a sparse one is many. A consumer that reads
- * rows in this way treats both alike.
+ * A row that a causal mask cuts is one run of cells, a sparse one many: consumers treat both alike.
  */
 
 /* Neighbouring cells; n >= 1. */
