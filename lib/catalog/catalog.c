@@ -29,7 +29,7 @@ static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's path
 
 /* --- One ------------------------------------------------------------------------------------- */
 
-/* Whether NAME can be that of a directory in a folder. */
+/* Whether NAME can be the name of a directory in a folder. */
 static bool is_bare(const char *name)
 {
     return name[0] != '\0' && !strchr(name, '/') && strcmp(name, ".") != 0 &&
@@ -48,7 +48,7 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
 
 /* --- GGUF ------------------------------------------------------------------------------------ */
 
-/* The model of FOUND is the GGUF file found->file, and nothing else. */
+/* Makes the GGUF file found->file the only part of the model of FOUND. */
 static void take_file(struct attn_found *found)
 {
     found->part = (struct attn_override){ATTN_GGUF_PART, found->file};
@@ -57,7 +57,7 @@ static void take_file(struct attn_found *found)
     found->source.n_override = 1;
 }
 
-/* Refuses what is no regular file: opening it might wait. */
+/* Refuses all but regular files: opening others might wait. */
 static enum attn_status take_regular(struct attn_found *found, struct attn_error *err)
 {
     struct attn_file file = {0};
@@ -79,7 +79,7 @@ static bool has_safetensors(const char *directory)
            attn_source_has_part(&source, "model.safetensors.index.json");
 }
 
-/* Of a repository with many files the command fetches those of the model alone. */
+/* For a repository with many files, the command fetches only the files of the model. */
 static void narrow_fetch(struct attn_found *found)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -93,7 +93,8 @@ static void narrow_fetch(struct attn_found *found)
         snprintf(found->fetch + used, sizeof found->fetch - used, " --include '*%s*'", stem);
 }
 
-/* What a name means in a directory that was found: it stays, if it has safetensors or no GGUF. */
+/* Resolves a name in a directory that was found: the directory itself if it has safetensors or no
+ * GGUF. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_found *found, struct attn_error *err)
 {
@@ -187,7 +188,6 @@ static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, co
     return take_directory(found, repository, read.tag, true, err);
 }
 
-/* Likewise. */
 static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
                                        struct attn_found *found, struct attn_error *err)
 {
@@ -326,7 +326,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
 
 /* --- Others of its name ---------------------------------------------------------------------- */
 
-/* Whether DIRECTORY is that of a model, and not the one of FOUND. */
+/* Whether DIRECTORY has a model, and is not the directory of FOUND. */
 static bool is_other(const struct attn_found *found, const char *directory)
 {
     const char *taken = found->directory[0] != '\0' ? found->directory : found->source.directory;
@@ -367,8 +367,7 @@ struct catalog_visit {
     void *user;
 };
 
-/* Whether NAME was reported as that of a built-in model, or of one of the first N_FOLDER folders.
- * */
+/* Whether NAME was reported as a built-in model, or in one of the first N_FOLDER folders. */
 static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;
@@ -379,7 +378,7 @@ static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, co
            (is_bare(name) && find_in_folders(&before, name, &found));
 }
 
-/* Whether DIRECTORY is that of a model. Only memory can run out. */
+/* Whether DIRECTORY has a model. Only memory can run out. */
 static enum attn_status look_for_model(const char *directory, bool *is_model,
                                        struct attn_error *err)
 {
@@ -415,8 +414,8 @@ static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i
     return status;
 }
 
-/* Reports the models in DIRECTORY, which is called NAME: each GGUF file with its tag. IS_SURE: NAME
- * is that of a model, whatever it has. */
+/* Reports the models in DIRECTORY under NAME: each GGUF file with its tag. IS_SURE: NAME is a
+ * model's name, whatever the directory has. */
 static enum attn_status visit_tags(const struct catalog_visit *visit, const char *directory,
                                    const char *name, bool is_sure, struct attn_error *err)
 {
@@ -505,19 +504,18 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
 
 enum { WORDS_SIZE = 80, FAMILY_SIZE = WORDS_SIZE };
 
-/* What is found out about one model. */
+/* Facts about one model. */
 struct model_row {
     struct attn_found found;
     struct attn_error failure;
-    char family[FAMILY_SIZE]; /* empty: its config does not say */
+    char family[FAMILY_SIZE]; /* empty: missing in its config */
     char problem[WORDS_SIZE]; /* empty: none */
     uint64_t n_parameter;
-    double bits;     /* of a weight */
-    uint64_t n_byte; /* of the files of weights; 0: not known */
+    double bits;     /* per weight */
+    uint64_t n_byte; /* size of the files of weights; 0: unknown */
 };
 
-/* The model_type of a config, which may be that of a family that is not read. Only memory can run
- * out. */
+/* Reads the model_type of a config, which may be an unsupported family. Only memory can run out. */
 static enum attn_status read_family(struct model_row *row)
 {
     static const char *const none[] = {NULL};
@@ -537,7 +535,8 @@ static enum attn_status read_family(struct model_row *row)
     return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 
-/* The last part of the first path or name in 'quotes' of a message: what the failure is about. */
+/* Copies the last part of the first path or name in 'quotes' of a message: the subject of the
+ * failure. */
 static void take_subject(const char *message, char words[WORDS_SIZE])
 {
     const char *begin = strchr(message, '\'');
@@ -552,10 +551,8 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
     snprintf(words, WORDS_SIZE, "%.*s", (int)(end - begin), begin);
 }
 
-/*
- * What is wrong with a GGUF file or with what leads to it, which need not be named again: "it is
- * short of 664 of its 9664 bytes". An architecture goes without saying.
- */
+/* The fault of a GGUF file or of a link to it, without its name: "it is short of 664 of its 9664
+ * bytes", or only the name of an unsupported architecture. */
 static void take_failure(struct model_row *row, char words[WORDS_SIZE])
 {
     static const char architecture[] = "'general.architecture' in ", cannot[] = "cannot open '";
@@ -646,8 +643,8 @@ static struct attn_cell text_cell(const char *text)
     return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
-/* What the model NAME is, in at most 33 characters, which fit the table on a terminal; NULL unless
- * it comes with the program. */
+/* A description of model NAME of at most 33 characters, which fit the table on a terminal; NULL
+ * unless it comes with the program. */
 static const char *find_about(const char *name)
 {
     static const char *const about[][2] = {

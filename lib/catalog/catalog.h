@@ -54,43 +54,39 @@ enum { ATTN_FOUND_PATH_SIZE = 4096, ATTN_FOUND_FETCH_SIZE = 512 };
 
 /* Where a model is. It stays in its place while the source is used. */
 struct attn_found {
-    struct attn_source source; /* borrows from here and from the name that was asked for */
+    struct attn_source source; /* borrows from here and from the given name */
     enum attn_origin origin;
-    char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; a snapshot's last part
-                                             is the hash of its commit */
-    char fetch[ATTN_FOUND_FETCH_SIZE];    /* of a cached model: the command that completes it */
-    char file[ATTN_FOUND_PATH_SIZE];      /* of a GGUF model, of shards the first; else empty */
+    char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; the last part of a
+                                             snapshot is the hash of its commit */
+    char fetch[ATTN_FOUND_FETCH_SIZE];    /* the command that completes a cached model */
+    char file[ATTN_FOUND_PATH_SIZE];      /* the GGUF file, or its first shard; else empty */
     struct attn_override part;            /* that file as the source has it */
 };
 
-/*
- * NAME is, in this order: the path of a directory, of a model as Hugging Face lays it out or with
- * one GGUF model; the path of a GGUF file, whatever it is called; "ollama:" with
+/* Resolves NAME, in this order: the path of a directory (a model as Hugging Face lays it out, or
+ * one GGUF model); the path of a GGUF file with any name; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
- * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a
- * branch, a tag, or the first digits of a commit's hash, and with :TAG, which stands in the name of
- * a GGUF file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with what was searched
- * when there is none of these; *found is to be used only after success.
- */
+ * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, optionally with @REVISION (a
+ * branch, a tag, or the first digits of a commit's hash) and :TAG, a part of the name of a GGUF
+ * file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID, with the places that were
+ * searched, if there is no such model; *found is valid only after success. */
 ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
                                             struct attn_found *found, struct attn_error *err);
 
-/* Told of a NAME, which is not that of a directory. A failure ends the visit. */
+/* Receives a NAME, which is not a path. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits each name once: those of built-in models, of the folders, of the cache, of LM Studio, of
- * Ollama. No file of a model is opened. */
+/* Visits each name once: built-in models, then the folders, the cache, LM Studio, Ollama. Opens no
+ * file of a model. */
 ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);
 
-/*
- * All of them as a table: name, origin, family (the model_type of its config), parameters, about
- * (what it is, for models that come with the program), problem (in a few words, "cannot read:
- * mamba"; missing when it can be run), directory, message (the failure as opening it tells it),
- * bits of a weight, bytes of its files of weights, file (of a GGUF model). Configs and the headers
- * of weight files are read. Fails only for lack of memory; the caller frees *table.
- */
+/* Lists all models in a table: name, origin, family (the model_type of its config), parameters,
+ * about (a description, if it comes with the program), problem (in a few words, "cannot read:
+ * mamba"; missing if it can be run), directory, message (the failure of opening it), bits per
+ * weight, bytes of its files of weights, file (of a GGUF model). Reads configs and the headers of
+ * weight files. Fails only for lack of memory; the caller frees *table. */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);
 

@@ -107,7 +107,7 @@ static bool can_begin(const char *file, const char *at)
 static const char dynamic[] = "UD-";
 enum { DYNAMIC_SIZE = sizeof dynamic - 1 };
 
-/* Whether what stands AT a place in FILE is of that variant. */
+/* Whether the text AT a place in FILE is a suffix of that variant. */
 static bool is_dynamic(const char *file, const char *at)
 {
     return at - file >= DYNAMIC_SIZE && strncasecmp(at - DYNAMIC_SIZE, dynamic, DYNAMIC_SIZE) == 0;
@@ -197,7 +197,7 @@ static const char *find_type(const char *file, size_t *size)
     return found;
 }
 
-/* Writes SIZE bytes at TEXT into TAG, and says whether that means file I alone. */
+/* Writes SIZE bytes at TEXT into TAG; returns whether they select file I alone. */
 static bool try_tag(const struct attn_gguf_folder *folder, size_t i, const char *text, size_t size,
                     char tag[ATTN_GGUF_TAG_SIZE])
 {
@@ -224,7 +224,7 @@ void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
 
 /* --- The one that is meant ---------------------------------------------------------------------*/
 
-/* Whether the file PATH holds weights that are no model of their own, as a vision projector. */
+/* Whether the file PATH holds weights that are not a model, such as a vision projector. */
 static bool is_companion(const char *path)
 {
     struct attn_file file = {0};
@@ -241,7 +241,7 @@ static bool is_companion(const char *path)
     return is_clip;
 }
 
-/* How many files of FOLDER are models of their own, and one of them in *CHOSEN. */
+/* Counts the files of FOLDER that are models, and puts one of them in *CHOSEN. */
 static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen)
 {
     char path[ATTN_PATH_SIZE];

@@ -15,7 +15,7 @@
 #define MAIN "main"
 
 enum {
-    HASH_SIZE = 65,  /* of a commit: 40 hexadecimal digits, or 64, and the end */
+    HASH_SIZE = 65,  /* 40 hexadecimal digits of a commit, or 64, and the end */
     PREFIX_LEAST = 4 /* digits that stand for a hash, as for git */
 };
 
@@ -38,7 +38,7 @@ static bool is_part(const char *text, size_t size)
     return true;
 }
 
-/* A branch, a tag or a commit: parts between slashes, of which none begins with a dot. */
+/* A branch, a tag or a commit: parts between slashes that do not begin with a dot. */
 static bool is_revision(const char *text, size_t size)
 {
     const char *end = text + size;
@@ -113,10 +113,8 @@ static bool is_hash(const char *text, size_t size)
     return size > 0 && size < HASH_SIZE && strspn(text, digits) >= size;
 }
 
-/*
- * Reads the hash in FOLDER/REF. It is empty when there is no such file, and when it holds anything
- * else: a hash is the name of a folder. Only memory can run out.
- */
+/* Reads the hash in FOLDER/REF, which is empty if there is no such file or it holds anything else,
+ * since a hash names a folder. Only memory can run out. */
 static enum attn_status read_ref(const char *folder, const char *ref, char hash[HASH_SIZE],
                                  struct attn_error *err)
 {
@@ -144,11 +142,11 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
 
 /* --- Snapshots ------------------------------------------------------------------------------- */
 
-/* What the cache has of one repository. */
+/* The cached parts of one repository. */
 struct repository {
     const struct attn_hub_name *name;
     char ref_folder[ATTN_PATH_SIZE], snapshot_folder[ATTN_PATH_SIZE];
-    struct attn_path_names refs, snapshots; /* what is in them */
+    struct attn_path_names refs, snapshots; /* their contents */
 };
 
 static enum attn_status open_repository(const char *hub, const struct attn_hub_name *name,
@@ -217,7 +215,7 @@ static void find_newest(const struct repository *repository, char hash[HASH_SIZE
     }
 }
 
-/* The commit that is meant, into HASH, which stays empty when there is none. */
+/* Resolves the commit into HASH, which stays empty if it is missing. */
 static enum attn_status choose(const struct repository *repository, char hash[HASH_SIZE],
                                struct attn_error *err)
 {

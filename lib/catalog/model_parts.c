@@ -71,7 +71,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     const bool is_gguf = attn_model_gguf(model) != NULL;
     const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
 
-    /* Of the texts beside a GGUF file those are read that were asked for. */
+    /* Beside a GGUF file, only texts that the caller named are read. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!is_gguf || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));

@@ -17,7 +17,7 @@
 struct attn_model_part {
     char *name;                   /* owns; "config.json" */
     char *path;                   /* owns; NULL: it is in memory */
-    const struct attn_blob *blob; /* of one in memory; borrowed from the source */
+    const struct attn_blob *blob; /* of a part in memory; borrowed from the source */
     bool is_there;                /* there is a file at this path, with: */
     dev_t device;
     ino_t inode;

@@ -34,7 +34,7 @@ enum { N_TREE = sizeof trees / sizeof *trees, N_LOOK = 2 * N_TREE };
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Copies a part of a name; false when it is none, and so might lead elsewhere. */
+/* Copies a part of a name; false if it is invalid, and so might lead elsewhere. */
 static bool copy_part(const char *text, size_t size, char part[ATTN_OLLAMA_PART_SIZE])
 {
     if (size == 0 || size >= ATTN_OLLAMA_PART_SIZE || strspn(text, letters) < size ||
@@ -65,7 +65,7 @@ bool attn_ollama_read_name(const char *text, struct attn_ollama_name *name)
            copy_part(parts[n - 1], (size_t)(end - parts[n - 1]), name->model);
 }
 
-/* Writes NAME as it is typed, without what is understood. */
+/* Writes NAME as a user types it, without defaults. */
 static void write_name(const struct attn_ollama_name *name, char *text, size_t size)
 {
     const bool has_host = name->host[0] != '\0';
@@ -85,8 +85,8 @@ void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_
 
 /* --- Stores ----------------------------------------------------------------------------------- */
 
-/* The manifest of NAME in STORE, of its host; false when there is none. A link that leads nowhere
- * comes last: opening it says what is wrong. */
+/* Finds the manifest of NAME and its host in STORE; false if there is none. A dangling link comes
+ * last: opening it reports the reason. */
 static bool locate(const char *store, const struct attn_ollama_name *name,
                    char path[ATTN_PATH_SIZE])
 {
@@ -133,7 +133,7 @@ static enum attn_status list_hosts(const char *store, const struct attn_ollama_n
     return status;
 }
 
-/* Writes the only host of NAME in STORE into it; it stays empty when there is none. */
+/* Writes the only host of NAME in STORE into it; it stays empty without one. */
 static enum attn_status find_host(const char *store, struct attn_ollama_name *name,
                                   struct attn_error *err)
 {
@@ -161,7 +161,7 @@ static enum attn_status find_host(const char *store, struct attn_ollama_name *na
     return status;
 }
 
-/* Order by what comes after the host, then by host. */
+/* Orders by the part after the host, then by host. */
 static int compare_manifests(const void *a, const void *b)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
@@ -327,7 +327,7 @@ static enum attn_status get_items(const struct attn_json *json, const struct att
     return ATTN_OK;
 }
 
-/* Refuses a layer of TYPE whose weights are not those of a model of one file. */
+/* Refuses a layer of TYPE whose weights are not a model in one file. */
 static enum attn_status refuse_layer(const struct attn_json *json, const char *type,
                                      struct attn_error *err)
 {
@@ -388,7 +388,7 @@ static enum attn_status choose_manifest(const struct attn_json *json,
                           attn_quote_string(attn_json_name(json)).text);
 }
 
-/* Reads the manifest in ONE, or that of the other which it names by way of NEXT. */
+/* Reads the manifest in ONE, or the other manifest that it names, by way of NEXT. */
 static enum attn_status read_manifest(const char *store, const char *path, struct manifest *one,
                                       struct manifest *next, char blob[ATTN_PATH_SIZE],
                                       struct attn_error *err)
@@ -451,7 +451,7 @@ static bool is_known(const struct attn_ollama_stores *stores, size_t n,
     return false;
 }
 
-/* Visits those of store I, whose manifests NAMES has. */
+/* Visits the models of store I, whose manifests NAMES lists. */
 static enum attn_status visit_names(const struct attn_ollama_stores *stores, size_t store,
                                     const struct attn_path_names *names, attn_ollama_fn visit,
                                     void *user, struct attn_error *err)

@@ -23,12 +23,12 @@
 enum {
     ATTN_GGUF_TAG_SIZE = 256,
     ATTN_GGUF_FOLDER_FLAT = 1, /* levels: the files of the folder */
-    ATTN_GGUF_FOLDER_DEEP = 3  /* and those of folders in it */
+    ATTN_GGUF_FOLDER_DEEP = 3  /* and the files of folders in it */
 };
 
 struct attn_gguf_folder {
     const char *path;             /* borrowed */
-    const char *name;             /* what messages call it; borrowed */
+    const char *name;             /* for messages; borrowed */
     struct attn_path_names files; /* relative; of shards the first. Owns: the caller releases it */
 };
 
@@ -42,8 +42,8 @@ bool attn_gguf_has_tag(const char *file, const char *tag);
 /* Writes the name of FILE without folders, the number of a shard and the extension. */
 void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE]);
 
-/* Adds the models in so many LEVELS of FOLDER. What goes with another model (a projector, what a
- * quantization was made with) is left out by its name. Only memory can run out. */
+/* Adds the models in LEVELS levels of FOLDER, except files that belong to another model (a
+ * projector, the data of a quantization), by their names. Only memory can run out. */
 enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int levels,
                                        struct attn_error *err);
 
@@ -51,11 +51,9 @@ enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int leve
 void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
                                 char tag[ATTN_GGUF_TAG_SIZE]);
 
-/*
- * Writes the path of the file that TAG means, of FOLDER that has at least one. TAG NULL: Q4_K_M,
- * else Q8_0, else the only model. ATTN_INVALID, with the tags that there are, when that is none or
- * not one.
- */
+/* Writes the path of the file that TAG selects, in FOLDER, which has at least one. TAG NULL:
+ * Q4_K_M, else Q8_0, else the only model. ATTN_INVALID, with the available tags, if it selects none
+ * or several. */
 enum attn_status attn_gguf_folder_choose(const struct attn_gguf_folder *folder, const char *tag,
                                          char path[ATTN_PATH_SIZE], struct attn_error *err);
 
@@ -80,11 +78,11 @@ enum {
     ATTN_HUB_NAME_SIZE = 2 * ATTN_HUB_PART_MAX + ATTN_HUB_REVISION_MAX + 3
 };
 
-/* What a model of the hub is called: OWNER/NAME, NAME, and either with @REVISION, and with :TAG. */
+/* The name of a model of the hub: OWNER/NAME, NAME, and either with @REVISION, and with :TAG. */
 struct attn_hub_name {
     char repository[ATTN_HUB_NAME_SIZE];      /* "OWNER/NAME" or "NAME" */
     char revision[ATTN_HUB_REVISION_MAX + 1]; /* empty: main */
-    const char *tag; /* of a GGUF file; borrowed from the text that was read; NULL: none */
+    const char *tag; /* selects a GGUF file; borrowed from the text that was read; NULL: none */
 };
 
 /* Whether TEXT has the form of a name; none leads out of the cache. */
@@ -93,17 +91,15 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 /* Whether the cache HUB has anything of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 
-/* Gives NAME, which has no owner, the one that its repository has in the cache HUB: models got
- * owners long after their names (bert-base-uncased is google-bert's). NAME stays as it is where
- * there is none. ATTN_INVALID when there are several. */
+/* Gives NAME, which has no owner, the owner of its repository in the cache HUB, if there is one:
+ * models got owners long after their names (bert-base-uncased is google-bert's). ATTN_INVALID if
+ * there are several. */
 enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
                                      struct attn_error *err);
 
-/*
- * Writes the directory of the snapshot that NAME means into SNAPSHOT. A revision is a file in refs/
- * or the hash of a commit, or the only one that begins so. Without one it is main; where refs/ is
- * empty, the snapshot that was changed last. ATTN_INVALID when there is no such snapshot.
- */
+/* Writes the directory of the snapshot of NAME into SNAPSHOT. A revision is a file in refs/, the
+ * hash of a commit, or a unique prefix of one; by default main or, if refs/ is empty, the snapshot
+ * that was changed last. ATTN_INVALID if there is no such snapshot. */
 enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name,
                                char snapshot[ATTN_PATH_SIZE], struct attn_error *err);
 
@@ -130,7 +126,7 @@ enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
  * A blob is opened only because a manifest names it.
  */
 
-/* What names of such models begin with. */
+/* The prefix of names of such models. */
 #define ATTN_OLLAMA_PREFIX "ollama:"
 
 enum { ATTN_OLLAMA_PART_SIZE = 129 };
@@ -155,9 +151,8 @@ bool attn_ollama_read_name(const char *text, struct attn_ollama_name *name);
 /* The command that downloads NAME, into COMMAND [size]. */
 void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_t size);
 
-/* Writes the path of the GGUF file of NAME. ATTN_INVALID when there is no such model or several
- * hosts have it, ATTN_FORMAT when its manifest is damaged, ATTN_UNSUPPORTED when its weights are in
- * another form. */
+/* Writes the path of the GGUF file of NAME. ATTN_INVALID if there is no such model or several hosts
+ * have it, ATTN_FORMAT for a damaged manifest, ATTN_UNSUPPORTED for weights in another form. */
 enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
                                   const struct attn_ollama_name *name, char blob[ATTN_PATH_SIZE],
                                   struct attn_error *err);

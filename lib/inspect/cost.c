@@ -130,7 +130,7 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
     const struct attn_block_weights *block = &model->weights.blocks[layer];
     const struct attn_attention *attention = &c->attention[layer];
     const uint64_t n = cost->n_position, d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
-    uint64_t n_pair, width = n; /* of a query and a key, in one head */
+    uint64_t n_pair, width = n; /* pairs of a query and a key, in one head */
 
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
         const struct attn_linear *linear = &block->linears[i];
@@ -275,7 +275,7 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
                                      struct attn_error *err)
 {
     const struct attn_config *c = &model->config;
-    struct attn_kind_cost sum = {0}, self = {0}; /* self: of a layer without a source */
+    struct attn_kind_cost sum = {0}, self = {0}; /* self: a layer without a source */
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
         const size_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;

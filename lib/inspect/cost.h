@@ -9,10 +9,10 @@
  * position if there is an output layer. A run that needs fewer tensors costs less. Numbers that
  * overflow are UINT64_MAX.
  *
- * Letters are those of trace/site.h, per layer: S is T, or the number of source rows if the layer
+ * Letters are those in trace/site.h, per layer: S is T, or the number of source rows if the layer
  * attends to a source, and Ds the width of the rows that keys and values are computed from. P is
- * the number of pairs of query and key that the mask leaves: T (T + 1) / 2 when it is causal, else
- * T S.
+ * the number of pairs of query and key that the mask leaves: T (T + 1) / 2 if it is causal, else T
+ * S.
  */
 #ifndef ATTN_INSPECT_COST_H
 #define ATTN_INSPECT_COST_H
@@ -68,11 +68,9 @@ struct attn_kind_cost {
     uint64_t matrices; /* multiply-adds; of q k^T and pattern v if there are pairs */
 };
 
-/*
- * The cost of the attention of COST's run if every layer had attention of KIND, such as
- * "window:64", with its own mask. ATTN_INVALID if KIND is unknown, or if a layer cannot have it, as
- * causal layers cannot have low-rank attention.
- */
+/* The cost of COST's run if every layer had attention of KIND, such as "window:64", with its own
+ * mask. ATTN_INVALID if KIND is unknown, or a layer cannot have it, as causal layers cannot have
+ * low-rank attention. */
 enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
                                      const char *kind, struct attn_kind_cost *found,
                                      struct attn_error *err);

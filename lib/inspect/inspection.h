@@ -1,5 +1,5 @@
 /*
- * inspection.h - what is in a model or in one file of tensors, as tables (base/table.h).
+ * inspection.h - the contents of a model or of one file of tensors, as tables (base/table.h).
  *
  *     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
  *     struct attn_table *tensors;
@@ -8,7 +8,7 @@
  *     attn_table_write(tensors, ATTN_TABLE_ALIGNED, -1, sink, &err);
  *     attn_table_free(tensors);
  *
- * Nothing is run. Weights are read for ATTN_INSPECTED_NON_FINITE alone. Counts that do not fit an
+ * Nothing runs. Weights are read for ATTN_INSPECTED_NON_FINITE alone. Counts that do not fit an
  * int64_t are INT64_MAX.
  */
 #ifndef ATTN_INSPECT_INSPECTION_H
@@ -70,16 +70,16 @@ enum attn_inspected {
 #undef ATTN_INSPECTED_ENUM
 };
 
-/* What is inspected; all borrowed. */
+/* The subject of an inspection; all borrowed. */
 struct attn_inspection {
     size_t size;                             /* of this struct */
     const struct attn_model *model;          /* NULL: a file of tensors alone */
-    const struct attn_tensor_files *weights; /* of the model, or that file */
-    const struct attn_tokenizer *tokenizer;  /* NULL: there is none */
+    const struct attn_tensor_files *weights; /* the model's weights, or that file */
+    const struct attn_tokenizer *tokenizer;  /* NULL if missing */
     const struct attn_source *source;        /* where the model's other files are; NULL: unknown */
-    const struct attn_cost *cost;            /* of a run of that model (attn_cost_find), or NULL */
-    const volatile sig_atomic_t *cancel;     /* not 0: ATTN_CANCELED; NULL: never canceled */
-    const struct attn_gguf *gguf;            /* the file of the weights; NULL: another format */
+    const struct attn_cost *cost; /* the cost of a run of that model (attn_cost_find), or NULL */
+    const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED; NULL: never canceled */
+    const struct attn_gguf *gguf;        /* the file of the weights; NULL: another format */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})

@@ -1,6 +1,6 @@
 /*
- * inspection_internal.h - tables of an inspection that have sources of their own: differences from
- * GPT-2 (inspection_differences.c), and GGUF files (inspection_gguf.c).
+ * inspection_internal.h - tables of an inspection with separate sources: differences from GPT-2
+ * (inspection_differences.c), and GGUF files (inspection_gguf.c).
  *
  *     puts(attn_gguf_mixture(gguf));                         // "Q4_K_M"
  *     attn_gguf_metadata_append(gguf, table, &err);          // llama.block_count, u32, 1, "22"
@@ -18,12 +18,9 @@
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err);
 
-/*
- * The name of the mixture with the number `general.file_type`, static; NULL if it has no name or
- * does not agree with the tensors. It agrees when more than half of the values in the matrices of
- * the blocks have the type that it is named after, or the type that replaces that one where rows
- * are not whole blocks.
- */
+/* The name of the mixture with the number `general.file_type`, static; NULL if it has no name or
+ * contradicts the tensors: more than half of the values in matrices of blocks must have the type in
+ * its name, or the type that replaces it if rows are not whole blocks. */
 const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 
 /* Appends a row for each pair: key, type, n, value (missing for long arrays), is_known: it is read,
@@ -31,7 +28,7 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
                                            struct attn_error *err);
 
-/* Appends a row for each way in which GGUF, of a family with this FORM, differs from Hugging Face's
+/* Appends a row for each difference between GGUF, for a family with this FORM, and Hugging Face's
  * files: part, difference. */
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_gguf_form *form,

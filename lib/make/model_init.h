@@ -1,5 +1,5 @@
 /*
- * model_init.h - makes a model directory with seeded weights: those of the articles, or a toy.
+ * model_init.h - makes a model directory with seeded weights: a model of the articles, or a toy.
  *
  *     const char *const settings[] = {"d_model=3", "d_head=2", "d_value=4"};
  *     struct attn_draw draws[2];
@@ -84,9 +84,9 @@ struct attn_init_options {
     const struct attn_draw *draws; /* [n_draw], in this order; groups without a draw follow as gpt2:
                                       embed, pos, qkv, W_O, mlp, unembed */
     size_t n_draw;
-    uint64_t seed;          /* of the generator, before the first draw */
-    size_t n_embedding_row; /* rows to draw, of which the first n_vocab are kept; 0: n_vocab. At
-                               most 2^28 numbers are drawn and dropped */
+    uint64_t seed;          /* seed of the generator, before the first draw */
+    size_t n_embedding_row; /* rows to draw; the first n_vocab are kept; 0: n_vocab. At most 2^28
+                               numbers are drawn and dropped */
     bool is_synced;         /* attn_init_write waits until the files are on the device */
 };
 

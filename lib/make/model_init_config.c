@@ -75,7 +75,7 @@ static enum attn_status set_buffer(struct config_members *members, const char *k
 struct copied {
     struct attn_file file;
     struct attn_json *json;
-    struct attn_buffer key; /* of a member */
+    struct attn_buffer key; /* key of a member */
 };
 
 static enum attn_status copy_members(struct config_members *members, const char *path,
@@ -178,7 +178,7 @@ static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)
 {
     const struct config_member *type = find(members, "model_type", strlen("model_type"));
-    const char *key = NULL; /* of the vocabulary's size in the family of MEMBERS */
+    const char *key = NULL; /* key of the vocabulary's size in the family of MEMBERS */
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 

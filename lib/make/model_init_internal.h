@@ -28,7 +28,7 @@ struct attn_made_weights {
     size_t n;
 };
 
-/* Makes the tensors of CONFIG and draws them as OPTIONS say. Release them also after a failure. */
+/* Makes the tensors of CONFIG and draws them by OPTIONS. Release them also after a failure. */
 enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_config *config, bool with_biases,
                                         const struct attn_init_options *options,

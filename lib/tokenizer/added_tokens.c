@@ -62,7 +62,7 @@ struct added_stage {
     const struct attn_added *added; /* borrows */
     size_t *indices;                /* owns; [n] the tokens of this stage */
     size_t n;
-    struct attn_search search; /* its words are those of `indices` */
+    struct attn_search search; /* words of `indices` */
     struct attn_regex *letter; /* owns; NULL if no token needs it */
 };
 
@@ -326,10 +326,8 @@ enum { FEW = 2048 };
 
 static const char file_name[] = "tokenizer.json"; /* in messages */
 
-/*
- * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the
- * library went on from any added token with a higher id, which a vocabulary with holes may have.
- */
+/* New tokens are numbered from the number of keys in the vocabulary on. Before 0.23 the library
+ * continued after any added token with a higher id, which a vocabulary with holes may have. */
 struct numbering {
     uint64_t next; /* the number of keys, and of new tokens so far */
     uint64_t old;  /* as before 0.23 */

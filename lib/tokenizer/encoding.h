@@ -1,7 +1,4 @@
-/*
- * encoding.h - the tokens of a text, and how a text becomes tokens: what tokenizer/tokenizer.h
- * takes and gives.
- */
+/* encoding.h - the tokens of a text, and the options of encoding (tokenizer/tokenizer.h). */
 #ifndef ATTN_TOKENIZER_ENCODING_H
 #define ATTN_TOKENIZER_ENCODING_H
 
@@ -56,8 +53,8 @@ struct attn_encode_options {
 /* Whose token it is. */
 enum attn_text_part {
     ATTN_TEXT_NONE = 0,   /* the tokenizer added it */
-    ATTN_TEXT_FIRST = 1,  /* of the text */
-    ATTN_TEXT_SECOND = 2, /* of the pair */
+    ATTN_TEXT_FIRST = 1,  /* bytes of the text */
+    ATTN_TEXT_SECOND = 2, /* bytes of the pair */
 };
 
 /* The tokens of a text, or of two. Initialize with = {0}; may be reused; owns its arrays. */

@@ -90,7 +90,7 @@ static const struct attn_splice *find_splice(const struct attn_layer *layer, siz
 }
 
 /* The offset in the slice that corresponds to OFFSET, which is after the beginning of LAST or, if
- * LAST is NULL, before any splice. Within a splice it is the beginning of the splice, or its end if
+ * LAST is NULL, before any splice. Within a splice, the beginning of the splice, or its end if
  * IS_END. */
 static size_t slice_offset(const struct attn_splice *last, size_t offset, bool is_end)
 {

@@ -32,7 +32,7 @@
  *
  *     attn_layer_begin(layer, slice);
  *     attn_layer_keep(layer, 0, 3);                     // the first three bytes of the slice
- *     attn_layer_put(layer, "\xe2\x96\x81", 3, 3, 1);   // three bytes in place of byte 3
+ *     attn_layer_put(layer, "\xe2\x96\x81", 3, 3, 1);   // three bytes instead of byte 3
  *     return attn_walk_next_layer(walk, at, layer, err);
  */
 
@@ -43,10 +43,9 @@ struct attn_splice {
     uint32_t size, from_size;
 };
 
-/*
- * How many bytes stages that change a text of N may make of it, each of all its slices: U+FFFD and
- * the longest normal form have three for one, and few tokenizers replace a character by more.
- */
+/* The most bytes that stages which change a text of N may produce, each from all its slices: U+FFFD
+ * and the longest normal form have three for one, and few tokenizers replace a character by
+ * more. */
 static inline size_t attn_layer_limit(size_t n)
 {
     return n <= (SIZE_MAX >> 7) ? (n << 6) + (1 << 16) : SIZE_MAX;
@@ -106,7 +105,7 @@ struct attn_text_stage_kind {
      * *scratch is NULL before. */
     enum attn_status (*begin)(const void *data, size_t n, void **scratch, struct attn_error *err);
     void (*end)(void *scratch); /* NULL is allowed for both */
-    void (*free)(void *data);   /* of the stage */
+    void (*free)(void *data);   /* data of the stage */
     bool makes_layer; /* the scratch is a struct attn_layer; no begin and end are needed */
 };
 

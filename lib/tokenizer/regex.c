@@ -12,14 +12,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-/*
- * The limit of the time of a walk. PCRE2's match limit counts branches, not the characters that a
- * repetition passes over, and branches of a*+X|b are not counted at all. So a match sees a window
- * of the text, and its cost is at most its limit times the window: each branch passes over the
- * window once. The first window has a few words and the first limit a few branches: such a match
- * costs little, and the next one goes on where it ended. When a match needs a larger window, or
- * more branches, their cost is first taken from a budget.
- */
+/* Limits the time of a walk. PCRE2's match limit counts branches, not the characters that a
+ * repetition passes over, and no branches of a*+X|b. So a match sees a window of the text, and
+ * costs at most its limit times the window, since each branch passes over the window once. The
+ * first window has a few words and the first limit a few branches: such a match costs little, and
+ * the next one continues where it ended. A larger window, or more branches, are paid from a
+ * budget. */
 enum {
     FIRST_WINDOW = 64, /* bytes */
     WINDOW_FACTOR = 8,
@@ -78,7 +76,7 @@ static bool is_lack_of_memory(int code)
 
 /* A pattern as a file has it, and what PCRE2 gets. */
 struct pattern_source {
-    const char *name; /* of the file, for messages */
+    const char *name; /* name of the file, for messages */
     const char *text; /* [size] */
     size_t size;
     bool is_literal, is_ours;

@@ -29,9 +29,9 @@ struct attn_match; /* scratch of one walk */
 #define ATTN_GPT2_REGEX                                                                            \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
-/* Compiles TEXT [size], UTF-8, or when it IS_LITERAL makes a pattern that is TEXT itself.
- * ATTN_UNSUPPORTED for what cannot be compiled: the message names the pattern and NAME, the file
- * that has it. */
+/* Compiles TEXT [size], UTF-8, or if IS_LITERAL a pattern that matches TEXT itself.
+ * ATTN_UNSUPPORTED for patterns that cannot be compiled: the message names the pattern and NAME,
+ * its file. */
 enum attn_status attn_regex_create(const char *text, size_t size, const char *name, bool is_literal,
                                    struct attn_regex **out, struct attn_error *err);
 

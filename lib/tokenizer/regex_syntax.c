@@ -72,7 +72,7 @@ struct rewriting {
     bool has_name, has_reference;
     struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
     int n_level;                         /* groups around */
-    int n_open;                          /* these, and those of options */
+    int n_open;                          /* these, and options */
     const char *problem;                 /* what cannot be rewritten, or NULL */
 };
 

@@ -33,10 +33,10 @@ struct attn_search_edge {
 struct attn_search {
     struct attn_search_node *nodes; /* owns; [n]; the first is the empty word */
     uint32_t n;
-    size_t *sizes;                  /* owns; of each word, bytes */
+    size_t *sizes;                  /* owns; length of each word, bytes */
     struct attn_search_edge *edges; /* owns; [mask + 1], by hash */
     size_t mask;
-    uint64_t seed;      /* of the hashes */
+    uint64_t seed;      /* seed of the hashes */
     uint32_t root[256]; /* the nodes of single bytes, or 0 */
 };
 

@@ -12,8 +12,8 @@
 #include "base/table.h"
 #include "tokenizer/tokenizer.h"
 
-/* A row a token: position, id, begin and end (its bytes in its text, half open), token; if the
- * tokenizer added tokens also `added`, which is "added" for these and missing for others; for two
+/* A row per token: position, id, begin and end (its bytes in its text, half open), token; if the
+ * tokenizer added tokens, `added`, which is "added" for these and missing for others; for two
  * texts, and if not all types are 0, `type`, and `text`, which is "text" or "pair" and missing for
  * added tokens. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,

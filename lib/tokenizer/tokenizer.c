@@ -27,7 +27,7 @@ enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, con
     return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
+/* The bytes of a piece that each token covers: a key of a byte-level vocabulary has a character for
  * each. */
 static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {

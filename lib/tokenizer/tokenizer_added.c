@@ -36,7 +36,7 @@ struct added_files {
     const struct attn_node *decoder;  /* borrows; its `added_tokens_decoder`, or NULL */
     struct attn_json *map;            /* owns; special_tokens_map.json, or NULL */
     struct attn_file file;            /* owns; added_tokens.json */
-    struct attn_vocabulary added;     /* owns; what that has */
+    struct attn_vocabulary added;     /* owns; its added tokens */
     struct entry *entries;            /* owns; [n] */
     size_t n, capacity;
     size_t n_listed; /* the first of them, which have ids */

@@ -60,17 +60,15 @@ extern const struct attn_text_stage_kind attn_word_stage;
 /* The text of each single token, as bytes (tokenizer_tokens.c). Initialize with = {0}; end with
  * attn_decoded_release. */
 struct attn_decoded {
-    char *bytes;     /* owns; of a token at `begin`, or where its key begins among the keys */
-    size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: computed on demand */
-    uint32_t *sizes; /* owns; [n_vocab] of those that are found */
+    char *bytes;   /* owns; length of a token at `begin`, or where its key begins among the keys */
+    size_t *begin; /* owns; [n_vocab + 1] in `bytes`; NULL: computed on demand */
+    uint32_t *sizes;              /* owns; [n_vocab] of those that are found */
     atomic_bool *is_block_found;  /* owns; by id / BLOCK_SIZE */
     struct attn_monitor *monitor; /* owns; the thread that finds a block is inside */
 };
 
-/*
- * Data that only encoding needs, the merges and the index of the keys: one thread reads it when the
- * first text is encoded, while others wait. So a run of ids does not need it.
- */
+/* Data that only encoding needs, the merges and the index of the keys: one thread reads it when the
+ * first text is encoded, while others wait, so that a run of ids does not need it. */
 struct attn_unread {
     struct attn_monitor *monitor; /* owns; the thread that reads is inside */
     atomic_bool is_over;          /* it was read, or failed; the fields below do not change then */
@@ -78,7 +76,7 @@ struct attn_unread {
     /* Reads the merges; NULL: no merges. */
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
     struct attn_tokenizer *tokenizer;    /* its own */
-    const volatile sig_atomic_t *cancel; /* of the reading thread; not 0: reading ends early */
+    const volatile sig_atomic_t *cancel; /* flag of the reading thread; not 0: reading ends early */
     struct attn_file file;               /* owns; has the merges; empty once read */
     const char *merges;            /* [n_merges_byte] in `file`, of tokenizer.json: the list */
     size_t n_merges_byte, n_merge; /* n_merge: its elements */
@@ -123,12 +121,10 @@ struct attn_tokenizer {
 
 /* --- Opening one ------------------------------------------------------------------------------ */
 
-/*
- * As attn_tokenizer_open, but reads the data that only encoding needs, mostly merges, when the
- * first text is encoded: decoding reads no merges. Faults in that data then make encoding fail, at
- * ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets notes about it, on the thread that encodes.
- * Blobs of SOURCE are borrowed until the tokenizer is closed.
- */
+/* As attn_tokenizer_open, but reads the data that only encoding needs, mostly merges, when the
+ * first text is encoded: decoding reads no merges. Faults in that data make encoding fail then, at
+ * ATTN_STAGE_MODEL; ON_NOTE, which may be NULL, gets notes about it on the thread that encodes.
+ * Blobs of SOURCE are borrowed until the tokenizer is closed. */
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
@@ -136,7 +132,7 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
 /* A note about the vocabulary that is not a failure, as a line to report; or NULL. Borrowed. */
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
-/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
+/* The same for details, such as a vocab.json that was not read beside tokenizer.json. */
 const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
 
 /* Sets up TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library

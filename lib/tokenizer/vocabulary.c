@@ -15,7 +15,7 @@
 
 enum {
     MAX_HOLES = 1000000,
-    MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
+    MEMBER_SIZE = 16 /* bytes of JSON; half are the key's: few members take less */
 };
 
 /* Makes room for N more entries, and SIZE more bytes of keys. */
@@ -112,7 +112,7 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     return attn_json_next(&reader, &token, err); /* the end */
 }
 
-/* Moves every entry to the place of its id, of which there are N; others stay out. */
+/* Moves every entry to the place of its id, below N; others stay out. */
 static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
@@ -292,7 +292,7 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
     for (size_t at = 0; at < size; at++) {
         unsigned code_point = (unsigned char)key[at];
 
-        if (code_point >= 0x80) { /* of two bytes: the alphabet ends at U+0143 */
+        if (code_point >= 0x80) { /* index of two bytes: the alphabet ends at U+0143 */
             if (code_point < 0xc2 || code_point > 0xc5 || ++at == size ||
                 ((unsigned char)key[at] & 0xc0) != 0x80)
                 return false;

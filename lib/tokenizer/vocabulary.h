@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct attn_vocabulary_entry {
-    uint32_t begin, size; /* of the key in `keys`, bytes */
+    uint32_t begin, size; /* begin of the key in `keys`, bytes */
     int32_t id;           /* -1 without a key */
 };
 
@@ -30,7 +30,7 @@ struct attn_vocabulary {
     size_t capacity;
     int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
     size_t n_slot;  /* power of two, at least 2 n */
-    uint64_t seed;  /* of the hashes */
+    uint64_t seed;  /* seed of the hashes */
 };
 
 /* Adds the members of FILE, a JSON object {"key": id}. */
@@ -50,7 +50,7 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         bool may_have_holes, struct attn_error *err);
 
-/* Indexes the keys of a finished vocabulary, of the file NAME, unless it is indexed. */
+/* Indexes the keys of a finished vocabulary, from the file NAME, unless it is indexed. */
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
                                        struct attn_error *err);
 
@@ -93,8 +93,8 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
 
 /* Both ways; fill with attn_alphabet_init. */
 struct attn_alphabet {
-    uint16_t code_point[256]; /* of a byte */
-    int16_t byte[0x144];      /* of a code point, -1 for code points without a byte */
+    uint16_t code_point[256]; /* code point of a byte */
+    int16_t byte[0x144];      /* byte of a code point, -1 for code points without a byte */
 };
 
 void attn_alphabet_init(struct attn_alphabet *alphabet);

@@ -23,7 +23,7 @@
 
 /* --- Settings --------------------------------------------------------------------------------- */
 
-/* Parses part NAME of SOURCE, of its objects OBJECT alone; *json stays NULL when there is no such
+/* Parses part NAME of SOURCE with no other object than OBJECT; *json stays NULL without such a
  * part. */
 static enum attn_status parse_part(const struct attn_source *source, const char *name,
                                    const char *object, struct attn_json **json,
@@ -275,7 +275,8 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
 }
 
 /* Appends NAMES [n] and the tokens in the files of SOURCE to the tokens that TOKENIZER finds in
- * texts. Adds those of added_tokens.json to its vocabulary, which must not change afterwards. */
+ * texts. Adds the tokens of added_tokens.json to its vocabulary, which must not change
+ * afterwards. */
 static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, const char *const *names,
                                       size_t n, struct attn_error *err)
@@ -298,14 +299,12 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
 /* --- Tokens that nothing makes ---------------------------------------------------------------- */
 
 /*
- * Tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor the result
- * of a merge, nor special. They show that a merges.txt was cut, with which texts would get other
- * ids.
+ * Tokens of a byte-level vocabulary that no text can have: neither a byte, nor the result of a
+ * merge, nor special. They show that a merges.txt was cut, with which texts would get other ids.
  *
  * GPT-2 has no such token: its 50,257 tokens are 256 bytes, the results of 50,000 merges, and
  * <|endoftext|>. Others have a few that people added by hand, like RoBERTa's <mask> and
- * madeupword0000. A merge cannot make those, because it joins parts of one piece of a text
- * (split.c) and they are several pieces. So:
+ * madeupword0000: several pieces of a text, and a merge joins parts of one piece (split.c). So:
  *
  *     one piece, three or more    the list is not the vocabulary's own: refused
  *     one piece, one or two       a note
@@ -326,7 +325,7 @@ struct unmade_search {
     struct attn_match *match; /* owns */
     struct attn_buffer bytes; /* scratch: the text of a key */
     bool *is_made;            /* owns; by id */
-    struct unmade whole;      /* of one piece, or a part of a character */
+    struct unmade whole;      /* tokens of one piece, or of a part of a character */
     struct unmade added;
 };
 
@@ -430,7 +429,7 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
     return status;
 }
 
-/* Looks for such tokens in TOKENIZER, which has its merges, of the file PATH; PATTERN splits
+/* Finds such tokens in TOKENIZER, whose merges are read from the file PATH; PATTERN splits
  * texts. */
 static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
                                      const struct attn_regex *pattern, const char *path,

@@ -1,10 +1,9 @@
 /*
  * tokenizer_gguf.c - the tokenizer in the metadata of a GGUF file.
  *
- * Two kinds are read. `gpt2` is byte-level BPE; the file names how texts are split, and the rules
- * are here, as the library tokenizers writes them. `llama` is SentencePiece's BPE: there are no
- * merges, of all neighbours that make a token those with the highest score are joined first, the
- * leftmost of equals.
+ * `gpt2` is byte-level BPE; the file names a split rule, and the rules are here, as the library
+ * tokenizers writes them. `llama` is SentencePiece's BPE without merges: among neighbours that make
+ * a token, the pair with the highest score is joined first, the leftmost of equals.
  *
  * Traps: llama.cpp leaves out the normal form NFC, and so gives decomposed texts other ids than the
  * model's own tokenizer; it is done here. Files that were converted without tokenizer.model have
@@ -131,7 +130,7 @@ static bool equals(const char *text, size_t size, const char *word)
     return strlen(word) == size && memcmp(text, word, size) == 0;
 }
 
-/* Adds all tokens, and finds out what type each is of. */
+/* Adds all tokens, and finds the type of each. */
 static enum attn_status read_tokens(struct reading *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;

@@ -1,9 +1,9 @@
 /*
  * tokenizer_json.c - tokenizers from tokenizer.json, the file of the library tokenizers.
  *
- * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, from
- * front to end; the places of the other parts are recorded, and these are read as trees
- * (tokenizer_parts.c) after the vocabulary.
+ * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, front to
+ * end; the other parts are only located, and read as trees (tokenizer_parts.c) after the
+ * vocabulary.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -46,15 +46,15 @@ struct model_values {
 
 struct reading {
     struct attn_tokenizer *tokenizer;
-    const struct key_reader *row;           /* of the value that is read */
+    const struct key_reader *row;           /* row of the value that is read */
     struct attn_json_reader reader, before; /* before: where the value that is read begins */
-    const char *path;                       /* of the file */
+    const char *path;                       /* path of the file */
     struct extent added, parts[ATTN_TOKENIZER_N_ROLE];
     unsigned seen_top, seen_model; /* bit i: the key of row i came */
     struct model_values model;
 };
 
-/* Types of values in addition to those of the reader. */
+/* Types of values that the reader lacks. */
 enum { ANY_VALUE = ATTN_JSON_END + 1, BOOL_VALUE };
 
 /* How the value of a key is read: READ is called after its first token, TOKEN. */
@@ -62,7 +62,7 @@ struct key_reader {
     const char *key;
     enum attn_status (*read)(struct reading *reading, const struct attn_json_token *token,
                              struct attn_error *err);
-    int type; /* of the token; null may stand for it if is_nullable */
+    int type; /* type of the token; may be null if is_nullable */
     bool is_nullable;
     const char *expected;
     size_t offset; /* of where it is stored in struct reading, or of flags in struct attn_bpe_model;
@@ -505,12 +505,12 @@ static enum attn_status read_top(struct reading *reading, struct attn_error *err
 
 /* --- Merges ----------------------------------------------------------------------------------- */
 
-/* A merge, and what reading it takes. */
+/* A merge, and the state of reading it. */
 struct merge_reader {
     struct attn_json_reader json;
     struct attn_buffer keys[2]; /* scratch: those with escapes */
     struct attn_buffer joined;  /* scratch */
-    size_t index;               /* of the merge in the list */
+    size_t index;               /* index of the merge in the list */
     struct attn_merge_keys found;
     struct attn_merge merge; /* the last one */
 };
@@ -603,7 +603,7 @@ static enum attn_status read_merge(struct merge_reader *reader, const struct att
 static enum attn_status read_all_merges(struct merge_reader *reader,
                                         struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    enum attn_json_type type = ATTN_JSON_END; /* of all */
+    enum attn_json_type type = ATTN_JSON_END; /* type of all merges */
     struct attn_json_token token;
 
     ATTN_TRY(attn_json_next(&reader->json, &token, err)); /* the bracket */

@@ -16,7 +16,7 @@
 
 static const char file_name[] = "tokenizer.json"; /* in messages */
 
-/* The values of members, of all types together. */
+/* The values of members, for all types together. */
 struct values {
     bool add_prefix_space, trim_offsets, use_regex, individual_digits, strip_left, strip_right;
     bool invert, split, clean_text, handle_chinese_chars, lowercase, cleanup;
@@ -41,7 +41,7 @@ enum member_type {
 struct member {
     const char *key;
     enum member_type type;
-    size_t offset;    /* of its value in struct values */
+    size_t offset;    /* offset of its value in struct values */
     bool is_optional; /* it may be absent, but not null */
 };
 
@@ -61,7 +61,7 @@ struct part_row {
 struct part {
     struct attn_tokenizer *tokenizer;
     const char *role;            /* "normalizer" */
-    const struct part_row *rows; /* of the role; ended by NULL */
+    const struct part_row *rows; /* rows of the role; ended by NULL */
     const struct part_row *row;  /* its own */
     const struct attn_node *node;
     struct values values;
@@ -444,8 +444,7 @@ static enum attn_status add_wordpiece(const struct part *part, struct attn_error
 }
 
 static const struct part_row decoders[] = {
-    /* Its settings are those of the pre-tokenizer and have no effect here, but they are
-     * required. */
+    /* Its settings repeat the pre-tokenizer's and have no effect here, but they are required. */
     {"ByteLevel", add_step,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)},
      .step = attn_decode_byte_level},
@@ -538,7 +537,7 @@ static enum attn_status append_piece(const struct part *part, const char *key,
     return attn_template_append(to, item, err);
 }
 
-/* Reads the list KEY, which has one A and, of a pair, one B. */
+/* Reads the list KEY, which has one A and, for a pair, one B. */
 static enum attn_status read_template(const struct part *part, const char *key, size_t n_pair,
                                       struct attn_template *out, struct attn_error *err)
 {

@@ -1,10 +1,9 @@
 /*
  * tokenizer_tokens.c - the text of each single token of a tokenizer, as bytes.
  *
- * A run shows few tokens. So the bytes of a token are computed on first use, with those of its
- * neighbours, on the calling thread. They are stored at the place of their key among the keys,
- * because they are never longer. If a decoder replaces parts of tokens they may be longer, and are
- * all computed at once.
+ * A run shows few tokens, so the bytes of a token are computed on first use, with its neighbours',
+ * on the calling thread. They are stored at the place of their key among the keys, since they are
+ * never longer, unless a decoder replaces parts of tokens; then all are computed at once.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -95,7 +94,7 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
 }
 
-/* Appends what all tokens stand for to OUT; ONE is scratch. */
+/* Appends the texts of all tokens to OUT; ONE is scratch. */
 static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_t *begin,
                                    struct attn_strings *one, struct attn_buffer *out,
                                    struct attn_error *err)

@@ -1,8 +1,8 @@
 /*
  * bpe.c - byte pair encoding.
  *
- * One pair is merged at a time, the leftmost of the lowest rank, as the library tokenizers does it.
- * A heap holds the candidates, so n bytes take O(n log n). encoder.py merges all places of a pair
+ * One pair is merged at a time, the leftmost of the lowest rank, as in the library tokenizers. A
+ * heap holds the candidates, so n bytes take O(n log n). encoder.py merges all places of a pair
  * before it looks for the next one, which gives other tokens only if a merge makes a pair of lower
  * rank: no training writes such a list.
  */
@@ -281,7 +281,7 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
 
     work->n_heap = 0;
     for (uint32_t i = 0; i < n; i++) {
-        symbols[i].previous = i - 1; /* of the first symbol: never used */
+        symbols[i].previous = i - 1; /* slot of the first symbol: never used */
         symbols[i].next = i + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -327,10 +327,8 @@ struct piece_cache {
     size_t mask;
 };
 
-/*
- * The only entry where PIECE may be; *found is true if it is there. If not, the caller may store it
- * by setting `first` and `n` after the piece is encoded. NULL for pieces that are not cached.
- */
+/* The only entry where PIECE may be; *found is true if it is there. If not, the caller may store it
+ * by setting `first` and `n` after encoding the piece. NULL for pieces that are not cached. */
 static struct cached_piece *find_piece(struct piece_cache *cache, const char *piece, size_t size,
                                        bool *found)
 {
@@ -651,7 +649,7 @@ static enum attn_status encode_piece(struct attn_walk *walk, struct bpe_scratch 
     const struct attn_bpe_model *model = scratch->model;
     const char *key = attn_slice_text(slice);
     size_t size = attn_slice_size(slice);
-    int32_t id = -1; /* of the token that is the whole piece */
+    int32_t id = -1; /* id of the token that is the whole piece */
 
     scratch->is_plain = true;
     if (model->takes_whole_pieces && model->is_by_byte) {
@@ -689,7 +687,7 @@ static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_s
             piece->first = first;
             piece->n = (uint32_t)(encoding->n - first);
             if (!scratch->is_plain || status != ATTN_OK)
-                piece->size = 0; /* not cached: its tokens do not tell where they end */
+                piece->size = 0; /* not cached: its tokens do not show where they end */
         }
         return status;
     }

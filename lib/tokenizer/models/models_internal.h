@@ -38,7 +38,7 @@ struct attn_merges {
                          NULL: each rank is an order */
     size_t n;
     size_t mask;   /* slots - 1, slots a power of two and at least 2 n */
-    uint64_t seed; /* of the hashes */
+    uint64_t seed; /* seed of the hashes */
 };
 
 /* The three tokens of a merge. */
@@ -56,25 +56,21 @@ struct attn_merge_keys {
 enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
                                       struct attn_error *err);
 
-/* Gives MERGE the next rank, for which there is room; false if its pair has a rank already, which
- * stays, or is replaced by the next if IS_LAST_WINNER. */
+/* Gives MERGE the next rank, for which there is room. Returns false if its pair has a rank already;
+ * that rank stays, or is replaced by the next if IS_LAST_WINNER. */
 bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
                      bool is_last_winner);
 
-/*
- * Looks up the tokens of KEYS and the one that they make, -1 for those that VOCABULARY lacks. MERGE
- * holds the merge before: most files have the tokens in the order of the merges, so the one after
- * its own is tried first. JOINED is scratch.
- */
+/* Looks up the tokens of KEYS and their merged token, -1 if VOCABULARY lacks one. MERGE holds the
+ * previous merge: most files have the tokens in the order of the merges, so the token after its own
+ * is tried first. JOINED is scratch. */
 enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
                                   const struct attn_merge_keys *keys, struct attn_buffer *joined,
                                   struct attn_merge *merge, struct attn_error *err);
 
-/*
- * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),
- * then one merge a line, two tokens with one space between. Both tokens and the merged token must
- * be in VOCABULARY.
- */
+/* Reads merges.txt: an optional line `#version...`, then one merge a line, two tokens with one
+ * space between. Both tokens and the merged token must be in VOCABULARY. Later lines that begin
+ * with # are merges. */
 enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
                                   const struct attn_vocabulary *vocabulary, struct attn_error *err);
 void attn_merges_release(struct attn_merges *merges);
@@ -105,7 +101,7 @@ static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_
  * grows. */
 struct attn_bpe_symbol {
     int32_t id;
-    uint32_t rank;           /* of the pair it makes with the next one, or ATTN_NO_RANK */
+    uint32_t rank;           /* rank of the pair it makes with the next one, or ATTN_NO_RANK */
     uint32_t previous, next; /* indices; `next` of the last is n */
 };
 
@@ -131,13 +127,13 @@ void attn_bpe_release(struct attn_bpe_work *work);
 enum { ATTN_BPE_SUFFIX_MAX = 16 }; /* bytes; CLIP's "</w>" has 4 */
 
 /*
- * The parts that are merged are characters, or bytes in a byte-level vocabulary, whose keys are
- * written in GPT-2's alphabet (vocabulary.h). For a part that the vocabulary lacks there are, in
- * this order: the tokens <0xHH> of its bytes when `has_byte_fallback` and all of them are there;
- * the token `unk`; an error when `needs_all`; nothing, it is dropped.
+ * The merged parts are characters, or bytes in a byte-level vocabulary, whose keys are in GPT-2's
+ * alphabet (vocabulary.h). A part that the vocabulary lacks becomes, in this order: the tokens
+ * <0xHH> of its bytes if `has_byte_fallback` and all of them exist; the token `unk`; an error if
+ * `needs_all`; else it is dropped.
  *
- * Initialize with = {0}, set those down to `n_unk`. Before it encodes it takes merges, widths, and
- * attn_bpe_model_finish. End with attn_bpe_model_release.
+ * Initialize with = {0}, and set the fields down to `n_unk`; merges, widths and
+ * attn_bpe_model_finish come before encoding. End with attn_bpe_model_release.
  */
 struct attn_bpe_model {
     const struct attn_vocabulary *vocabulary; /* borrows */
@@ -198,10 +194,8 @@ struct attn_unigram_model {
     int32_t fallback_ids[256]; /* of <0xHH>, or -1 */
 };
 
-/*
- * Reads a score, a number of JSON, as the library tokenizers does: its last bit may differ from the
- * nearest double, which decides between equal sums. False if it is infinite.
- */
+/* Reads a score, a number of JSON, as the library tokenizers does: its last bit may differ from the
+ * nearest double, which decides between equal sums. False if it is infinite. */
 bool attn_unigram_parse_score(const char *text, size_t size, double *score);
 
 /* Computes the other fields; the vocabulary is complete by now. */

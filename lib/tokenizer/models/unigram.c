@@ -1,8 +1,8 @@
 /*
  * unigram.c - SentencePiece's unigram model.
  *
- * One pass from left to right: `nodes` has, for each place where a token may end, the best way to
- * come there (Viterbi). Tokens are looked up by their keys, up to the longest.
+ * One pass from left to right: for each place where a token may end, `nodes` has the best path
+ * there (Viterbi). Tokens are looked up by their keys, up to the longest.
  */
 #include "tokenizer/models/models_internal.h"
 
@@ -24,7 +24,7 @@ static const double unk_penalty = 10;
 /* The best way to a place of the piece: its last token. */
 struct node {
     double score;
-    size_t begin; /* of the token; NOWHERE: not reachable */
+    size_t begin; /* begin of the token; NOWHERE: not reachable */
     size_t next;  /* where the token ends that begins here, on the best way of all */
     int32_t id;
 };

@@ -247,8 +247,8 @@ struct matches_scratch {
     struct attn_match *match;
 };
 
-/* Replaces FOUND in TEXT by the content. The content has the offsets of the last character that was
- * matched; where the match is empty, of the character before it. */
+/* Replaces FOUND in TEXT by the content, which gets the offsets of the last matched character or,
+ * for an empty match, of the character before it. */
 static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
                           const char *text, const struct attn_match_range *found)
 {
@@ -358,8 +358,8 @@ struct prefix {
     char text[];
 };
 
-/* Whether SLICE begins with the first character of the given text, of which a single byte may be a
- * piece. */
+/* Whether SLICE begins with the first character of the given text; a piece may be a single byte of
+ * it. */
 static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;

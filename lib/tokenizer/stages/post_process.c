@@ -130,7 +130,7 @@ void attn_post_process_trim(const struct attn_post_process *post,
         size_t size = 0, begin = encoding->begin[i], end = encoding->end[i], n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
-        if (tokenizer->is_wide[encoding->ids[i]]) { /* with the white space that it took */
+        if (tokenizer->is_wide[encoding->ids[i]]) { /* including the white space that it took */
             key = text + begin;
             size = end - begin;
         }

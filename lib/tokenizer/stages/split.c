@@ -17,7 +17,7 @@ enum split_rule {
 
 struct splitter {
     struct attn_walk *walk;
-    size_t at; /* of the stage */
+    size_t at; /* data of the stage */
     enum split_rule rule;
     struct attn_slice piece; /* that was not passed on yet; empty: none */
     bool is_match;           /* whether the part before was one */

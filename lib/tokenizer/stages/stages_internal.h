@@ -43,7 +43,7 @@ enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
                                                  struct attn_error *err);
 
 /* When text is put in front of a slice. The last is for slices that are words between white space:
- * of a text that continues another only the first gets none. */
+ * if a text continues another, only its first word gets none. */
 enum attn_prefix {
     ATTN_PREFIX_ALWAYS,
     ATTN_PREFIX_UNLESS_THERE,     /* unless the slice begins with the text */
@@ -88,31 +88,23 @@ extern const struct attn_text_stage_kind attn_bert_strip_marks;
 
 /* --- Charsmaps -------------------------------------------------------------------------------- */
 
-/*
- * As in the library tokenizers (`Precompiled`).
- * A charsmap maps characters to replacements: a trie, and the strings that it leads to. The text is
- * processed in grapheme clusters. A cluster of less than 6 bytes that begins with a prefix in the
- * trie is replaced whole by the replacement of its shortest such prefix, so marks after it are
- * lost; in other clusters each character is replaced. SentencePiece itself takes the longest prefix
- * and continues after it.
- */
+/* As in the library tokenizers (`Precompiled`). A charsmap maps characters to replacements: a trie,
+ * and the strings that it leads to. The text is processed in grapheme clusters. A cluster of less
+ * than 6 bytes that begins with a prefix in the trie is replaced whole by the replacement of its
+ * shortest such prefix, so marks after it are lost; in other clusters each character is replaced.
+ * SentencePiece itself takes the longest prefix and continues after it. */
 
-/*
- * Adds a stage of the charsmap that TEXT [size] is in base64: the bytes of the trie (u32), the
- * trie, and strings that end with NUL. ATTN_FORMAT, naming NAME, for malformed base64, wrong sizes,
- * a trie with offsets out of range, and strings that are not UTF-8.
- */
+/* Adds a stage of the charsmap in TEXT [size], base64: the bytes of the trie (u32), the trie, and
+ * strings that end with NUL. ATTN_FORMAT, naming NAME, for malformed base64, wrong sizes, a trie
+ * with offsets out of range, and strings that are not UTF-8. */
 enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
                                    const char *name, struct attn_error *err);
 
 /* --- Texts that are rewritten character by character ------------------------------------------ */
 
-/*
- * The library does not say what a new character was made of. Each carries `change`: how many
- * characters more (1: it was put in) or less (-n: n were left out after it) there are with it than
- * before. The way back counts along, so it is the same also where that is not what happened, as
- * when marks have changed places.
- */
+/* The library does not record the origin of a new character. Each carries `change`: the number of
+ * characters that it adds (1: inserted) or removes (-n: n after it were deleted). The way back
+ * counts along, so it is the same even where that is wrong, as when marks have changed places. */
 
 /* Where the way back has come to. Set the first four; `before` is where the character before `at`
  * begins. */
@@ -229,8 +221,8 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
 /* GPT-2's alphabet becomes bytes, all in one string; malformed UTF-8 in it becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
-/* A space is put before each string but the first, unless it begins with A, which is left out.
- * Where START is not 0, each string then loses the space before . ? ! , n't 'm 's 've 're, and both
+/* Puts a space before each string but the first, unless it begins with A, which is dropped. If
+ * START is not 0, each string then loses the space before . ? ! , n't 'm 's 've 're, and both
  * beside '. */
 void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
                            struct attn_strings *out);
@@ -254,7 +246,7 @@ enum { ATTN_TEMPLATE_TEXT = -1, ATTN_TEMPLATE_PAIR = -2 };
 
 struct attn_template_item {
     int32_t id;   /* or one of these */
-    uint8_t type; /* of the tokens */
+    uint8_t type; /* type of the tokens */
 };
 
 enum { ATTN_TEMPLATE_MAX = 66 }; /* items; published tokenizers have at most seven */
@@ -295,11 +287,9 @@ enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int3
 const struct attn_template *attn_post_process_template(const struct attn_post_process *post,
                                                        bool is_pair);
 
-/*
- * Takes as many characters off both ends of the range of each token of TEXT, those of ENCODING from
- * FIRST on, as its key has white space there, in GPT-2's alphabet or itself; an added token that
- * strips keeps the white space that it took.
- */
+/* Trims the range of each token of TEXT, in ENCODING from FIRST on, by as many characters at both
+ * ends as its key has white space there, in GPT-2's alphabet or itself; an added token that strips
+ * keeps the white space that it took. */
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text, size_t first,
                             struct attn_encoding *encoding);

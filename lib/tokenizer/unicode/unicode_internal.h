@@ -40,11 +40,9 @@ enum attn_normal_form { ATTN_NFC, ATTN_NFD, ATTN_NFKC, ATTN_NFKD };
  * normal. Bytes that are not UTF-8 do not matter. */
 bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, size_t size);
 
-/*
- * Appends FORM of the slice of LAYER, which was begun, SIZE bytes. A composed character stands for
- * the first that it was made of; for the others stands nothing. The parts of a character all stand
- * for it. So it is in the library tokenizers.
- */
+/* Appends FORM of the slice of LAYER, which was begun, SIZE bytes. As in the library tokenizers, a
+ * composed character corresponds to its first part, and the other parts have no counterpart; all
+ * parts of a decomposed character correspond to it. */
 enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_layer *layer,
                                         size_t size, struct attn_error *err);
 
