@@ -1,6 +1,6 @@
 /*
- * attend.h - attention on arrays: what scaled_dot_product_attention does in PyTorch, with every
- * stage given out.
+ * attend.h - attention on arrays: PyTorch's scaled_dot_product_attention, with every stage as a
+ * result.
  *
  *     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
  *     args.n_head = args.n_kv_head = 8, args.n_query = args.n_key = 6;
@@ -8,9 +8,9 @@
  *     args.attention.mask = ATTN_MASK_NONE, args.trace = &trace;
  *     attn_attend(&args, &err);                        // the trace is called during this
  *
- * The trace sees one layer, 0, with the sites that the attention gives (attn_attention_sites).
- * A batch is more heads: [B, H, T, E] is B*H heads, of which head h uses key/value head
- * h / (n_head / n_kv_head) all the same.
+ * The trace sees one layer, 0, with the sites that the attention gives (attn_attention_sites). A
+ * batch is more heads: [B, H, T, E] is B*H heads; head h uses key/value head h / (n_head /
+ * n_kv_head).
  */
 #ifndef ATTN_ATTENTION_ATTEND_H
 #define ATTN_ATTENTION_ATTEND_H
@@ -23,12 +23,9 @@
 
 #include <signal.h>
 
-/*
- * Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are allowed
- * in them and go where arithmetic takes them. Finite arrays can give NaN too: a product beyond
- * 3.4e38 is infinite, and the softmax of a row that holds +infinity is NaN. n_not_finite counts
- * them.
- */
+/* Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are
+ * allowed. Finite arrays can give NaN too: a product beyond 3.4e38 is infinite, and the softmax of
+ * a row that holds +infinity is NaN. n_not_finite counts them. */
 struct attn_attend_args {
     size_t size;              /* of this struct */
     size_t n_head, n_kv_head; /* H, and G which divides it */
@@ -50,14 +47,14 @@ struct attn_attend_args {
     enum attn_gemm gemm;                 /* speed only */
     enum attn_isa isa;                   /* the best that may be used; speed only */
 
-    /* Where the number of watched rows that hold NaN or infinity is put; NULL: they are not
-     * counted. Rows of z or, where that is not watched, of the pattern, else of qk or attn_scores
-     * (whose masked cells do not count). */
+    /* Gets the number of watched rows that hold NaN or infinity; NULL: they are not counted. Rows
+     * of z or, if it is not watched, of the pattern, else of qk or attn_scores (whose masked cells
+     * do not count). */
     size_t *n_not_finite;
 
-    /* BF16: q, k, v and the pattern are rounded to bfloat16 before they are multiplied, in exact
-     * attention that is not blockwise, where the processor gains by it: as in a run of a model.
-     * Scores are not. Other values are as F32. */
+    /* BF16 rounds q, k, v and the pattern to bfloat16 before they are multiplied, in exact
+     * attention that is not blockwise, if the processor gains by it, as in a run of a model. Scores
+     * and all other values are as in F32. */
     enum attn_compute compute;
 };
 
@@ -69,12 +66,10 @@ struct attn_attend_args {
 /* The sizes for the selection of a trace. Borrows nothing. */
 ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
-/*
- * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together,
+/* Computes. ATTN_INVALID for sizes or parts of the attention that contradict each other,
  * ATTN_NO_MEMORY, ATTN_CANCELED, or the status that the trace returned. Memory, in addition to the
  * inputs: a packed copy of keys and values; the watched matrices of one head, at most 64 MiB at a
- * time; a few rows per thread.
- */
+ * time; a few rows per thread. */
 ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
 
 #endif

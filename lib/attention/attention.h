@@ -1,11 +1,11 @@
 /*
- * attention.h - which attention a layer computes.
+ * attention.h - the attention of a layer.
  *
  * Exact attention is z = softmax(q k^T / (sqrt(d_head) + eps)) v over the keys that the mask leaves
  * (Vaswani et al. 1706.03762, eq. 1). Sparse kinds leave fewer keys, linear and low-rank ones
  * replace the softmax. A query without visible keys gets a pattern row of zeros and z = 0.
  *
- * i is the position of a query among the keys, j that of a key.
+ * i is the position of a query among the keys, j the position of a key.
  */
 #ifndef ATTN_ATTENTION_ATTENTION_H
 #define ATTN_ATTENTION_ATTENTION_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which keys a query may look at, of those that the kind leaves. */
+/* Which of the kind's keys a query may look at. */
 enum attn_mask {
     ATTN_MASK_CAUSAL = 0, /* key j is visible to query i when j <= i */
     ATTN_MASK_NONE = 1,   /* every key; the whole sequence must be fed at once */

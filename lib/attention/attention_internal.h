@@ -21,19 +21,15 @@ enum attn_gives attn_attention_gives(const struct attn_attention *attention, enu
 /* The matrix sites (ATTN_SITE_BIT) that it can give, and z. */
 attn_site_set attn_attention_sites(const struct attn_attention *attention);
 
-/*
- * The number of pairs of a query and a key that are computed in one head: those that kind and mask
- * keep. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
- * attention computes none (0), low-rank n_query * R. The stride is resolved.
- */
+/* The number of pairs of a query and a key that are computed in one head: the pairs that kind and
+ * mask keep. N_QUERY rows; if the mask is causal the last row stands at the last key. Linear
+ * attention computes none (0), low-rank n_query * R. The stride is resolved. */
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
                                int layer, int head);
 
-/*
- * Whether the parts can be combined. The message of ATTN_INVALID names the conflict and the reason,
- * for example for causal low-rank attention. IS_CROSS: keys come from a source, so that nothing is
- * causal. Linear attention takes is_scaled and factor and does not use them.
- */
+/* Whether the parts can be combined. ATTN_INVALID names the conflict and the reason, for example
+ * for causal low-rank attention. IS_CROSS: keys come from a source, so that nothing can be causal.
+ * Linear attention ignores is_scaled and factor. */
 enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
                                       struct attn_error *err);
 

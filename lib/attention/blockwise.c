@@ -19,9 +19,9 @@ struct blockwise_work {
     const struct attn_gemm_engine *engine;
     const struct attn_head_shape *shape;
     const struct attn_tile *tile;
-    float *x;       /* [n_row, LD_SCORES]: of the block */
-    float *product; /* [n_row, ld_value]: of the block */
-    float *sum;     /* [n_row, ld_value]: of all so far */
+    float *x;       /* [n_row, LD_SCORES] of the block */
+    float *product; /* [n_row, ld_value] of the block */
+    float *sum;     /* [n_row, ld_value] over all blocks so far */
     size_t ld_value;
     float scale; /* attn_tile_scale */
     struct attn_running_softmax softmax[ATTN_QUERY_TILE];

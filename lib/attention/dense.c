@@ -2,8 +2,8 @@
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
  * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a
- * row the pattern is +0 and the values are finite, so the terms that are added there can only
- * change the sign of a zero. So z is canonical: adding +0 turns -0 into +0.
+ * row the pattern is +0 and the values are finite, so those terms can only change the sign of a
+ * zero. So z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/engines_internal.h"
 #include "trace/trace_internal.h"
@@ -192,8 +192,7 @@ static void compute_products(struct dense_work *work)
 }
 
 /* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
- * done: where no trace wants the scores, no key is hidden and there is no cap, the softmax
- * scales. */
+ * done: if no trace wants the scores, no key is hidden and there is no cap, the softmax scales. */
 static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;

@@ -38,7 +38,7 @@ void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine 
 
 /* The scratch memory of one row. */
 struct gather_row {
-    float *x;      /* [n_max]: scores, then weights, of the gathered keys */
+    float *x;      /* [n_max] scores, then weights, of the gathered keys */
     float *keys;   /* [64, d_head], on their way into a panel */
     float *panel;  /* [d_head, 64] */
     float *values; /* [n_max, ld_value] */

@@ -278,14 +278,14 @@ struct wave {
     const int *list; /* [n_head] */
     size_t n_head;
     size_t first, n_row;              /* rows of the feed; first is a multiple of the tile */
-    size_t ld;                        /* of a watched row */
+    size_t ld;                        /* width of a watched row */
     float *sites[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
     int32_t *keys;                    /* [n_head, n_row, ld], or NULL */
     bool has_watched;                 /* anything of that */
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* The tile that begins OFFSET rows into WAVE, of the head at INDEX of its list. */
+/* The tile that begins OFFSET rows into WAVE, in the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
     const struct attn_heads *heads = wave->heads;

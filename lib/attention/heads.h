@@ -47,7 +47,7 @@ void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engi
 
 /* Sizes that decide the memory for a layer. */
 struct attn_heads_sizes {
-    struct attn_head_shape shape; /* of all layers that share the memory */
+    struct attn_head_shape shape; /* attention of all layers that share the memory */
     size_t n_head, n_kv_head;
     size_t n_query, n_key; /* the largest numbers of each */
     int n_worker;
@@ -128,7 +128,8 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
 /* Runs it. Returns the number of rows that edits changed. */
 size_t attn_heads_run(const struct attn_heads *heads);
 
-/* x / |x| of each of N rows of D floats, 0 where |x| is 0: what cosine similarity compares. */
+/* x / |x| of each of N rows of D floats, 0 if |x| is 0: the rows that cosine similarity
+ * compares. */
 void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d);
 
 #endif

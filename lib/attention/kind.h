@@ -5,7 +5,7 @@
  *     attn_attention_parse("window:64", &attention, &err);
  *     attn_attention_check(&attention, false, &err);                  // attention.h
  *
- * i is the position of a query among the keys, j that of a key.
+ * i is the position of a query among the keys, j the position of a key.
  */
 #ifndef ATTN_ATTENTION_KIND_H
 #define ATTN_ATTENTION_KIND_H

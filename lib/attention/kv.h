@@ -46,7 +46,7 @@ size_t attn_kv_ld_value(const struct attn_head_shape *shape);
 size_t attn_kv_depth(const struct attn_head_shape *shape);
 
 /* Room for N key/value heads, whose linear attention has states of N_STATE floats; NULL while
- * measuring. Then zeros: no sum may meet what lay there before. */
+ * measuring. The memory is zeroed: no sum may meet old contents. */
 struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_shape *shape,
                              size_t n, size_t n_state);
 void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size_t n);

@@ -38,7 +38,7 @@ struct attn_layer_feed {
                                                come from a source */
     const struct attn_head_shape *shape;
     size_t sequence;                    /* of events */
-    int layer;                          /* of the selection, of events and edits */
+    int layer;                          /* layer of the selection, events and edits */
     int random_layer;                   /* whose keys random attention draws: `layer`, or the one
                                            that arrays stand for */
     size_t row0, n_row;                 /* positions row0 .. row0+n_row-1 */
@@ -47,7 +47,7 @@ struct attn_layer_feed {
     size_t ldz;                         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: none */
     const int32_t *key_mask;            /* [n_key] 0: this key is masked; NULL: no key is masked */
-    const struct attn_edit *edits;      /* [n_edit] those of the sequence */
+    const struct attn_edit *edits;      /* [n_edit] edits of the sequence */
     size_t n_edit;
     atomic_bool *has_effect; /* [n_edit] set for edits that change a value; NULL: not needed */
 };
@@ -143,7 +143,7 @@ static inline float *attn_tile_watched(const struct attn_tile *tile, enum attn_s
     return tile->watched.sites[site - ATTN_SITE_QK];
 }
 
-/* x[j] = what dropout leaves of x[j], n cells of a row, for KEYS or, NULL, for keys 0 .. n-1. */
+/* Applies dropout to x[j], n cells of a row, for KEYS or, NULL, for keys 0 .. n-1. */
 void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
                     float *x);
 

@@ -50,7 +50,7 @@ static void run_parallel(struct attn_forward *f, const struct attn_block_weights
     attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
 }
 
-/* The MLP reads what attention has added. */
+/* The MLP reads the stream with attention added. */
 static void run_sequential(struct attn_forward *f, const struct attn_block_weights *w)
 {
     const bool has_mlp = f->model->config.d_mlp > 0;

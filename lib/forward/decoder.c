@@ -4,15 +4,15 @@
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
  *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
  *     logits    = ln_final(resid) W_U + b_U
- *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads where there is such a head;
- *                 of an image classifier it reads [CLS], or that beside the mean of the patches
+ *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads if there is such a head; in an
+ *                 image classifier it reads [CLS], or that beside the mean of the patches
  *     text_embed, image_embed = ln_final(resid)[row] W, of one row
  *
  * Parts that a config leaves out are skipped.
  *
- * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
- * logits of the last position are computed when attn_session_logits is called. Either way a logit
- * is the same chain of products, then the bias, then the soft cap.
+ * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary; the
+ * logits of the last position when attn_session_logits is called. Either way a logit is the same
+ * chain of products, then the bias, then the soft cap.
  */
 #include "forward/step_internal.h"
 
@@ -107,7 +107,7 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
         attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
 }
 
-/* Rows of logits of one sequence; of a classifier its row, number 0. */
+/* Rows of logits of one sequence; a classifier has one row, number 0. */
 struct logit_span {
     size_t sequence, position, n;
 };
@@ -216,7 +216,7 @@ static size_t find_projected(const struct attn_config *config, const struct attn
     return row;
 }
 
-/* text_embed or image_embed of each sequence, of its rows of X [n_row, D]. */
+/* text_embed or image_embed of each sequence, from its rows of X [n_row, D]. */
 static void run_projection(struct attn_forward *f, const float *x)
 {
     const struct attn_config *config = &f->model->config;

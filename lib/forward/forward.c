@@ -178,7 +178,7 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
-/* All weights are finite: what made a value of the current layer that is not? */
+/* All weights are finite: finds the cause of a value of the current layer that is not. */
 static enum attn_status refuse_values(const struct attn_forward *f, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(f->model->name);

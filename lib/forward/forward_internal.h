@@ -47,8 +47,8 @@ struct attn_feed_part {
                            nothing needs their rows */
     size_t n_cut;       /* the same at the end; for encoders */
     size_t left;        /* its first row among the rows of the feed that are left */
-    size_t logit0, n_logit;        /* of an encoder: the positions at which logits may be asked for;
-                                      n_logit 0: all */
+    size_t logit0,
+        n_logit; /* positions of an encoder at which logits may be requested; n_logit 0: all */
     const int32_t *ids;            /* [n_row]; NULL: its embeddings were given */
     const int32_t *types;          /* [n_row]; NULL: all are of type 0 */
     const int32_t *key_mask;       /* [n_row] of a whole sequence; NULL: all are seen */
@@ -62,7 +62,7 @@ struct attn_feed_part {
 /* The rows that go through the model now. */
 struct attn_feed {
     size_t n_part, n_row;    /* sequences; rows of all of them */
-    size_t n_left;           /* of these rows, those that are not dropped */
+    size_t n_left;           /* positions of these rows, without the dropped ones */
     bool is_pack;            /* each sequence is whole, and by itself */
     bool has_edits;          /* some sequence has */
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
@@ -91,7 +91,8 @@ struct attn_pending {
 struct attn_forward {
     const struct attn_model *model;
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
-    const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
+    const bool
+        *has_own_stride; /* [n_layer]; a sequence of a pack has the attention of its length */
     const struct attn_trace *trace; /* NULL: no tensor is watched */
     bool is_trace_over;             /* it wants no later tensor */
     size_t first_watched; /* in the last layer that runs, positions before it are not watched */
@@ -99,7 +100,7 @@ struct attn_forward {
     bool has_logits;            /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
                           own place, for a backward pass (backward.h) */
-    bool is_projected; /* text_embed or image_embed is watched or asked for, of all rows */
+    bool is_projected; /* text_embed or image_embed is watched or needed, for all rows */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
     const volatile sig_atomic_t *cancel; /* NULL: never */
@@ -117,23 +118,22 @@ struct attn_forward {
 
     struct attn_feed feed;
     struct attn_pending pending;
-    const int32_t *key_mask, *source_mask; /* those of the options, or NULL */
+    const int32_t *key_mask, *source_mask; /* edits of the options, or NULL */
     size_t n_key_mask, n_source_mask;
     size_t n_source;               /* rows of the source that was set */
     size_t n_cached;               /* rows of the KV cache that may hold something */
     size_t n_edited;               /* rows changed by edits */
-    const struct attn_edit *edits; /* those of the session, for sequences without edits of their
-                                      own */
+    const struct attn_edit *edits; /* edits of the session, for sequences without own edits */
     atomic_bool *has_effect;       /* [n_sequence, n_edit] set for those that changed a value of a
                                       sequence; NULL without edits */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
     /* Buffers, laid out by attn_plan_memory. */
-    struct attn_feed_part *parts; /* [n_sequence]: of the feed */
+    struct attn_feed_part *parts; /* [n_sequence] parts of the feed */
     struct attn_random *dropouts; /* [n_sequence], where there is dropout: their streams, on the way
                                      through the layers of a feed */
-    size_t n_sequence;            /* at most, of a feed */
+    size_t n_sequence;            /* most rows of a feed */
     size_t n_feed_row;            /* rows of one feed */
     float *source;                /* [dims.n_source, d_source] */
     float *resid;                 /* [n_feed_row, D]; before the layers the embedding, [, De] */
@@ -176,7 +176,7 @@ struct attn_site_rows {
 };
 struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 
-/* Whether logits may be asked for at some of the positions ROW0 .. +N_ROW-1 of an encoder's
+/* Whether logits may be requested at some of the positions ROW0 .. +N_ROW-1 of an encoder's
  * PART. */
 bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row);
 
@@ -252,8 +252,8 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row);
  * n_head, width]. One sequence is visited after the other. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 
-/* Only the edits of sequence number SEQUENCE, of its TARGET; only the trace, of the rows of EVENT
- * that it wants. */
+/* Applies only the edits of sequence number SEQUENCE, of its TARGET; emits only the rows of EVENT
+ * that the trace wants. */
 void attn_visit_edit(struct attn_forward *f, size_t sequence,
                      const struct attn_edit_target *target);
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */

@@ -53,7 +53,7 @@ static size_t max_size(size_t a, size_t b)
 
 /* The largest needs of all linear maps of a model. */
 struct linear_needs {
-    size_t n_scratch; /* floats, of each worker */
+    size_t n_scratch; /* floats of each worker */
     size_t n_rounded; /* numbers of 16 bits of a row of x */
 };
 
@@ -147,7 +147,7 @@ static size_t widest_row(const struct attn_forward *f)
     return widest;
 }
 
-/* A table for each rope that differs from those of earlier layers. */
+/* A table for each rope that differs from the ropes of earlier layers. */
 static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_config *config = &f->model->config;

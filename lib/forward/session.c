@@ -197,7 +197,7 @@ static enum attn_status check_options(const struct attn_model *model,
 /* --- creating --------------------------------------------------------------------------------- */
 
 /* Whether text_embed or image_embed is watched, or is read by the output layer of logits that are
- * watched or asked for later. */
+ * watched or requested later. */
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;

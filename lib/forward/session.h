@@ -118,11 +118,9 @@ ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
                                                    struct attn_error *err);
 
-/*
- * Logits [n_vocab] after the last position, unscaled; for an image classifier, those of the
- * picture. Computed on the first call after a feed or a rewind, borrowed until the next one of
- * these. ATTN_INVALID without has_logits or before any feed.
- */
+/* Logits [n_vocab] after the last position, unscaled; for an image classifier, of the picture.
+ * Computed on the first call after a feed or a rewind, borrowed until the next one of these.
+ * ATTN_INVALID without has_logits or before any feed. */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
 

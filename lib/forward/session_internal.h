@@ -16,14 +16,14 @@ struct attn_session {
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */
     struct attn_arena arena;          /* owns the buffers of `forward` */
-    size_t n_position;                /* fed so far; of all sequences */
+    size_t n_position;                /* positions fed so far, over all sequences */
     bool keeps_layer;                 /* forward.keeps_layer */
     bool is_broken;                   /* a feed failed: only a reset helps */
-    bool has_last_logits;             /* forward.last_logits are those of the last position */
+    bool has_last_logits;             /* forward.last_logits belong to the last position */
 };
 
-/* Whether layers with ATTENTION [n_layer], of a model of DIMS, can be edited so. Matrices that are
- * made apart from z cannot: nothing would come of it. */
+/* Whether layers with ATTENTION [n_layer], in a model of DIMS, can be edited so. Edits of matrices
+ * that are made apart from z would have no effect. */
 enum attn_status attn_session_check_edits(const struct attn_attention *attention,
                                           const struct attn_dims *dims,
                                           const struct attn_edit *edits, size_t n_edit,
@@ -59,12 +59,12 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
 /* Runs the feed that was begun, whose embeddings lie in resid. */
 enum attn_status attn_session_run_feed(struct attn_session *session);
 
-/* As attn_session_create, of a session whose pass keeps_layer. */
+/* As attn_session_create, for a session whose pass keeps_layer. */
 enum attn_status attn_session_create_keeping(const struct attn_model *model,
                                              const struct attn_session_options *given,
                                              struct attn_session **session, struct attn_error *err);
 
-/* The memory in bytes that creating it would take, with the same checks; takes none of it. */
+/* The memory in bytes that creating it would take, with the same checks; allocates none. */
 enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);

@@ -1,4 +1,5 @@
-/* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
+/* session_pack.c - see session_pack.h: checks of feeds of several sequences, and the logits of
+ * each. */
 #include "forward/session_internal.h"
 
 #include "attention/attention_internal.h"

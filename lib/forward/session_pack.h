@@ -10,9 +10,9 @@
  *     attn_session_feed_many(session, two, 2, &err);    // events name their sequence
  *     attn_session_reset(session);                      // before the next
  *
- * Rows of the sequences lie one below the other in products, norms and activations. Positions, keys
- * and values, attention, edits and events are those of each sequence. Every row is a separate chain
- * of sums, so that its bits do not depend on the other rows.
+ * Rows of the sequences lie one below the other in products, norms and activations. Each sequence
+ * has its positions, keys and values, attention, edits and events. Every row is a separate chain of
+ * sums, so that its bits do not depend on the other rows.
  */
 #ifndef ATTN_FORWARD_SESSION_PACK_H
 #define ATTN_FORWARD_SESSION_PACK_H
@@ -25,11 +25,11 @@ struct attn_session_sequence {
     size_t n;                      /* 1 .. n_ctx */
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
-    const int32_t *types;    /* [n], of the tokens; NULL: all are 0 */
+    const int32_t *types;    /* [n] types of the tokens; NULL: all are 0 */
     const int32_t *key_mask; /* [n] instead of the session's; NULL: the session's */
-    size_t logit0, n_logit;  /* of an encoder: the positions at which logits may be asked for. The
-                                last layer is computed only for these and for watched positions;
-                                n_logit 0: all. Decoders ignore it */
+    size_t logit0, n_logit;  /* positions of an encoder at which logits may be requested. The last
+                                layer is computed only for these and for watched positions; n_logit
+                                0: all. Decoders ignore it */
 };
 
 /*

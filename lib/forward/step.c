@@ -44,7 +44,7 @@ void attn_step_finish(struct attn_forward *f)
     run_maps(f);
     for (size_t i = 0; i < f->pending.n_visit; i++) {
         const struct attn_pending_visit *visit = &f->pending.visits[i];
-        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but what became of one */
+        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but the state of one */
 
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
     }
@@ -208,7 +208,7 @@ static void turn_row(const struct row_work *work, size_t row)
     const enum attn_qk_norm norm = f->model->config.qk_norm;
     const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
     float *x = work->y + row * work->n_col;
-    size_t angle = row * n_pair; /* of the row of the feed that has the position */
+    size_t angle = row * n_pair; /* index of the row of the feed that has the position */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];

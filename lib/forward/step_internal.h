@@ -8,8 +8,8 @@
  * A line is one equation, over the rows of the current feed: it computes a tensor and visits its
  * site (edits, then the trace) before it is read. Linear maps wait until another line needs a
  * result, so that maps of the same rows run side by side, and a map computes the activation or sum
- * after it while its result is in cache, unless the tensor between is watched or edited. Visits keep
- * the order of the lines; results are the same.
+ * after it while its result is in cache, unless the tensor between is watched or edited. Visits
+ * keep the order of the lines; results are the same.
  */
 
 /* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
@@ -28,12 +28,10 @@ bool attn_norm_has_mean(const struct attn_config *config);
 /* The angles by which LAYER turns. */
 const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
 
-/*
- * Drops the rows that are not needed from here on, in the last layer: all but the last rows of each
- * sequence, from the first one that is watched or whose logits are asked for. The others of the
+/* Drops the rows that are not needed from here on, in the last layer: all but the last rows of each
+ * sequence, from the first one that is watched or whose logits are requested. The other rows of the
  * stream and of X [n_row, N_COL] move up. Returns the original X, the input of keys and values: a
- * copy in ALL [n_row, N_COL] if rows were dropped, unless ALL is NULL.
- */
+ * copy in ALL [n_row, N_COL] if rows were dropped, unless ALL is NULL. */
 const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all);
 
 /* SITE: y = x W + b, for the heads that are needed; y = x where the model has no such weights. */

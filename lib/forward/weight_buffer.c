@@ -15,8 +15,8 @@
 
 enum {
     TASK_BYTES = 256 << 10,   /* bytes of one task: the size of a core's second cache */
-    PIECE_BYTES = 8 << 20,    /* of a matrix whose columns lie one after another */
-    LARGEST_BYTES = 64 << 20, /* of a matrix that is copied whole */
+    PIECE_BYTES = 8 << 20,    /* bytes of a matrix whose columns lie one after another */
+    LARGEST_BYTES = 64 << 20, /* bytes of a matrix that is copied whole */
     SMALLEST_BYTES = 64 << 10 /* less comes in with one page fault */
 };
 

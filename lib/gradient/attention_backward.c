@@ -2,8 +2,8 @@
  * attention_backward.c - see attention_backward.h. A tile computes the gradients of its queries and
  * adds to the sums of its keys; then the sums of heads that share a key are added.
  *
- * Of keys that a row does not see the pattern is +0, and so is all that is made of it: those terms
- * change no sum but, maybe, the sign of a zero. So sums are canonical: adding +0 turns -0 into +0.
+ * For keys that a row does not see the pattern is +0, and so are all terms made of it: they can
+ * only change the sign of a zero. So sums are canonical: adding +0 turns -0 into +0.
  */
 #include "gradient/attention_backward.h"
 
@@ -52,7 +52,7 @@ attn_site_set attn_heads_back_watched(const struct attn_selection *selection, in
 
 /* A worker's memory for a tile. */
 struct tile_scratch {
-    float *p, *d, *x; /* [tile, ld] pattern; its gradient and what follows; scaled products */
+    float *p, *d, *x; /* [tile, ld] pattern; its gradient and its products; scaled products */
     float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
     float *columns;   /* [E or Ev, tile] rows of q or dz, transposed */
     float *swap;      /* [N_SWAP, tile, ld], then one row; its parts are listed below */
@@ -86,8 +86,8 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
     return 3 * n_cell + n_sum + n_column + n_swap;
 }
 
-/* Floats of watched matrices that are held at a time: all, or as many as the limits above say, and
- * at least a tile of each. */
+/* Floats of watched matrices that are held at a time: all, or as many as the limits above allow,
+ * and at least a tile of each. */
 static size_t n_watched_float(const struct attn_heads_back_sizes *sizes)
 {
     const size_t n = sizes->heads.n_query, n_worker = (size_t)sizes->heads.n_worker;
@@ -135,7 +135,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
         if (memory->scratch)
             memory->scratch[i] = scratch;
     }
-    if (memory->kv) { /* no sum may meet what lay there before */
+    if (memory->kv) { /* no sum may meet old contents */
         attn_kv_clear(memory->kv, shape, sizes->heads.n_kv_head);
         attn_kv_clear(memory->turned, &turned, sizes->heads.n_kv_head);
         memset(memory->swap_keys, 0, n_swap_head * attn_kv_keys_size(shape) * sizeof(float));

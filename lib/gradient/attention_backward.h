@@ -1,6 +1,6 @@
 /*
- * attention_backward.h - the backward pass of one layer's attention: from the gradient of z to
- * those of q, k and v.
+ * attention_backward.h - the backward pass of one layer's attention: from the gradient of z to the
+ * gradients of q, k and v.
  *
  *     dP_ij = dz_i . v_j
  *     dS_ij = P_ij ((dP_ij - r_i) - sum_j P_ij (dP_ij - r_i)), r_i = dz_i . z_i
@@ -35,19 +35,20 @@ enum attn_backward_rule {
  * The pattern with other queries, keys or both, and its effect (the repair of AtP for saturated
  * softmaxes, 2403.00745): P' is the softmax with these, P that of the pass.
  *
- *     of a query i     sum_j (P'_ij - P_ij) dP_ij
- *     of a key j       sum_i sum_j' (P'_ij' - P_ij') dP_ij', where only key j is replaced
+ *     for a query i    sum_j (P'_ij - P_ij) dP_ij
+ *     for a key j      sum_i sum_j' (P'_ij' - P_ij') dP_ij', where only key j is replaced
  *
  * Where all heads are normalized together, changing one head scales the others: `own` and `scale`.
  */
 struct attn_heads_swap {
     const float *q, *k; /* [n, H E], [n, G E] the replacements, rot_q and rot_k if positions are
                            rotary; NULL: unchanged */
-    const float *base_q, *base_k; /* the queries and keys of P; both NULL: those of the pass */
-    bool is_each;                 /* each key by itself; otherwise all of a head at once */
-    const unsigned char *keys;    /* [n] those that are others; NULL: all */
-    size_t n_variant;         /* 1: heads do not depend on each other. Else as many as heads of q
-                                     or of k, of which one is changed in each */
+    const float *base_q,
+        *base_k;  /* the queries and keys of P; both NULL: the queries and keys of the pass */
+    bool is_each; /* each key by itself; otherwise all of a head at once */
+    const unsigned char *keys; /* [n] those that are others; NULL: all */
+    size_t n_variant; /* 1: heads do not depend on each other. Else the number of heads of q or of
+                         k; one is changed in each */
     const float *own, *scale; /* [n_variant][n] factors of the rows of the changed head, and of
                                      the other heads; NULL: 1 */
     double *sums;             /* [n_variant][H][n] are added to */
@@ -78,7 +79,7 @@ struct attn_heads_back_sizes {
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
                           const struct attn_heads_back_sizes *sizes);
 
-/* One layer. Rows of q, z and their gradients hold all heads side by side, those of k and v all
+/* One layer. Rows of q, z and their gradients hold all heads side by side, rows of k and v all
  * key/value heads. */
 struct attn_heads_back {
     const struct attn_attention *attention;

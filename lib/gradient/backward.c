@@ -88,8 +88,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Selects what the session computes again in a layer: up to the last tensor that gradients read,
- * and those that a line of the forward pass would overwrite. */
+/* Selects the tensors that the session computes again in a layer: up to the last one that gradients
+ * read, and those that a line of the forward pass would overwrite. */
 static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
                                         struct attn_error *err)
 {

@@ -32,8 +32,8 @@ struct attn_backward_options {
                                                created */
     struct attn_pool *pool;                 /* borrowed; NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel;    /* borrowed, or NULL */
-    const struct attn_kept_layers *kept;    /* of the same feed as STREAM; borrowed, or NULL */
-    const struct attn_heads_swap *swaps;    /* [n_layer], all of one kind; borrowed, or NULL */
+    const struct attn_kept_layers *kept; /* tensors of the same feed as STREAM; borrowed, or NULL */
+    const struct attn_heads_swap *swaps; /* [n_layer], all of one kind; borrowed, or NULL */
     bool skips_zeros; /* in the last layer, rows before the goal's have gradients of 0: the trace
                          does not get these, and kept tensors of that layer need not have them */
     bool reads_once;  /* as of sessions, like gemm and isa */
@@ -46,8 +46,8 @@ struct attn_backward_goal {
     size_t first, n;   /* rows of logits */
     bool reads_logits; /* the derivative depends on them */
 
-    /* Sets those of D [n_vocab], which is 0, that are not. LOGITS are of position ROW, after the
-     * soft cap; NULL unless it reads them. */
+    /* Sets the elements of D [n_vocab], which is 0, that are not 0. LOGITS of position ROW, after
+     * the soft cap; NULL unless it reads them. */
     void (*differentiate)(const void *context, size_t row, const float *logits, float *d);
     const void *context;
 };
@@ -62,10 +62,9 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,
                                       struct attn_backward **backward, struct attn_error *err);
 
-/* STREAM [n_layer + 1, n, d_model]: resid_pre of every layer, and resid_post of the last, of which
- * only the goal's rows count where it skips zeros; as attn_trace_keep_stream keeps them.
- * ATTN_CANCELED, the status that the trace returned, or ATTN_FORMAT for gradients that are not
- * finite. */
+/* STREAM [n_layer + 1, n, d_model]: resid_pre of every layer, and resid_post of the last, only the
+ * goal's rows if it skips zeros; as attn_trace_keep_stream keeps them. ATTN_CANCELED, the status
+ * that the trace returned, or ATTN_FORMAT for gradients that are not finite. */
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err);
 

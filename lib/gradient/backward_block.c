@@ -68,7 +68,7 @@ static void back_parallel(struct attn_backward *b, const struct attn_block_weigh
     attn_add_back(b, b->d_branch, b->d);
 }
 
-/* The MLP reads what attention has added. */
+/* The MLP reads the stream with attention added. */
 static void back_sequential(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const bool has_mlp = b->model->config.d_mlp > 0;

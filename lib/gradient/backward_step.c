@@ -1,6 +1,6 @@
 /*
- * backward_step.c - the lines of backward_block.c: norms, linear maps, activations and sums, on the
- * pool, each from the gradient of its result to that of its input.
+ * backward_step.c - the lines of backward_block.c, each from the gradient of its result to the
+ * gradient of its input, on the pool; and the trace of gradients.
  *
  * A sum of gradients is rounded after each product, in the order of the lines.
  */
@@ -117,7 +117,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
 
 enum row_operation {
     BACK_NORM,       /* dx from dy, by the norm that was read */
-    BACK_ACTIVATION, /* of the MLP, with its gate */
+    BACK_ACTIVATION, /* the activation of the MLP, with its gate */
     BACK_ROTARY,     /* heads of dx: the rotation, and their norms */
     ADD_ROWS,        /* dx = dx + dy */
 };
@@ -130,7 +130,7 @@ struct row_work {
     float *dx;
     size_t first; /* row that is worked on */
     size_t n_col;
-    size_t width;                     /* of a head that is turned */
+    size_t width;                     /* width of a head that is turned */
     const struct attn_rotary *rotary; /* and the angles of all positions */
 };
 
@@ -341,7 +341,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 
     if (!weights->w.data || attn_backward_is_over(b))
         return d;
-    run_map(b, &map); /* again: the layer was not computed so far, or the norm took its place */
+    run_map(b, &map); /* again: the layer was computed only up to here, or the norm overwrote it */
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
     return b->d_normed;
 }

@@ -15,10 +15,8 @@
 
 #define ATTN_BUILTIN_DEFAULT "fable" /* the one to take when no model is named */
 
-/*
- * Makes SOURCE name the files of the built-in model NAME, which live as long as the library; its
- * overrides stay. False, with SOURCE unchanged, when no built-in model has that name.
- */
+/* Makes SOURCE name the files of the built-in model NAME, which live as long as the library; its
+ * overrides stay. False, with SOURCE unchanged, if there is no such model. */
 ATTN_API bool attn_builtin_find(const char *name, struct attn_source *source);
 
 /* The name of built-in model I in alphabetical order; NULL after the last. */

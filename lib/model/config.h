@@ -28,7 +28,7 @@ enum attn_norm {
 
 /* Where a block normalizes. */
 enum attn_norm_place {
-    ATTN_NORM_PRE = 0,    /* what attention and the MLP read */
+    ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */
     ATTN_NORM_POST = 1,   /* their outputs */
     ATTN_NORM_AROUND = 2, /* both */
     ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
@@ -62,7 +62,7 @@ struct attn_config {
     size_t d_out;        /* width of attn_out: d_model, unless the model is attention alone */
     size_t d_mlp;        /* 0: blocks have no MLP */
     size_t n_ctx;        /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;      /* rows of the embedding; of an image classifier its labels, else 0 */
+    size_t n_vocab;      /* rows of the embedding; an image classifier's labels, else 0 */
     bool is_encoder;     /* every token sees all others: a sequence goes through in one feed, and a
                             token is predicted at its own position */
     size_t d_embed;      /* width of the embedding and of the output matrix: d_model, or less */
@@ -96,12 +96,13 @@ struct attn_config {
     bool has_layer_scale; /* attn_out and mlp_out are each multiplied by weights [D] */
     bool has_residual;    /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
     size_t n_group; /* layers of a group, which follow each other, have the same weights; 0: none */
-    bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, of one resid_pre */
-    const char *head_act_fn; /* of an MLM head, norm(act(x W + b)), from d_model to d_embed, which
-                                comes before the output matrix; NULL: no MLM head */
+    bool
+        has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, with one resid_pre */
+    const char *head_act_fn; /* an MLM head, norm(act(x W + b)), from d_model to d_embed, before the
+                                output matrix; NULL: no MLM head */
     bool has_head_bias;      /* b */
     enum attn_output_layer output;
-    bool has_output_bias; /* of the output layer, own or tied */
+    bool has_output_bias; /* bias of the output layer, own or tied */
     bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
     size_t d_projected;   /* width of text_embed or image_embed, a map of one row of ln_final; 0:
                              absent */

@@ -1,7 +1,5 @@
-/*
- * config_form.c - reads a config.json of Hugging Face by the form of its family: what no family
- * has, then sizes and heads, parts of a block, and which layers have a window.
- */
+/* config_form.c - reads a config.json of Hugging Face by the form of its family: refuses
+ * unsupported parts, then reads sizes and heads, parts of a block, and the layers with a window. */
 #include "model/config_internal.h"
 
 #include "base/escape.h"

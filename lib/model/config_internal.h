@@ -23,7 +23,7 @@ struct attn_config_layers {
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *is_cross;                   /* owns; [n_layer] */
     struct attn_rope *rope;           /* owns; [n_layer] */
-    float *divisors;                  /* owns; of a GGUF file's rope_freqs, or NULL */
+    float *divisors;                  /* owns; divisors from a GGUF file's rope_freqs, or NULL */
     const char **labels;              /* owns; [n_vocab] of an image classifier, or NULL */
     char *label_text;                 /* owns; the memory that they point to */
 };
@@ -79,8 +79,8 @@ struct attn_config_field {
     bool is_of_encoder;       /* shown only for encoders */
     bool is_of_tower;         /* shown only for the towers of CLIP */
     bool is_of_image;         /* shown only for models that read pictures */
-    size_t max;               /* of a size with a key */
-    const char *const *words; /* of a word: its names, in the order of its enum */
+    size_t max;               /* largest value of a size with a key */
+    const char *const *words; /* names of a word, in the order of its enum */
     int n_key_word;           /* the first of them that the key may be */
     const char *expected;     /* and those that have an effect, for messages */
 };
@@ -148,7 +148,7 @@ struct attn_config_form {
     bool has_parallel_key;       /* use_parallel_residual */
     bool has_attention_bias_key; /* attention_bias: of q, k, v and the output projection */
     bool has_mlp_bias_key;       /* mlp_bias */
-    bool has_qk_norm_key;        /* qk_layernorm: of each head */
+    bool has_qk_norm_key;        /* norms of each head: qk_layernorm */
     double query_scalar; /* query_pre_attn_scalar: replaces d_head under the root; 0: no such key */
     double score_cap;    /* attn_logit_softcapping; 0: no such key */
     bool has_logits_cap_key;  /* final_logit_softcapping */
@@ -158,12 +158,12 @@ struct attn_config_form {
     struct attn_rope_keys rope_of_windows; /* of layers with a window; theta NULL: the same */
 };
 
-/* Refuses what no family has: quantized weights, experts, another mask. */
+/* Refuses parts that no family has: quantized weights, experts, another mask. */
 enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err);
 
 /* Reads JSON into CONFIG, which holds the defaults of FORM, and makes its LAYERS: each attends to
  * all tokens before a query and to itself, with scores divided by sqrt(d_head), unless FORM defines
- * otherwise. Parts that no family has are refused by name. */
+ * otherwise. Unsupported parts are refused by name. */
 enum attn_status attn_config_read_form(const struct attn_json *json,
                                        const struct attn_config_form *form,
                                        struct attn_config *config,
@@ -174,9 +174,9 @@ enum attn_status attn_config_read_form(const struct attn_json *json,
  * version 5, `rope_scaling` and keys at the top level before. Needs d_head and n_ctx of CONFIG, and
  * fills LAYERS->rope. An unknown type of scaling is refused by name.
  *
- * Where FORM has no rope_of_windows, it is the same for all layers: the object is `rope_scaling` if
- * it is filled, else `rope_parameters`. Otherwise layers with a window have the object
- * `sliding_attention` of `rope_parameters`, by default that of rope_of_windows; the others
+ * If FORM has no rope_of_windows, all layers are the same: the object is `rope_scaling` if it is
+ * filled, else `rope_parameters`. Otherwise layers with a window have the object
+ * `sliding_attention` of `rope_parameters`, by default rope_of_windows; the others
  * `full_attention`, or `rope_scaling`, by default the numbers of rope.
  */
 enum attn_status attn_config_read_rope(const struct attn_json *json,

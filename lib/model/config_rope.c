@@ -1,7 +1,5 @@
-/*
- * config_rope.c - the rotary positions of a config.json. Rules and defaults are those of
- * transformers 5 (modeling_rope_utils.py).
- */
+/* config_rope.c - the rotary positions of a config.json, with the rules and defaults of
+ * transformers 5 (modeling_rope_utils.py). */
 #include "model/config_internal.h"
 
 #include "base/escape.h"

@@ -86,7 +86,7 @@ static float read_byte(unsigned char byte, enum attn_dtype dtype)
         return magnitude == 0x7F ? NAN : 0;
     case ATTN_DTYPE_F8_E8M0:
         return byte == 0xFF ? NAN : 0;
-    default: /* FNUZ: what would be -0 */
+    default: /* FNUZ: the code of -0 elsewhere */
         return byte == 0x80 ? NAN : 0;
     }
 }

@@ -48,7 +48,7 @@
     X(MID_NORM, NONE, PART, is_sum) /* after the sums */                                           \
     X(END_NORM, NONE, PART, is_sum)                                                                \
     X(FINAL_NORM, NONE, PART, config->has_final_norm)                                              \
-    X(HEAD, MLP, PART, has_head) /* of an MLM head; files without it have no logits */             \
+    X(HEAD, MLP, PART, has_head) /* an MLM head; files without it have no logits */                \
     X(HEAD_BIAS, MLP, BIAS, has_head && config->has_head_bias)                                     \
     X(HEAD_NORM, NONE, PART, has_head)                                                             \
     X(OUTPUT, UNEMBED, PART, has_own)         /* a separate output matrix */                       \
@@ -65,7 +65,7 @@
     X(FINAL_NORM_BIAS, NONE, BIAS, config->has_final_norm &&is_layer_norm)                         \
     X(EMBED_NORM_BIAS, NONE, BIAS, config->has_embed_norm &&is_layer_norm)                         \
     X(HEAD_NORM_BIAS, NONE, BIAS, has_head &&is_layer_norm)                                        \
-    X(TASK, NONE, PART, false)    /* of a classifier, whose head has the names of an MLM head */   \
+    X(TASK, NONE, PART, false)    /* a classifier, whose head has the names of an MLM head */      \
     X(IGNORED, NONE, PART, false) /* buffers that are no weights */
 
 enum attn_weight_part {
@@ -83,8 +83,8 @@ enum attn_weight_kind {
     ATTN_WEIGHT_HEADS,  /* struct attn_matrix from [heads, in, width]: one matrix a head */
     ATTN_WEIGHT_QKV_MATRIX, /* the weights of q, k and v side by side, [in, out] */
     ATTN_WEIGHT_QKV_VECTOR, /* their biases side by side */
-    ATTN_WEIGHT_QKV_HEADS,  /* the weights, [out, in]: q, k and v of the first head, of the second,
-                               ...; as many key/value heads as heads */
+    ATTN_WEIGHT_QKV_HEADS, /* the weights, [out, in]: q, k and v of the first head, then the second,
+                              ...; as many key/value heads as heads */
     ATTN_WEIGHT_QKV_HEADS_VECTOR, /* their biases in that order */
     ATTN_WEIGHT_QKV_ROWS,         /* the weights, [out, in]: all of q, all of k, all of v */
     ATTN_WEIGHT_GATED_ROWS,       /* the weights [out, in] of the gate, then of mlp_in */
@@ -104,7 +104,8 @@ struct attn_weight_rule {
     const char *shape;
     enum attn_weight_part part;
     enum attn_weight_kind kind;
-    size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */
+    size_t offset; /* offset of its place in attn_block_weights, or in attn_weights for names
+                      without # */
 };
 
 /* How GGUF files hold models of a family: constants of llama.cpp's code, which metadata lack, and
@@ -112,7 +113,7 @@ struct attn_weight_rule {
 struct attn_gguf_form {
     const char *architecture; /* `general.architecture`; NULL: no GGUF file is of this family */
     bool refuses_windows;     /* files with windows are refused; else only families with
-                                 ATTN_WINDOWS_BY_LIST have windows, whatever a file says */
+                                 ATTN_WINDOWS_BY_LIST have windows, whatever a file has */
     size_t default_window;    /* width of the windows of files without the key; 0: no windows */
     size_t n_layer_large;     /* the model with this many layers scales scores by D / H; 0: none */
     bool has_interleaved_heads;    /* rows of q and k: the halves of a head alternate; and
@@ -139,7 +140,7 @@ struct attn_family {
     bool is_gguf; /* the rules of GGUF files: biases are taken if the file has them, and q, k and v
                      may be one tensor or three */
     struct attn_gguf_form gguf;
-    const char *vocabulary_key; /* of the config: "vocab_size" */
+    const char *vocabulary_key; /* key of the config: "vocab_size" */
     /* For a family with two towers, the model_type of each (enum attn_tower); only the first two of
      * the other fields are used then. */
     const char *towers[2];

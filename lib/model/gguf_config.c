@@ -1,8 +1,8 @@
 /*
  * gguf_config.c - see gguf_config.h.
  *
- * Sizes are checked here, so that a message names the key of the file; what is left, its family
- * checks. Numbers with a point are float32 in the file, and their text reads back as the same.
+ * Sizes are checked here, so that a message names the key of the file; the family checks the rest.
+ * Numbers with a point are float32 in the file, and their text reads back as the same.
  */
 #include "model/gguf_config.h"
 
@@ -20,7 +20,7 @@
 
 static const double max_number = 1e30; /* as in config_rope.c */
 
-/* What the functions of one writing share. */
+/* The state of writing one config. */
 struct writing {
     const struct attn_gguf *gguf;
     const struct attn_family *family;
@@ -249,7 +249,7 @@ static double share_of(size_t d_rotary, size_t d_head)
     return (size_t)(share * (double)d_head) < d_rotary ? nextafter(share, 1) : share;
 }
 
-/* Linear and YaRN scaling, as `rope_scaling` has it; nothing where there is none. */
+/* Linear and YaRN scaling, as `rope_scaling` has it; nothing if the file has none. */
 static enum attn_status put_scaling(const struct writing *w)
 {
     const char *type = "none";
@@ -315,7 +315,7 @@ static enum attn_status put_rope(const struct writing *w)
     return put_scaling(w);
 }
 
-/* Of each N layers the first n - 1 have a window, or an array says which. */
+/* The first n - 1 of every N layers have a window, or an array lists these layers. */
 static enum attn_status find_pattern(const struct writing *w, size_t *n,
                                      struct attn_gguf_pair *list)
 {
@@ -361,7 +361,7 @@ static enum attn_status put_windows(const struct writing *w)
     return ATTN_OK;
 }
 
-/* What Gemma alone has. */
+/* Keys of Gemma alone. */
 static enum attn_status put_gemma(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
@@ -472,8 +472,8 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 
 /* --- What no config.json says ----------------------------------------------------------------- */
 
-/* The tokens that end a text: of a text, of a turn, of a message. A key of a wrong type ends
- * nothing: the tokenizer is another's affair, and a run by ids needs none. */
+/* The tokens that end a text, a turn or a message. A key of a wrong type has no effect: the
+ * tokenizer checks it, and a run by ids needs no tokenizer. */
 static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",

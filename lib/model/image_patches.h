@@ -1,8 +1,5 @@
-/*
- * image_patches.h - a picture as the rows of a sequence: which positions it has, its patches, and
- * learned positions for a grid that is not the one they were learned on. For the files of this
- * layer.
- */
+/* image_patches.h - a picture as the rows of a sequence: its positions, its patches, and learned
+ * positions for another grid than the learned one. For the files of this layer. */
 #ifndef ATTN_MODEL_IMAGE_PATCHES_H
 #define ATTN_MODEL_IMAGE_PATCHES_H
 

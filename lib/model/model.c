@@ -51,8 +51,8 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     ATTN_TRY(attn_family_read_config(readings[0].json, tower, &model->config, &model->layers, err));
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
-    /* The tokens that end a text are those of generation_config.json, where there is one: Hugging
-     * Face puts the end of a turn there. Its other keys are not read. */
+    /* The tokens that end a text are read from generation_config.json if it exists: Hugging Face
+     * puts the end of a turn there. Its other keys are not read. */
     ATTN_TRY(parse_part(source, generation, &readings[1], err));
     attn_family_read_end_ids(readings[1].json, &model->config);
     return ATTN_OK;
@@ -125,7 +125,7 @@ static enum attn_status check_parts(const struct attn_source *source, struct att
 /* One note for all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
-    char names[300]; /* of the first few, quoted */
+    char names[300]; /* names of the first few, quoted */
     size_t size = 0, n = 0;
 
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {

@@ -36,7 +36,7 @@ struct attn_model_options {
     struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
     attn_note_fn on_note;   /* or NULL */
     void *user;             /* for on_note */
-    enum attn_tower tower;  /* the one that is opened, of a directory that has two */
+    enum attn_tower tower;  /* the one to open, if a directory has two */
 };
 
 #define ATTN_MODEL_OPTIONS_DEFAULT                                                                 \
@@ -73,11 +73,8 @@ struct attn_image_grid {
     size_t n_front, n_row, n_col;
 };
 
-/*
- * The grid of a picture of HEIGHT x WIDTH pixels, of which a remainder at the right and at the
- * bottom is left out. ATTN_INVALID for a model that reads no pictures, and for a size that it does
- * not read.
- */
+/* The grid of a picture of HEIGHT x WIDTH pixels, without a remainder at the right and at the
+ * bottom. ATTN_INVALID for a model that reads no pictures, or not of this size. */
 ATTN_API enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height,
                                                 size_t width, struct attn_image_grid *grid,
                                                 struct attn_error *err);

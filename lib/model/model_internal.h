@@ -16,7 +16,7 @@ struct attn_model {
     const struct attn_tensor_files *st; /* weights borrow from it */
     struct attn_tensor_files *files;    /* owns: st, of safetensors */
     struct attn_gguf *gguf;             /* owns: the other file that st may be of */
-    const struct attn_family *naming;   /* of the tensors in st */
+    const struct attn_family *naming;   /* index of the tensors in st */
     struct attn_weights weights;
     enum attn_compute compute; /* in which numbers weights are multiplied */
     char *name;                /* owns */

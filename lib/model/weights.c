@@ -1,8 +1,8 @@
 /*
  * weights.c - binds tensors of a file to their places, by the rules of a family.
  *
- * For each rule and layer: is it needed, what is its name here, is it present, has it the right
- * type and shape; then it is stored in the form of the rule.
+ * For each rule and layer: is it needed, is it present under its name, with the right type and
+ * shape; then it is stored in the form of the rule.
  */
 #include "model/weights.h"
 
@@ -27,7 +27,7 @@ struct binder {
     const struct attn_tensor_files *st;
     const struct attn_family *family;
     const char *prefix; /* "" or the family's */
-    bool is_fused;      /* q, k and v are one tensor, of a GGUF file */
+    bool is_fused;      /* q, k and v are one tensor, in a GGUF file */
 };
 
 /* The family of a model that was opened. */
@@ -158,7 +158,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
          part == ATTN_PART_HEAD_NORM_BIAS))
         return NOT_NEEDED; /* the head is missing, or belongs to a classifier */
     if (!has_output && part == ATTN_PART_OUTPUT_BIAS)
-        return NOT_NEEDED; /* of a matrix that is missing */
+        return NOT_NEEDED; /* name of a matrix that is missing */
     return needs[rows[part].kind][rows[part].is_so];
 }
 
@@ -231,7 +231,7 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
         m.group = m.row_stride = shape[2];
         m.group_stride = shape[1] * shape[2];
     } else if (kind == ATTN_WEIGHT_OUT_IN) {
-        for (int i = 2; i < tensor->rank; i++) /* of a patch: channel, row and column */
+        for (int i = 2; i < tensor->rank; i++) /* sizes of a patch: channel, row and column */
             n_in *= shape[i];
         m.n_row = m.col_stride = n_in;
         m.n_col = m.group = shape[0];
@@ -243,11 +243,8 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/*
- * q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A], or one after the other
- * in a matrix [A, D]; or those of one head after the other, 3E rows a head of a matrix [A, D], or
- * of a vector [A].
- */
+/* q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A], or one after the other
+ * in a matrix [A, D]; or head by head, 3E rows each of a matrix [A, D] or of a vector [A]. */
 static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
                       enum attn_weight_kind kind, const struct attn_tensor *tensor)
 {
@@ -438,7 +435,8 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 {
     const struct attn_family *family = family_of(config->model_type);
     const struct attn_weight_rule *rules = family->rules, *end = rules + family->n_rule;
-    const struct attn_weight_rule *first = rules, *last; /* of those in a layer; after them */
+    const struct attn_weight_rule *first = rules,
+                                  *last; /* number of tensors in a layer; after them */
     struct attn_weight_spec *list;
 
     while (!is_in_layer(first))

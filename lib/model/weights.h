@@ -2,8 +2,8 @@
  * weights.h - the weights of a model as views into its files, bound once by tables of names and
  * shapes.
  *
- * Nothing is copied or read here: a matrix says where its elements lie, in which layout and type,
- * and the kernels pack and convert what a product needs.
+ * Nothing is copied or read here: a matrix holds the place, layout and type of its elements, and
+ * the kernels pack and convert the parts that a product needs.
  */
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
@@ -30,7 +30,7 @@ struct attn_block_weights {
         struct {
             struct attn_norm_weights ln1, ln2;              /* before attention, before the MLP */
             struct attn_norm_weights ln1_post, ln2_post;    /* of their outputs */
-            struct attn_norm_weights mid_norm, end_norm;    /* of the stream, after each sum */
+            struct attn_norm_weights mid_norm, end_norm;    /* norm of the stream, after each sum */
             struct attn_norm_weights attn_scale, mlp_scale; /* layer scale: w alone, a factor for
                                                                each component, no norm */
             struct attn_norm_weights q_norm, k_norm;
@@ -75,9 +75,9 @@ struct attn_weights {
     struct attn_norm_weights ln_embed, ln_final, ln_head;
     union {
         struct {
-            struct attn_linear unembed;    /* [De, V]; of a classifier may be [2 De, V] */
+            struct attn_linear unembed;    /* [De, V]; a classifier's may be [2 De, V] */
             struct attn_linear embed_map;  /* [De, D] */
-            struct attn_linear head;       /* [D, De]: of an MLM head */
+            struct attn_linear head;       /* [D, De]: the MLM head */
             struct attn_linear projection; /* [D, d_projected] */
             struct attn_linear patches;    /* [channels * pixels of a patch, De] */
         };
@@ -123,11 +123,9 @@ struct attn_packing {
     struct attn_pool *pool; /* NULL: the caller's thread alone */
 };
 
-/*
- * Makes a packed copy of every matrix, and gives the pages of ST that hold them back. Blocks stay
- * as they are for products in float32, where decoding them takes less time than reading their
- * panels, and where panels would take more than PACKING allows: each feed makes these anew.
- */
+/* Makes a packed copy of every matrix, and gives back the pages of ST that hold them. Blocks stay
+ * packed for products in float32 if decoding takes less time than reading their panels, or if
+ * panels would take more than PACKING allows: each feed decodes these anew. */
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
                                    const struct attn_tensor_files *st,
                                    const struct attn_packing *packing, struct attn_error *err);

@@ -62,12 +62,9 @@ void attn_linear_attention_map(const struct attn_linear_attention *linear,
 void attn_linear_attention_add(const struct attn_linear_attention *linear,
                                const struct attn_kv_rows *rows, float *state, float *scratch);
 
-/*
- * z [d_value] of the query q [d_head] over the keys that STATE has taken; z may be NULL. Returns
- * the divisor of the row: phi(q) . s, or 1 when raw. Where all features underflow (only exp's can)
- * that is 0, and z is 0, as for a row without visible keys. Features of exp beyond 88.7 overflow to
- * infinity.
- */
+/* z [d_value] of the query q [d_head] over the keys in STATE; z may be NULL. Returns the divisor of
+ * the row: phi(q) . s, or 1 if raw. If all features underflow (only exp's can) it is 0, and z is 0,
+ * as for a row without visible keys. Features of exp beyond 88.7 overflow to infinity. */
 float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
                                 const float *q, float *z, float *scratch);
 

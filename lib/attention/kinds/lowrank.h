@@ -1,6 +1,6 @@
 /*
- * lowrank.h - what low-rank attention (Wang et al. 2006.04768) does to keys and values before
- * it is dense attention: S positions are mapped to R mixtures of them.
+ * lowrank.h - low-rank attention (Wang et al. 2006.04768) maps the keys and values of S positions
+ * to R mixtures of them, before it is dense attention.
  *
  *     z = softmax(q (E k)^T scale) (F v)        E, F [R, S], seeded, the same for all layers and
  *                                               heads

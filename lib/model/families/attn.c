@@ -12,8 +12,7 @@
 
 #include <string.h>
 
-/* Keys that are allowed in addition to those of fields; those after the gap are read elsewhere or
- * ignored. */
+/* Allowed keys in addition to the fields; those after the gap are read elsewhere or ignored. */
 static const char *const other_keys[] = {
     "bias",      "blocks",        "causal",      "projections", "qk_norm",
     "scale",

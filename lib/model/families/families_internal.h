@@ -1,4 +1,4 @@
-/* families_internal.h - what the files of this folder share. */
+/* families_internal.h - shared by the files of this folder. */
 #ifndef ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
 #define ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
 
@@ -28,7 +28,7 @@
 #define LINEAR(...) MAP(ATTN_WEIGHT_OUT_IN, __VA_ARGS__)
 #define CONV1D(...) MAP(ATTN_WEIGHT_IN_OUT, __VA_ARGS__)
 
-/* A LayerNorm, of a block or at the end. */
+/* A LayerNorm, in a block or at the end. */
 #define LAYER_NORM(name, part, norm)                                                               \
     VECTOR(name ".weight", "D", part, NORM_W(norm)), VECTOR(name ".bias", "D", part, NORM_B(norm))
 #define FINAL_LAYER_NORM(name)                                                                     \

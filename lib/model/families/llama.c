@@ -263,8 +263,8 @@ const struct attn_family attn_family_gemma3_text = {
  *     n    = ln(pre)
  *     post = (dense(attention(n)) + fc2(act(fc1(n)))) + pre
  *
- * The first part of each head is turned by positions, half when the config does not say. With
- * qk_layernorm q and k of each head are normalized separately before that.
+ * The first part of each head is turned by positions, half by default. With qk_layernorm q and k of
+ * each head are normalized separately before that.
  */
 const struct attn_family attn_family_phi = {
     FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {.architecture = "phi2"},

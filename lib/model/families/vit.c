@@ -7,7 +7,7 @@
  *     mid  = pre + scale1 * o(attention(ln(pre)))
  *     post = mid + scale2 * out(act(in(ln(mid))))
  *     f    = ln(post) after the last block
- *     logits = classifier(f[0]), of DINOv2 classifier([f[0]; mean of f over the patches])
+ *     logits = classifier(f[0]), for DINOv2 classifier([f[0]; mean of f over the patches])
  *
  * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and its f is
  * only read in row 0. Traps: names in files differ from those of transformers 5; SwiGLU has
