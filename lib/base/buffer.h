@@ -16,7 +16,7 @@ struct attn_buffer {
     char *data;      /* owns; NULL before the first append; terminated by attn_buffer_string */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes at data */
-    bool has_failed; /* an allocation failed; further appends do nothing */
+    bool has_failed; /* an allocation failed; further appends have no effect */
 };
 
 void attn_buffer_append(struct attn_buffer *buffer, const void *bytes, size_t size);

@@ -57,7 +57,7 @@ enum attn_column_role {
 };
 
 struct attn_column {
-    const char *name; /* terminated, not empty, unlike those of other columns */
+    const char *name; /* terminated, not empty, unlike other names */
     enum attn_value_type type;
     const char *unit;            /* unit of the numbers: "nats", "bytes", "s"; NULL: none */
     enum attn_notation notation; /* of reals */

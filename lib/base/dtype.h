@@ -70,7 +70,8 @@ enum attn_dtype {
 #define ATTN_DTYPE_ENUM(name, number, code, values, bytes) ATTN_DTYPE_##name = (number),
         ATTN_BLOCK_DTYPE_MAP(ATTN_DTYPE_ENUM)
 #undef ATTN_DTYPE_ENUM
-            ATTN_N_PLAIN_DTYPE = 0 ATTN_DTYPE_MAP(ATTN_COUNT), /* of one number each, the first */
+            ATTN_N_PLAIN_DTYPE =
+                0 ATTN_DTYPE_MAP(ATTN_COUNT), /* these hold one number per element */
     ATTN_N_DTYPE = ATTN_N_PLAIN_DTYPE ATTN_BLOCK_DTYPE_MAP(ATTN_COUNT)
 };
 

@@ -70,9 +70,9 @@ enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
 /* Initialize with = {0}. Untouched by calls that succeed. */
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
-    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE if unknown */
+    enum attn_request_stage stage;         /* ATTN_STAGE_NONE if unknown */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
-    char hint[ATTN_ERROR_HINT_SIZE];       /* what to try next; may be empty */
+    char hint[ATTN_ERROR_HINT_SIZE];       /* the next step to try; may be empty */
 };
 
 /* Reports the progress of work that consists of many runs: DONE of TOTAL, on the thread that

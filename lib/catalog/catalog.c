@@ -27,7 +27,7 @@
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");
 
-/* --- One ------------------------------------------------------------------------------------- */
+/* --- One -------------------------------------------------------------------------------------- */
 
 /* Whether NAME can be the name of a directory in a folder. */
 static bool is_bare(const char *name)
@@ -46,7 +46,7 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
     return false;
 }
 
-/* --- GGUF ------------------------------------------------------------------------------------ */
+/* --- GGUF ------------------------------------------------------------------------------------- */
 
 /* Makes the GGUF file found->file the only part of the model of FOUND. */
 static void take_file(struct attn_found *found)
@@ -147,7 +147,7 @@ static bool is_gguf_file(const char *path)
     return is_gguf;
 }
 
-/* --- Stores of other programs ---------------------------------------------------------------- */
+/* --- Stores of other programs ----------------------------------------------------------------- */
 
 static enum attn_status find_in_hub(const struct attn_catalog *catalog,
                                     const struct attn_hub_name *name, struct attn_found *found,
@@ -207,7 +207,7 @@ static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const
     return take_regular(found, err);
 }
 
-/* --- What a name is -------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------ */
 
 /* "'NAME' is neither a directory, nor in 'models', nor built in, nor in the ... cache 'hub'". */
 static enum attn_status report_searched(const struct attn_catalog *catalog, const char *name,
@@ -324,7 +324,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     return take_regular(found, err);
 }
 
-/* --- Others of its name ---------------------------------------------------------------------- */
+/* --- Others of its name ----------------------------------------------------------------------- */
 
 /* Whether DIRECTORY has a model, and is not the directory of FOUND. */
 static bool is_other(const struct attn_found *found, const char *directory)
@@ -359,11 +359,11 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
         visit(user, &other);
 }
 
-/* --- All ------------------------------------------------------------------------------------- */
+/* --- All -------------------------------------------------------------------------------------- */
 
 struct catalog_visit {
     const struct attn_catalog *catalog;
-    attn_catalog_fn tell;
+    attn_catalog_fn report;
     void *user;
 };
 
@@ -408,7 +408,7 @@ static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i
         if (attn_path_join(path, folder.names[k], directory))
             status = look_for_model(directory, &is_model, err);
         if (status == ATTN_OK && is_model && !was_reported(visit->catalog, i, folder.names[k]))
-            status = visit->tell(visit->user, folder.names[k], err);
+            status = visit->report(visit->user, folder.names[k], err);
     }
     attn_path_names_release(&folder);
     return status;
@@ -423,13 +423,13 @@ static enum attn_status visit_tags(const struct catalog_visit *visit, const char
     enum attn_status status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_DEEP, err);
 
     if (status == ATTN_OK && (has_safetensors(directory) || (is_sure && folder.files.n == 0)))
-        status = visit->tell(visit->user, name, err);
+        status = visit->report(visit->user, name, err);
     for (size_t i = 0; i < folder.files.n && status == ATTN_OK; i++) {
         char tag[ATTN_GGUF_TAG_SIZE], full[ATTN_PATH_SIZE];
 
         attn_gguf_folder_write_tag(&folder, i, tag);
         if (attn_gguf_is_tag(tag) && snprintf(full, sizeof full, "%s:%s", name, tag) > 0)
-            status = visit->tell(visit->user, full, err);
+            status = visit->report(visit->user, full, err);
     }
     attn_path_names_release(&folder.files);
     return status;
@@ -447,7 +447,7 @@ static enum attn_status visit_cached(void *user, const char *name, struct attn_e
     if (attn_hub_read_name(name, &hub) &&
         attn_hub_find(visit->catalog->hub, &hub, directory, NULL) == ATTN_OK)
         return visit_tags(visit, directory, name, true, err);
-    return visit->tell(visit->user, name, err);
+    return visit->report(visit->user, name, err);
 }
 
 /* An attn_ollama_fn. */
@@ -455,7 +455,7 @@ static enum attn_status visit_stored(void *user, const char *name, struct attn_e
 {
     const struct catalog_visit *visit = user;
 
-    return visit->tell(visit->user, name, err);
+    return visit->report(visit->user, name, err);
 }
 
 static enum attn_status visit_lm_studio(const struct catalog_visit *visit, struct attn_error *err)
@@ -478,18 +478,18 @@ static enum attn_status visit_lm_studio(const struct catalog_visit *visit, struc
     return status;
 }
 
-enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catalog_fn tell,
+enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catalog_fn report,
                                     void *user, struct attn_error *err)
 {
-    if (!attn_is_given(tell, "tell", err))
+    if (!attn_is_given(report, "visit", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
-    struct catalog_visit visit = {&catalog, tell, user};
+    struct catalog_visit visit = {&catalog, report, user};
     const char *name;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     for (size_t i = 0; (name = attn_builtin_name(i)); i++)
-        ATTN_TRY(tell(user, name, err));
+        ATTN_TRY(report(user, name, err));
     for (size_t i = 0; i < catalog.n_folder; i++)
         ATTN_TRY(visit_folder(&visit, i, err));
     if (catalog.hub)
@@ -500,7 +500,7 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
                              visit_stored, &visit, err);
 }
 
-/* --- As a table ------------------------------------------------------------------------------ */
+/* --- As a table ------------------------------------------------------------------------------- */
 
 enum { WORDS_SIZE = 80, FAMILY_SIZE = WORDS_SIZE };
 

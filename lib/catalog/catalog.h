@@ -9,7 +9,7 @@
  *     attn_catalog_find(&catalog, "openai-community/gpt2", &found, &err);
  *     attn_model_open(&found.source, NULL, &model, &err);
  *
- * Nothing is downloaded. The library reads no environment: a caller says where models are.
+ * Nothing is downloaded. The library reads no environment: a caller lists the places of models.
  */
 #ifndef ATTN_CATALOG_CATALOG_H
 #define ATTN_CATALOG_CATALOG_H

@@ -121,7 +121,7 @@ enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
  *
  *     STORE/manifests-v2/HOST/NAMESPACE/MODEL/TAG    JSON; or a link to such a blob
  *     STORE/manifests/HOST/NAMESPACE/MODEL/TAG       of versions before 2026
- *     STORE/blobs/sha256-DIGEST                      what it names; the weights are a GGUF file
+ *     STORE/blobs/sha256-DIGEST                      a named file; the weights are a GGUF file
  *
  * A blob is opened only because a manifest names it.
  */

@@ -1,24 +1,20 @@
 /*
  * forward_internal.h - the state of a forward pass: a model, the attention of its layers, edits and
- * a trace, and the buffers. For the files of this layer. A session owns one, and counts the
- * positions that were fed.
+ * a trace, and the buffers. A session owns one, and counts the positions that were fed.
  *
- * A pass runs in feeds: rows go through the layers (decoder.c). They are positions of one sequence,
- * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
- * and values, attention, edits and events are those of each sequence. The first failure of a feed
- * sticks in it, and so does reaching the last tensor that anything wanted depends on: every line of
- * the equations after it does nothing.
+ * A pass runs in feeds: rows go through the layers (decoder.c), the positions of one sequence, or
+ * of several, one below the other. Products, norms and sums take all rows alike; each sequence has
+ * its positions, keys and values, attention, edits and events. The first failure of a feed sticks
+ * in it, and so does reaching the last tensor that is needed: later lines have no effect.
  *
- * The files of this layer, each calls only those before it:
- *     config*, families/, family  how config.json and tensor names of each family are read
- *     weights, model              an open model
- *     rotary                      the angles by which q and k are turned
- *     stage, forward*             buffers, how far to compute, memory; and visits:
- *                                 a tensor is there, so edits are applied and the trace sees it
- *     step, step_attention        one equation: a norm, a linear map, attention, a sum
- *     block, decoder              the equations of a block, and of the layers before and after
- *     session*                    the interface of callers: ids in, logits out
- *     backward*                   from the logits back: gradients; its block is this one's mirror
+ * The files of this layer; each calls only those before it:
+ *     rotary                the angles by which q and k are turned
+ *     weight_buffer         weights that are copied just before they are used
+ *     forward*              buffers, how far to compute, memory; and visits: edits of a tensor are
+ *                           applied, then the trace sees it
+ *     step, step_attention  one equation: a norm, a linear map, attention, a sum
+ *     block, decoder        the equations of a block, and of the layers before and after
+ *     session*              the interface of callers: ids in, logits out
  */
 #ifndef ATTN_FORWARD_FORWARD_INTERNAL_H
 #define ATTN_FORWARD_FORWARD_INTERNAL_H

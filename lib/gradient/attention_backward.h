@@ -33,7 +33,7 @@ enum attn_backward_rule {
 
 /*
  * The pattern with other queries, keys or both, and its effect (the repair of AtP for saturated
- * softmaxes, 2403.00745): P' is the softmax with these, P that of the pass.
+ * softmaxes, 2403.00745): P' is the softmax with these, P the pass's.
  *
  *     for a query i    sum_j (P'_ij - P_ij) dP_ij
  *     for a key j      sum_i sum_j' (P'_ij' - P_ij') dP_ij', where only key j is replaced

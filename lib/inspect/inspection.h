@@ -23,7 +23,7 @@
 #include <signal.h>
 
 /*
- * X(ID, name of the table, what has to be given). A table about one thing has one row; units are in
+ * X(ID, name of the table, its subject). A table about one thing has one row; units are in
  * the columns.
  *
  * config: n_ctx is missing if nothing limits it. towers: a row per tower of a directory with two,
@@ -36,11 +36,11 @@
  * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
  * (items of an array), value (missing for long arrays), is_known. conversion: part, difference: how
  * a GGUF file differs from Hugging Face's. tokenizer: kind (word, char, bpe), n_vocab. special: id
- * and token of each special token. files: name, bytes; those of weights come last. run: n_token,
+ * and token of each special token. files: name, bytes; files of weights come last. run: n_token,
  * n_source, n_pair. multiply_adds: per part, total. memory: bytes per part. outputs: a row per
  * site, n_layer, shape in one layer (missing if layers differ), bytes of all layers. kinds: exact
  * attention, then other kinds that the model can have, with a width of sqrt(n_token), rounded up:
- * kind, n_pair, multiply_adds, multiply-adds as a share of those of exact attention. non_finite: a
+ * kind, n_pair, multiply_adds, multiply-adds as a share of exact attention. non_finite: a
  * row per tensor with NaN or infinity: name, n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \

@@ -33,7 +33,7 @@ static void append(struct difference_list *list, const char *part, const char *w
         list->status = attn_table_append(list->table, row, 2, list->err);
 }
 
-static ATTN_PRINTF(3, 4) void say(struct difference_list *list, const char *part,
+static ATTN_PRINTF(3, 4) void add(struct difference_list *list, const char *part,
                                   const char *format, ...)
 {
     char words[WORDS_SIZE];
@@ -52,8 +52,8 @@ typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char
 
 /* Appends the row of the layers that have these WORDS, as "layers 0-4, 6: ..." unless all layers
  * have them. */
-static void say_of_some(struct difference_list *list, const char *part, describe_fn describe,
-                        const char *words)
+static void add_by_words(struct difference_list *list, const char *part, describe_fn describe,
+                         const char *words)
 {
     const size_t n_layer = list->config->n_layer;
     struct attn_buffer layers = {0}, text = {0};
@@ -86,7 +86,7 @@ static void say_of_some(struct difference_list *list, const char *part, describe
 }
 
 /* Appends one row for all layers with the same words. */
-static void say_of_layers(struct difference_list *list, const char *part, describe_fn describe)
+static void add_by_layer(struct difference_list *list, const char *part, describe_fn describe)
 {
     char groups[MAX_GROUP][WORDS_SIZE], words[WORDS_SIZE];
     size_t n = 0;
@@ -98,7 +98,7 @@ static void say_of_layers(struct difference_list *list, const char *part, descri
         while (i < n && strcmp(words, groups[i]) != 0)
             i++;
         if (i == MAX_GROUP) {
-            say(list, part, "in each layer otherwise");
+            add(list, part, "in each layer otherwise");
             return;
         }
         if (i == n)
@@ -106,7 +106,7 @@ static void say_of_layers(struct difference_list *list, const char *part, descri
     }
     for (size_t i = 0; i < n; i++)
         if (groups[i][0] != '\0')
-            say_of_some(list, part, describe, groups[i]);
+            add_by_words(list, part, describe, groups[i]);
 }
 
 static void describe_rope(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
@@ -186,7 +186,7 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
 
 /* --- Differences of all layers ---------------------------------------------------------------- */
 
-static void say_norms(struct difference_list *list)
+static void add_norms(struct difference_list *list)
 {
     static const char *const kinds[] = {
         [ATTN_NORM_NONE] = "none",
@@ -203,19 +203,19 @@ static void say_norms(struct difference_list *list)
     const struct attn_config *config = list->config;
 
     if (config->norm != ATTN_NORM_LAYERNORM)
-        say(list, "norms", "%s", kinds[config->norm]);
+        add(list, "norms", "%s", kinds[config->norm]);
     if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE)
-        say(list, "norms", "%s", places[config->norm_place]);
+        add(list, "norms", "%s", places[config->norm_place]);
     if (config->has_single_norm)
-        say(list, "norms", "one in a block, before both attention and MLP");
+        add(list, "norms", "one in a block, before both attention and MLP");
     if (config->begins_without_norm)
-        say(list, "norms", "none before attention in layer 0");
+        add(list, "norms", "none before attention in layer 0");
     if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_SUM &&
         !config->has_final_norm)
-        say(list, "norms", "none at the end");
+        add(list, "norms", "none at the end");
 }
 
-static void say_heads(struct difference_list *list)
+static void add_heads(struct difference_list *list)
 {
     static const char *const norms[] = {[ATTN_QK_NORM_NONE] = "",
                                         [ATTN_QK_NORM_PER_HEAD] = "normalized, each head by itself",
@@ -224,19 +224,19 @@ static void say_heads(struct difference_list *list)
     const struct attn_config *config = list->config;
 
     if (!config->has_projections)
-        say(list, "heads", "q, k and v are the input of the block itself");
+        add(list, "heads", "q, k and v are the input of the block itself");
     if (config->n_kv_head < config->n_head)
-        say(list, "heads", "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
+        add(list, "heads", "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
             config->n_kv_head == 1 ? "" : "s", config->n_head / config->n_kv_head);
     if (config->n_head * config->d_head != config->d_model)
-        say(list, "heads", "%zu of width %zu, together %zu, where d_model is %zu", config->n_head,
+        add(list, "heads", "%zu of width %zu, together %zu, where d_model is %zu", config->n_head,
             config->d_head, config->n_head * config->d_head, config->d_model);
     if (config->qk_norm != ATTN_QK_NORM_NONE)
-        say(list, "q and k", "%s", norms[config->qk_norm]);
+        add(list, "q and k", "%s", norms[config->qk_norm]);
 }
 
 /* Names the maps of a block that have a bias, unless all have one. */
-static void say_biases(struct difference_list *list)
+static void add_biases(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
     const struct {
@@ -256,56 +256,56 @@ static void say_biases(struct difference_list *list)
     if (n == n_map)
         return;
     if (n == 0)
-        say(list, "biases", "none in the maps of a block");
+        add(list, "biases", "none in the maps of a block");
     else if (n == 1)
-        say(list, "biases", "of %s alone", with[0]);
+        add(list, "biases", "of %s alone", with[0]);
     else
-        say(list, "biases", "of %s and %s alone", with[0], with[1]);
+        add(list, "biases", "of %s and %s alone", with[0], with[1]);
 }
 
 /* The block as a whole, its MLP, and the output layer. */
-static void say_block(struct difference_list *list)
+static void add_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
 
     if (!config->has_out_proj)
-        say(list, "block", "heads are put side by side, without an output projection");
+        add(list, "block", "heads are put side by side, without an output projection");
     if (config->d_mlp == 0)
-        say(list, "mlp", "none");
+        add(list, "mlp", "none");
     else if (config->has_gated_mlp)
-        say(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
+        add(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
     else if (strcmp(config->act_fn, "gelu_new") != 0)
-        say(list, "mlp", "%s", config->act_fn);
+        add(list, "mlp", "%s", config->act_fn);
     if (config->has_layer_scale)
-        say(list, "block",
+        add(list, "block",
             "what attention and MLP add is multiplied by a factor for each component");
     if (!config->has_residual)
-        say(list, "block", "its input is not added to its output");
+        add(list, "block", "its input is not added to its output");
     if (config->has_parallel_residual)
-        say(list, "block", "attention and MLP read the same input, side by side");
+        add(list, "block", "attention and MLP read the same input, side by side");
     if (config->n_group > 0)
-        say(list, "block", "%zu layers share %zu block%s", config->n_layer, config->n_group,
+        add(list, "block", "%zu layers share %zu block%s", config->n_layer, config->n_group,
             config->n_group == 1 ? "" : "s");
     if (config->head_act_fn)
-        say(list, "output", "reads norm(%s(x W + b)), and predicts tokens at their own positions",
+        add(list, "output", "reads norm(%s(x W + b)), and predicts tokens at their own positions",
             config->head_act_fn);
     if (config->output == ATTN_OUTPUT_NONE)
-        say(list, "output", "none: no logits");
+        add(list, "output", "none: no logits");
     if (config->image.pooling != ATTN_POOLING_NONE)
-        say(list, "output", "a classifier of %zu labels, which reads [CLS]%s", config->n_vocab,
+        add(list, "output", "a classifier of %zu labels, which reads [CLS]%s", config->n_vocab,
             config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
                                                                  : "");
     else if (config->output == ATTN_OUTPUT_OWN)
-        say(list, "output", "a matrix of its own, not the embedding");
+        add(list, "output", "a matrix of its own, not the embedding");
     if (config->has_output_bias)
-        say(list, "output", "with a bias");
+        add(list, "output", "with a bias");
     if (config->logits_cap > 0)
-        say(list, "output", "logits become %.15g * tanh(logit / %.15g)", config->logits_cap,
+        add(list, "output", "logits become %.15g * tanh(logit / %.15g)", config->logits_cap,
             config->logits_cap);
 }
 
 /* The embedding and positions of a picture. */
-static void say_image(struct difference_list *list)
+static void add_image(struct difference_list *list)
 {
     const struct attn_image_config *image = &list->config->image;
     char registers[40] = "";
@@ -315,9 +315,9 @@ static void say_image(struct difference_list *list)
     if (image->n_register > 0)
         snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
                  image->n_register == 1 ? "" : "s");
-    say(list, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
+    add(list, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
         image->patch_width, image->patch_height, registers);
-    say(list, "positions", "of %zu row%s of %zu patches, %s", image->height / image->patch_height,
+    add(list, "positions", "of %zu row%s of %zu patches, %s", image->height / image->patch_height,
         image->height / image->patch_height == 1 ? "" : "s", image->width / image->patch_width,
         image->resample == ATTN_RESAMPLE_NONE ? "and no other picture is read"
                                               : "resampled for other pictures");
@@ -328,29 +328,29 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
 {
     struct difference_list list = {.config = config, .table = table, .err = err};
 
-    say_image(&list);
+    add_image(&list);
     if (config->embed_scale > 0)
-        say(&list, "embedding", "rows times %.6g", config->embed_scale);
+        add(&list, "embedding", "rows times %.6g", config->embed_scale);
     if (config->has_embed_norm)
-        say(&list, "embedding", "normalized, after positions%s were added",
+        add(&list, "embedding", "normalized, after positions%s were added",
             config->n_type > 0 ? " and token types" : "");
     if (config->has_embed_map)
-        say(&list, "embedding", "%zu wide; a linear map makes it %zu wide", config->d_embed,
+        add(&list, "embedding", "%zu wide; a linear map makes it %zu wide", config->d_embed,
             config->d_model);
     if (config->positions == ATTN_POSITIONS_NONE)
-        say(&list, "positions", "none");
+        add(&list, "positions", "none");
     if (config->first_position > 0)
-        say(&list, "positions", "from %zu on; tokens %zu, which pad, are not counted",
+        add(&list, "positions", "from %zu on; tokens %zu, which pad, are not counted",
             config->first_position, config->first_position - 1);
     if (config->positions == ATTN_POSITIONS_ROTARY)
-        say_of_layers(&list, "positions", describe_rope);
+        add_by_layer(&list, "positions", describe_rope);
     if (config->source_positions == ATTN_POSITIONS_LEARNED)
-        say(&list, "positions", "learned ones of a source");
-    say_norms(&list);
-    say_heads(&list);
-    say_of_layers(&list, "attention", describe_keys);
-    say_of_layers(&list, "scores", describe_scores);
-    say_biases(&list);
-    say_block(&list);
+        add(&list, "positions", "learned ones of a source");
+    add_norms(&list);
+    add_heads(&list);
+    add_by_layer(&list, "attention", describe_keys);
+    add_by_layer(&list, "scores", describe_scores);
+    add_biases(&list);
+    add_block(&list);
     return list.status;
 }

@@ -24,7 +24,7 @@ enum {
     MAX_PERMUTED = 1 << 24 /* integers that float32 represents exactly */
 };
 
-/* --- what is drawn ---------------------------------------------------------------------------- */
+/* --- Tensors to draw -------------------------------------------------------------------------- */
 
 /* The state of drawing. */
 struct drawer {

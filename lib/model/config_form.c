@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- what no family has ----------------------------------------------------------------------- */
+/* --- Unsupported parts ------------------------------------------------------------------------ */
 
 /* The key or type that requires an extra. */
 enum wish {

@@ -86,7 +86,7 @@ static enum attn_status get_within(const struct writing *w, const char *key, dou
                           full_key(w, key).text, w->path, *value, low, high);
 }
 
-/* --- What is refused -------------------------------------------------------------------------- */
+/* --- Refused keys ----------------------------------------------------------------------------- */
 
 static enum attn_status refuse_value(const struct writing *w, const char *key, const char *what)
 {
@@ -470,7 +470,7 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     return attn_buffer_check(json, err);
 }
 
-/* --- What no config.json says ----------------------------------------------------------------- */
+/* --- Facts that no config.json has ------------------------------------------------------------ */
 
 /* The tokens that end a text, a turn or a message. A key of a wrong type has no effect: the
  * tokenizer checks it, and a run by ids needs no tokenizer. */

@@ -73,7 +73,7 @@ struct rewriting {
     struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
     int n_level;                         /* groups around */
     int n_open;                          /* these, and options */
-    const char *problem;                 /* what cannot be rewritten, or NULL */
+    const char *problem;                 /* the part that cannot be rewritten, or NULL */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct attn_word_list {
     char *drop;                     /* owns; the characters that were dropped */
     struct attn_listed_word *words; /* owns; [n] */
     size_t n;
-    char *bytes; /* owns; of the words */
+    char *bytes; /* owns; texts of the words */
 };
 
 /*

@@ -100,7 +100,7 @@ START_TEST(null_is_named_by_what_opens_and_runs)
     REFUSED(attn_pool_create(1, NULL, &err), "pool");
     REFUSED(attn_catalog_find(NULL, NULL, NULL, &err), "name");
     REFUSED(attn_catalog_find(NULL, "fable", NULL, &err), "found");
-    REFUSED(attn_catalog_visit(NULL, NULL, NULL, &err), "tell");
+    REFUSED(attn_catalog_visit(NULL, NULL, NULL, &err), "visit");
     REFUSED(attn_catalog_list(NULL, NULL, &err), "table");
     REFUSED(attn_host_create(NULL, NULL, NULL, &err), "host");
     REFUSED(attn_host_open(NULL, NULL, &host, &err), "name");

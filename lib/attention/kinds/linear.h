@@ -6,7 +6,7 @@
  *
  * with phi of the unscaled q and k, and without the division when raw. S and s are the state of one
  * key/value head, which takes keys one after the other in ascending order and serves all queries:
- * causal attention asks for row i between keys i and i + 1, other attention after the last key. So
+ * causal attention computes row i between keys i and i + 1, other attention after the last key. So
  * one head is one thread's work, and a row is one chain of operations whatever else is computed.
  *
  *     memset(state, 0, ...);                            // no key yet
