@@ -34,6 +34,7 @@
 
 /* A model runs a text: a host serves requests, one or many, and a capture keeps tensors. */
 #include "host/host.h"
+#include "input/input.h"
 #include "edits/intervention.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"

@@ -43,6 +43,12 @@ enum attn_status attn_error_in(enum attn_status status, const char *field, struc
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
 
+/* Where notes go. */
+struct attn_notes {
+    attn_note_fn on_note; /* or NULL */
+    void *user;
+};
+
 /* Formats a note for ON_NOTE, which may be NULL: then nothing happens. */
 void attn_note(attn_note_fn on_note, void *user, enum attn_note code, const char *format, ...)
     ATTN_PRINTF(4, 5);

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "run/layer_attention.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -175,8 +174,7 @@ bool attn_derivation_has_steps(const struct attn_derivation *derivation, int lay
     struct attn_error why_not = {0};
 
     return !config->is_cross[layer] &&
-           attn_layer_attention_check_next(derivation->of.session.attention, config, &why_not) ==
-               ATTN_OK;
+           attn_session_check_next(derivation->of.session.attention, config, &why_not) == ATTN_OK;
 }
 
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)

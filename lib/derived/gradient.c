@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "derived/relevance.h"
-#include "edits/edits.h"
 #include "gradient/backward.h"
 #include "trace/trace_internal.h"
 
@@ -39,48 +38,15 @@ bool attn_gradient_is_wanted(const struct attn_selection *selection)
     return (attn_selection_sites(selection) & attn_gradient_sites()) != 0;
 }
 
-/* The sites that the request lists; none where its list is no such: who reads it reports that. */
-static attn_site_set listed_sites(const struct attn_request_selection *selection)
+enum attn_status attn_gradient_check(const struct attn_model *model,
+                                     const struct attn_attention *layers, attn_site_set sites,
+                                     struct attn_error *err)
 {
-    struct attn_error unknown = {0};
-    attn_site_set sites = 0;
-
-    if (selection->given)
-        return attn_selection_sites(selection->given);
-    if (selection->sites && attn_sites_parse(selection->sites, &sites, &unknown) != ATTN_OK)
-        return 0;
-    return sites;
-}
-
-static enum attn_status check(const struct attn_request *request, const struct attn_model *model,
-                              const struct attn_attention *layers, struct attn_error *err)
-{
-    if (!model)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of logits, and arrays have none");
-    if (!request->selection.gradients_of)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of a metric: they need `target`, and `foil` "
-                              "for the difference of two logits");
-    if (attn_edits_are_given(&request->edits))
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of an unchanged run, and this one has edits");
-    if (listed_sites(&request->selection) & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
+    if (sites & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
         return attn_error_set(err, ATTN_INVALID,
                               "'value_zeroing' computes other layers than the run's, and there are "
                               "no gradients beside it");
     return attn_backward_check(model, layers, err);
-}
-
-enum attn_status attn_gradient_check(const struct attn_request *request,
-                                     const struct attn_model *model,
-                                     const struct attn_attention *layers, bool *is_asked,
-                                     struct attn_error *err)
-{
-    *is_asked = request->selection.has_gradients ||
-                (listed_sites(&request->selection) & attn_gradient_sites()) != 0;
-    return *is_asked ? attn_error_at(check(request, model, layers, err), ATTN_STAGE_OPTIONS, err)
-                     : ATTN_OK;
 }
 
 attn_site_set attn_gradient_sites_of(attn_site_set sites)

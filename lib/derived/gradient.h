@@ -16,7 +16,6 @@
 
 #include "forward/session.h"
 #include "predict/answer_internal.h"
-#include "run/request.h"
 
 /* All sites that need a backward pass: gradients, pattern_x_grad, relevance. */
 attn_site_set attn_gradient_sites(void);
@@ -24,11 +23,10 @@ attn_site_set attn_gradient_sites(void);
 /* Those that a run has beside SITES. */
 attn_site_set attn_gradient_sites_of(attn_site_set sites);
 
-/* Finds whether REQUEST asks for any. ATTN_INVALID, with the reason, if its run of MODEL, NULL for
- * arrays, with the attention of LAYERS cannot have them. */
-enum attn_status attn_gradient_check(const struct attn_request *request,
-                                     const struct attn_model *model,
-                                     const struct attn_attention *layers, bool *is_asked,
+/* Whether a run of MODEL with the attention of LAYERS, which emits SITES, can have gradients:
+ * ATTN_INVALID, with the reason, if not. */
+enum attn_status attn_gradient_check(const struct attn_model *model,
+                                     const struct attn_attention *layers, attn_site_set sites,
                                      struct attn_error *err);
 
 /* Whether SELECTION holds any. */

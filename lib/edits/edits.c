@@ -189,7 +189,7 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
     };
     struct attn_edit_range range = {0, 0};
 
-    ATTN_TRY(attn_edit_parts_create(&scope->request->edits, &list->parts, &list->n_part, err));
+    ATTN_TRY(attn_edit_parts_create(scope->edits, &list->parts, &list->n_part, err));
     for (; range.first < list->n_part; range.first = range.end) {
         const enum attn_edit_option option = list->parts[range.first].option;
 
@@ -270,20 +270,20 @@ static struct attn_quote share_of(size_t n, size_t n_record)
     return share;
 }
 
-void attn_edit_parts_note_hidden(const struct attn_request *request,
-                                 const struct attn_edit_part *parts, size_t n, size_t n_record)
+void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit_part *parts,
+                                 size_t n, size_t n_record)
 {
     for (size_t i = 0; i < n; i++)
         if (parts[i].n_hidden > 0)
-            attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_MASKED,
+            attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_MASKED,
                       "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
                       "of its keys",
                       attn_quote(parts[i].text, parts[i].size).text,
                       share_of(parts[i].n_hidden, n_record).text);
 }
 
-void attn_edit_parts_note_idle(const struct attn_request *request,
-                               const struct attn_edit_part *parts, size_t n, size_t n_record)
+void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,
+                               size_t n, size_t n_record)
 {
     for (size_t i = 0; i < n; i++) {
         char text[ATTN_QUOTE_SIZE] = "";
@@ -297,7 +297,7 @@ void attn_edit_parts_note_idle(const struct attn_request *request,
         for (size_t k = i + 1; k < n; k++)
             if (is_named_with(&parts[i], &parts[k]))
                 append_name(text, &used, &parts[k]);
-        attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_IDLE,
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_IDLE,
                   "%s '%s' changed nothing that is shown%s: what it names has these values "
                   "already, or comes after every tensor that is wanted",
                   fields[parts[i].option], attn_quote_string(text).text,
@@ -305,8 +305,7 @@ void attn_edit_parts_note_idle(const struct attn_request *request,
     }
 }
 
-void attn_edits_note(const struct attn_edit_list *list, const struct attn_request *request,
-                     size_t n_row)
+void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes, size_t n_row)
 {
     unsigned had_effect = 0; /* a bit for each option */
     char text[ATTN_QUOTE_SIZE] = "";
@@ -315,7 +314,7 @@ void attn_edits_note(const struct attn_edit_list *list, const struct attn_reques
     for (size_t i = 0; i < list->n_part; i++)
         if (list->parts[i].n_idle + list->parts[i].n_hidden == 0)
             had_effect |= 1U << list->parts[i].option;
-    attn_edit_parts_note_idle(request, list->parts, list->n_part, 0);
+    attn_edit_parts_note_idle(notes, list->parts, list->n_part, 0);
     if (had_effect == 0 || n_row == 0)
         return;
     for (int option = 0; option < ATTN_N_EDIT_OPTION; option++) {
@@ -328,6 +327,6 @@ void attn_edits_note(const struct attn_edit_list *list, const struct attn_reques
                                                 : ", ",
                                    fields[option]);
     }
-    attn_note(request->on_note, request->user, ATTN_NOTE_EDIT_ROWS, "%s changed %zu row%s", text,
-              n_row, n_row == 1 ? "" : "s");
+    attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_ROWS, "%s changed %zu row%s", text, n_row,
+              n_row == 1 ? "" : "s");
 }

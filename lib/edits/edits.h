@@ -6,15 +6,16 @@
  *     attn_edits_find(&scope, &list, &err);      // in the order in which they are applied
  *     ... a session with list.items [list.n] is fed ...
  *     attn_edits_find_effects(&list, session, 0);
- *     attn_edits_note(&list, &request, n_row);   // which parts changed nothing
+ *     attn_edits_note(&list, notes, n_row);   // which parts changed nothing
  *     attn_edits_release(&list);
  */
 #ifndef ATTN_EDITS_EDITS_H
 #define ATTN_EDITS_EDITS_H
 
+#include "base/status_internal.h"
+#include "edits/intervention.h"
 #include "forward/session.h"
 #include "input/sequence.h"
-#include "run/request.h"
 
 /* The field of a request (struct attn_request_edits) that an edit comes from. */
 enum attn_edit_option {
@@ -59,7 +60,8 @@ struct attn_edit_list {
 
 /* The run whose tensors are changed. Everything is borrowed. */
 struct attn_edit_scope {
-    const struct attn_request *request;
+    const struct attn_request_edits *edits;
+    struct attn_notes notes;
     const struct attn_model *model;
     const struct attn_dims *dims;
     const struct attn_sequence *text, *source;
@@ -68,7 +70,7 @@ struct attn_edit_scope {
     size_t n_more;                              /* positions after the text */
 };
 
-/* Makes LIST, which is {0}, of the request of SCOPE. If means are needed, runs the text once
+/* Makes LIST, which is {0}, of the edits of SCOPE. If means are needed, runs the text once
  * without edits. Errors have a stage. */
 enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                  struct attn_error *err);
@@ -86,20 +88,19 @@ void attn_edits_find_effects(const struct attn_edit_list *list, const struct att
                              size_t sequence);
 
 /* Notes which parts of LIST changed nothing, and that the others changed N_ROW rows of the text. */
-void attn_edits_note(const struct attn_edit_list *list, const struct attn_request *request,
-                     size_t n_row);
+void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes, size_t n_row);
 
-/* The parts of EDITS: [*n] owned by the caller, NULL for none. They depend on the request alone. */
+/* The parts of EDITS: [*n] owned by the caller, NULL for none. They depend on EDITS alone. */
 enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
                                         struct attn_edit_part **parts, size_t *n,
                                         struct attn_error *err);
 
 /* Notes those of PARTS [n] that are knockouts without a visible key; those that changed nothing
  * that was computed, one line for each list. N_RECORD: number of records counted; 0: one run. */
-void attn_edit_parts_note_hidden(const struct attn_request *request,
-                                 const struct attn_edit_part *parts, size_t n, size_t n_record);
-void attn_edit_parts_note_idle(const struct attn_request *request,
-                               const struct attn_edit_part *parts, size_t n, size_t n_record);
+void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit_part *parts,
+                                 size_t n, size_t n_record);
+void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,
+                               size_t n, size_t n_record);
 
 /* Whether all steering of EDITS is the same at all positions of any text. */
 bool attn_edits_steer_every_row(const struct attn_request_edits *edits);

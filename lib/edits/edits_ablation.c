@@ -11,7 +11,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "run/choice.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

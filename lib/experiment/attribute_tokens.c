@@ -130,12 +130,11 @@ static void find_mean(struct attribution *a)
 
 static enum attn_status read_given(struct attribution *a, struct attn_error *err)
 {
-    struct attn_request request = a->frame.request;
     struct attn_sequence text = {0};
     enum attn_status status;
 
-    request.input = a->args->given;
-    status = attn_sequence_read(&request, a->frame.run->model, a->frame.run->tokenizer, &text, err);
+    status = attn_sequence_read(&a->frame.request.reading, &a->args->given, a->frame.run->model,
+                                a->frame.run->tokenizer, &text, err);
     if (status == ATTN_OK && (!text.ids || text.n != a->n)) {
         attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu", text.n,
                        text.n == 1 ? "" : "s", a->n);

@@ -79,7 +79,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         attn_error_hint(err, "`top` of a run shows what it predicts at a mask");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    ATTN_TRY(attn_layer_attention_check_next(frame->run->attention.layers, frame->config, err));
+    ATTN_TRY(attn_session_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
         attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

@@ -91,7 +91,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
     if (is_text) {
         ATTN_TRY(has_tokenizer);
         text->cancel = host->options.cancel;
-        ATTN_TRY(attn_sequence_encode(request, scoring->tokenizer, text, err));
+        ATTN_TRY(attn_sequence_encode(&request->reading, &request->input, scoring->tokenizer, text,
+                                      err));
     } else {
         if (attn_input_is_picture(&request->input))
             return attn_error_at(
@@ -233,12 +234,14 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                                                .n_key_mask = text->key_mask ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS; /* of all copies */
-    status = attn_masked_create(run, text->n > n_row ? text->n : n_row,
+    const struct attn_masked_scope scope = attn_run_masked_scope(run);
+    status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);
     if (status == ATTN_OK)
-        status = attn_masked_read(masked, run, take_rows, scoring, err);
+        status = attn_masked_read(masked, &scope, take_rows, scoring, err);
     if (status == ATTN_OK)
-        attn_edit_parts_note_idle(&run->request, run->edits.parts, run->edits.n_part, 0);
+        attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
+                                  run->edits.n_part, 0);
     attn_masked_free(masked);
     attn_run_free(run);
     return status;

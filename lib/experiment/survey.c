@@ -226,7 +226,7 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     ATTN_TRY(start_reading(reading, err));
     rows.selection = pairs.selection = reading->run->selection;
     ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));
-    attn_edit_parts_note_idle(&reading->run->request, reading->run->edits.parts,
+    attn_edit_parts_note_idle(attn_request_notes(&reading->run->request), reading->run->edits.parts,
                               reading->run->edits.n_part, 0);
     if (reading->pairs)
         ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));

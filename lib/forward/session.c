@@ -357,6 +357,34 @@ static enum attn_status create(const struct attn_model *model,
     ATTN_RETURN_MADE(build(s, model, &options, err), session, s, attn_session_free);
 }
 
+/* Why no token can be fed after the text, or NULL: it can. */
+static const char *find_why_whole(const struct attn_attention *layers,
+                                  const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct attn_attention *one = &layers[layer];
+
+        if (one->dropout > 0)
+            return "dropout is drawn for the whole text at once";
+        if (!config->is_cross[layer] && one->mask == ATTN_MASK_NONE)
+            return "without a causal mask, what comes after the text changes all of it";
+        if (one->mask == ATTN_MASK_MATRIX)
+            return "the mask is for the text alone";
+    }
+    return NULL;
+}
+
+enum attn_status attn_session_check_next(const struct attn_attention *layers,
+                                         const struct attn_config *config, struct attn_error *err)
+{
+    const char *why_not = find_why_whole(layers, config);
+
+    if (!why_not)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "more tokens are fed after the text: %s", why_not);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_session_create(const struct attn_model *model,
                                      const struct attn_session_options *given,
                                      struct attn_session **session, struct attn_error *err)

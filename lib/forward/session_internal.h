@@ -91,6 +91,11 @@ size_t attn_session_n_edited_row(const struct attn_session *session);
  * not count. */
 bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit);
 
+/* Whether tokens can be fed after a text with the attention of LAYERS; else ATTN_INVALID. Stage
+ * ATTN_STAGE_OPTIONS. */
+enum attn_status attn_session_check_next(const struct attn_attention *layers,
+                                         const struct attn_config *config, struct attn_error *err);
+
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 
 /* The input of a feed that begins in the middle of a model: the stream into a layer, or also its

@@ -101,10 +101,57 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
     return ATTN_OK;
 }
 
+/* --- The other tower of a directory that has two -----------------------------------------------
+ */
+
+/* Copies *TEXT, which may be NULL. KEPT has room for it. */
+static enum attn_status keep(struct attn_kept_source *kept, const char **text,
+                             struct attn_error *err)
+{
+    char *copy;
+
+    if (!*text)
+        return ATTN_OK;
+    copy = attn_strndup(*text, strlen(*text), err);
+    if (!copy)
+        return ATTN_NO_MEMORY;
+    kept->texts[kept->n_text++] = copy;
+    *text = copy;
+    return ATTN_OK;
+}
+
+/* Keeps what it takes to open the other tower of HOST, whose model is open. */
+static enum attn_status keep_source(struct attn_host *host, const struct attn_source *source,
+                                    struct attn_error *err)
+{
+    struct attn_kept_source *kept = &host->kept;
+    const size_t n = source->n_override;
+
+    if (!attn_model_config(host->model)->has_two_towers || host->is_later)
+        return ATTN_OK;
+    ATTN_TRY(attn_monitor_create(1, &host->lock, err));
+    kept->source = *source;
+    kept->overrides = attn_alloc(n, sizeof *kept->overrides, err);
+    kept->texts = attn_alloc(3 + 2 * n, sizeof *kept->texts, err);
+    if (!kept->overrides || !kept->texts)
+        return ATTN_NO_MEMORY;
+    kept->source.overrides = kept->overrides;
+    ATTN_TRY(keep(kept, &kept->source.directory, err));
+    ATTN_TRY(keep(kept, &kept->source.name, err));
+    ATTN_TRY(keep(kept, &kept->source.fetch, err));
+    for (size_t i = 0; i < n; i++) {
+        kept->overrides[i] = source->overrides[i];
+        ATTN_TRY(keep(kept, &kept->overrides[i].name, err));
+        ATTN_TRY(keep(kept, &kept->overrides[i].path, err));
+    }
+    return ATTN_OK;
+}
+
 /* --- Opening and closing --------------------------------------------------------------------- */
 
-enum attn_status attn_host_open_source(struct attn_host *host, const struct attn_source *source,
-                                       struct attn_error *err)
+/* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */
+static enum attn_status open_source(struct attn_host *host, const struct attn_source *source,
+                                    struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
 
@@ -118,10 +165,12 @@ enum attn_status attn_host_open_source(struct attn_host *host, const struct attn
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
-    ATTN_TRY(attn_host_keep_source(host, source, err));
+    ATTN_TRY(keep_source(host, source, err));
     if (attn_model_config(host->model)->image.patch_height > 0) {
-        ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pixel_steps, err));
-        ATTN_TRY(attn_monitor_create(1, &host->large_pictures, err));
+        host->pictures.model = host->model;
+        host->pictures.cancel = host->options.cancel;
+        ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pictures.steps, err));
+        ATTN_TRY(attn_monitor_create(1, &host->pictures.large, err));
     }
     return keep_files(host, source, err);
 }
@@ -130,7 +179,7 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
                                  struct attn_error *err)
 {
     ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
-    return source ? attn_host_open_source(host, source, err) : ATTN_OK;
+    return source ? open_source(host, source, err) : ATTN_OK;
 }
 
 enum attn_status attn_host_create(const struct attn_source *source,
@@ -182,12 +231,18 @@ void attn_host_free(struct attn_host *host)
 {
     if (!host)
         return;
-    attn_host_release_tower(host);
+    if (!host->is_later)
+        attn_host_free(host->other);
+    attn_monitor_free(host->lock);
+    for (size_t i = 0; i < host->kept.n_text; i++)
+        attn_free(host->kept.texts[i]);
+    attn_free(host->kept.texts);
+    attn_free(host->kept.overrides);
     attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
     if (!host->is_labelled) {
-        attn_free(host->pixel_steps);
-        attn_monitor_free(host->large_pictures);
+        attn_free(host->pictures.steps);
+        attn_monitor_free(host->pictures.large);
     }
     if (!host->is_later)
         attn_pool_free(host->pool);
@@ -205,6 +260,28 @@ const struct attn_model *attn_host_model(const struct attn_host *host)
     return host ? host->model : NULL;
 }
 
+/* Opens the other tower of HOST, with the same threads. */
+static enum attn_status open_other(struct attn_host *host, struct attn_error *err)
+{
+    struct attn_host *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->options = host->options;
+    made->options.tower =
+        host->options.tower == ATTN_TOWER_TEXT ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    made->pool = host->pool;
+    made->is_later = true;
+    made->other = host;
+    status = open_source(made, &host->kept.source, err);
+    if (status == ATTN_OK)
+        host->other = made;
+    else
+        attn_host_free(made);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
 enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
                                  struct attn_host **found, struct attn_error *err)
 {
@@ -219,7 +296,7 @@ enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
         return ATTN_OK;
     if (!host->is_later) {
         attn_monitor_enter(host->lock);
-        status = host->other ? ATTN_OK : attn_host_open_other(host, err);
+        status = host->other ? ATTN_OK : open_other(host, err);
         attn_monitor_leave(host->lock);
     }
     if (status == ATTN_OK)
@@ -265,4 +342,46 @@ enum attn_status attn_host_check_canceled(const struct attn_host *host, struct a
     if (!attn_is_canceled(host->options.cancel))
         return ATTN_OK;
     return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+}
+
+bool attn_host_owns_address(const struct attn_host *host, const void *address)
+{
+    return attn_model_owns_address(host->model, address) ||
+           (host->other && attn_model_owns_address(host->other->model, address));
+}
+
+/* --- Pictures -------------------------------------------------------------------------------- */
+
+/* Whether HOST has a model that reads pictures. */
+static enum attn_status check_pictures(const struct attn_host *host, struct attn_error *err)
+{
+    if (!attn_is_given(host, "host", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_host_check_model(host, err));
+    if (host->pictures.steps)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
+                   attn_quote_string(attn_model_name(host->model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
+                                  size_t height, size_t width, struct attn_pixels *pixels,
+                                  struct attn_error *err)
+{
+    if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    ATTN_TRY(check_pictures(host, err));
+    return attn_pixel_maker_make(&host->pictures, rgb, height, width, pixels, err);
+}
+
+enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                  struct attn_pixels *pixels, struct attn_error *err)
+{
+    bool is_made;
+
+    if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
+        return ATTN_INVALID;
+    ATTN_TRY(check_pictures(host, err));
+    return attn_pixel_maker_read(&host->pictures, path, pixels, &is_made, err);
 }

@@ -14,6 +14,7 @@
 
 #include "base/note.h"
 #include "base/pool.h"
+#include "image/pixels.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 
@@ -78,5 +79,16 @@ ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_towe
 ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
+
+/* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model
+ * reads no pictures. PIXELS is untouched on failure, here and below. */
+ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
+                                           size_t height, size_t width, struct attn_pixels *pixels,
+                                           struct attn_error *err);
+
+/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of
+ * floats [C, H, W] holds the values themselves. */
+ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                           struct attn_pixels *pixels, struct attn_error *err);
 
 #endif

@@ -3,11 +3,10 @@
 #define ATTN_HOST_HOST_INTERNAL_H
 
 #include "host/host.h"
+#include "image/pixels_internal.h"
 #include "writers/outputs.h"
 
 #include <sys/types.h>
-
-struct attn_pixel_steps; /* image/pixel_steps.h */
 
 /* Which file it is, whatever its names. */
 struct attn_file_identity {
@@ -25,14 +24,13 @@ struct attn_kept_source {
 
 struct attn_host {
     struct attn_host_options options;
-    struct attn_model *model;             /* owns; NULL: arrays only */
-    struct attn_tokenizer *tokenizer;     /* owns; NULL: see no_tokenizer */
-    struct attn_error tokenizer_failure;  /* why there is no tokenizer */
-    struct attn_pixel_steps *pixel_steps; /* owns, unless is_labelled; of a model that reads
-                                             pictures, or NULL */
-    struct attn_monitor *large_pictures;  /* the same: a thread that reads one is inside */
-    struct attn_pool *pool;               /* owns, unless is_later */
-    struct attn_file_identity *files;     /* [n_file] owns; what the model was read from */
+    struct attn_model *model;            /* owns; NULL: arrays only */
+    struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
+    struct attn_error tokenizer_failure; /* why there is no tokenizer */
+    struct attn_pixel_maker pictures;    /* owns its parts, unless is_labelled; {0} unless the
+                                            model reads pictures */
+    struct attn_pool *pool;              /* owns, unless is_later */
+    struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
     size_t n_file;
 
     /* Of a directory with two towers. */
@@ -43,19 +41,6 @@ struct attn_host {
     bool is_labelled;          /* likewise, a classifier of pictures with labels of a request
                                   (zero_shot.h) */
 };
-
-/* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */
-enum attn_status attn_host_open_source(struct attn_host *host, const struct attn_source *source,
-                                       struct attn_error *err);
-
-/* host_tower.c: keeps what it takes to open the other tower of HOST, whose model is open; and the
- * release of that. */
-enum attn_status attn_host_keep_source(struct attn_host *host, const struct attn_source *source,
-                                       struct attn_error *err);
-void attn_host_release_tower(struct attn_host *host);
-
-/* Opens the other tower of HOST, with the same threads. */
-enum attn_status attn_host_open_other(struct attn_host *host, struct attn_error *err);
 
 /* Whether ADDRESS lies in the mapped weights of HOST, or of its other tower. Async-signal-safe. */
 bool attn_host_owns_address(const struct attn_host *host, const void *address);

@@ -2,54 +2,37 @@
 #include "image/pixels_internal.h"
 
 #include "base/escape.h"
-#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
-#include "host/host_internal.h"
 #include "image/image_file.h"
 #include "image/pixel_steps.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Whether HOST has a model that reads pictures. */
-static enum attn_status check_model(const struct attn_host *host, struct attn_error *err)
-{
-    if (!attn_is_given(host, "host", err))
-        return ATTN_INVALID;
-    ATTN_TRY(attn_host_check_model(host, err));
-    if (attn_model_config(host->model)->image.patch_height > 0)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
-                   attn_quote_string(attn_model_name(host->model)).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
 /* Whether the model reads the three channels of a picture. */
-static enum attn_status check_channels(const struct attn_host *host, const char *name,
+static enum attn_status check_channels(const struct attn_pixel_maker *maker, const char *name,
                                        struct attn_error *err)
 {
-    const size_t n_channel = attn_model_config(host->model)->image.n_channel;
+    const size_t n_channel = attn_model_config(maker->model)->image.n_channel;
 
     if (n_channel == 3)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
-                   attn_quote_string(attn_model_name(host->model)).text, n_channel,
+                   attn_quote_string(attn_model_name(maker->model)).text, n_channel,
                    n_channel == 1 ? "" : "s", attn_quote_string(name).text);
     attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
     return ATTN_INVALID;
 }
 
-/* Large pictures of HOST's threads come one after another. */
-static struct attn_image_permit permit_of(const struct attn_host *host)
+static struct attn_image_permit permit_of(const struct attn_pixel_maker *maker)
 {
-    return (struct attn_image_permit){.monitor = host->large_pictures,
-                                      .cancel = host->options.cancel};
+    return (struct attn_image_permit){.monitor = maker->large, .cancel = maker->cancel};
 }
 
 /* Makes PIXELS of the RGB of IMAGE, which has its size and a permit. */
-static enum attn_status make_pixels(const struct attn_host *host, const unsigned char *rgb,
+static enum attn_status make_pixels(const struct attn_pixel_maker *maker, const unsigned char *rgb,
                                     struct attn_image *image, struct attn_pixels *pixels,
                                     struct attn_error *err)
 {
@@ -60,30 +43,27 @@ static enum attn_status make_pixels(const struct attn_host *host, const unsigned
     if (!image->rgb)
         return ATTN_NO_MEMORY;
     memcpy(image->rgb, rgb, n * 3);
-    return attn_pixel_steps_do(host->pixel_steps, image, "image", pixels, err);
+    return attn_pixel_steps_do(maker->steps, image, "image", pixels, err);
 }
 
-enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
-                                  size_t height, size_t width, struct attn_pixels *pixels,
-                                  struct attn_error *err)
+enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
+                                       const unsigned char *rgb, size_t height, size_t width,
+                                       struct attn_pixels *pixels, struct attn_error *err)
 {
     const size_t n = attn_size_mul(height, width);
     struct attn_image_permit permit;
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
-    if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
-    ATTN_TRY(check_model(host, err));
-    ATTN_TRY(attn_error_at(check_channels(host, "rgb", err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(check_channels(maker, "rgb", err), ATTN_STAGE_INPUT, err));
     if (n == 0 || n > ATTN_IMAGE_MAX_PIXELS || height > ATTN_IMAGE_MAX_SIDE ||
         width > ATTN_IMAGE_MAX_SIDE) {
         attn_error_set(err, ATTN_INVALID, "`image` has %zu x %zu pixels, expected 1 to %zu", width,
                        height, ATTN_IMAGE_MAX_PIXELS);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    permit = permit_of(host);
-    status = make_pixels(host, rgb, &image, pixels, err);
+    permit = permit_of(maker);
+    status = make_pixels(maker, rgb, &image, pixels, err);
     attn_image_release(&image);
     attn_image_permit_give_back(&permit);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
@@ -129,12 +109,12 @@ static enum attn_status take_values(const struct attn_ndarray *array, struct att
     return ATTN_OK;
 }
 
-static enum attn_status read_pixels(const struct attn_host *host, const char *path,
+static enum attn_status read_pixels(const struct attn_pixel_maker *maker, const char *path,
                                     struct attn_pixels *pixels, bool *is_made,
                                     struct attn_error *err)
 {
     struct attn_ndarray values = {0};
-    struct attn_image_permit permit = permit_of(host);
+    struct attn_image_permit permit = permit_of(maker);
     struct attn_image image = {.permit = &permit};
     enum attn_status status = attn_image_read(path, &image, &values, err);
 
@@ -142,30 +122,20 @@ static enum attn_status read_pixels(const struct attn_host *host, const char *pa
     if (status == ATTN_OK && !image.rgb)
         status = take_values(&values, pixels, err);
     else if (status == ATTN_OK)
-        status = check_channels(host, path, err);
+        status = check_channels(maker, path, err);
     if (status == ATTN_OK && image.rgb)
-        status = attn_pixel_steps_do(host->pixel_steps, &image, path, pixels, err);
+        status = attn_pixel_steps_do(maker->steps, &image, path, pixels, err);
     attn_image_release(&image);
     attn_ndarray_release(&values);
     attn_image_permit_give_back(&permit);
     return status;
 }
 
-enum attn_status attn_pixels_open(const struct attn_host *host, const char *path,
-                                  struct attn_pixels *pixels, bool *is_made, struct attn_error *err)
+enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
+                                       struct attn_pixels *pixels, bool *is_made,
+                                       struct attn_error *err)
 {
-    if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
-    ATTN_TRY(check_model(host, err));
-    return attn_error_at(read_pixels(host, path, pixels, is_made, err), ATTN_STAGE_INPUT, err);
-}
-
-enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                  struct attn_pixels *pixels, struct attn_error *err)
-{
-    bool is_made;
-
-    return attn_pixels_open(host, path, pixels, &is_made, err);
+    return attn_error_at(read_pixels(maker, path, pixels, is_made, err), ATTN_STAGE_INPUT, err);
 }
 
 void attn_pixels_release(struct attn_pixels *pixels)

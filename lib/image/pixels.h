@@ -3,7 +3,7 @@
  * preprocessor_config.json says.
  *
  *     struct attn_pixels pixels = {0};
- *     attn_pixels_read(host, "cat.png", &pixels, &err);
+ *     attn_pixels_read(host, "cat.png", &pixels, &err); // host/host.h
  *     request.input.pixels = &pixels;
  *     ...
  *     attn_pixels_release(&pixels);
@@ -18,8 +18,6 @@
 
 #include <stddef.h>
 
-struct attn_host; /* host/host.h */
-
 /* A caller may fill these fields, and a request borrows them: with values the first four; with a
  * picture height, width and `shown`, of which the request makes the values. */
 struct attn_pixels {
@@ -29,17 +27,6 @@ struct attn_pixels {
      * floats its values stretched to bytes; or NULL */
     unsigned char *shown;
 };
-
-/* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model
- * reads no pictures. PIXELS is untouched on failure, here and below. */
-ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
-                                           size_t height, size_t width, struct attn_pixels *pixels,
-                                           struct attn_error *err);
-
-/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of
- * floats [C, H, W] holds the values themselves. */
-ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                           struct attn_pixels *pixels, struct attn_error *err);
 
 /* Releases what was read or made. {0} is allowed. */
 ATTN_API void attn_pixels_release(struct attn_pixels *pixels);

@@ -7,7 +7,7 @@
 
 #include "attention/attend.h"
 #include "formats/ndarray_internal.h"
-#include "run/request.h"
+#include "input/input.h"
 
 /* The sizes that fit all arrays. */
 struct attn_arrays_sizes {

@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "host/host_internal.h"
 #include "image/pixel_steps.h"
 #include "image/pixels_internal.h"
 
@@ -82,54 +81,53 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
 }
 
 /* Notes that a directory without preprocessor_config.json gets the usual steps of its family. */
-static void note_defaults(const struct attn_host *host, const struct attn_request *request)
+static void note_defaults(const struct attn_model *model, struct attn_notes notes)
 {
-    const struct attn_image_config *image = &attn_model_config(host->model)->image;
+    const struct attn_image_config *image = &attn_model_config(model)->image;
 
-    attn_note(request->on_note, request->user, ATTN_NOTE_USUAL_PIXELS,
+    attn_note(notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
               "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, "
               "as is usual for '%s'",
-              attn_quote_string(attn_model_name(host->model)).text, image->width, image->height,
-              attn_model_config(host->model)->model_type);
+              attn_quote_string(attn_model_name(model)).text, image->width, image->height,
+              attn_model_config(model)->model_type);
 }
 
-static enum attn_status read_picture(const struct attn_host *host,
-                                     const struct attn_request *request,
+static enum attn_status read_picture(const struct attn_pixel_maker *maker,
+                                     const struct attn_input *input, struct attn_notes notes,
                                      struct attn_sequence *sequence, struct attn_error *err)
 {
-    const struct attn_input *input = &request->input;
-    const size_t n_channel = attn_model_config(host->model)->image.n_channel;
+    const struct attn_model *model = maker->model;
+    const size_t n_channel = attn_model_config(model)->image.n_channel;
     const struct attn_pixels *pixels = input->pixels;
     bool is_made = false;
 
     if (input->image) {
-        ATTN_TRY(attn_pixels_open(host, input->image, &sequence->made, &is_made, err));
+        ATTN_TRY(attn_pixel_maker_read(maker, input->image, &sequence->made, &is_made, err));
         pixels = &sequence->made;
     }
     if (!pixels->values && pixels->shown) {
-        ATTN_TRY(attn_pixels_make(host, pixels->shown, pixels->height, pixels->width,
-                                  &sequence->made, err));
+        ATTN_TRY(attn_pixel_maker_make(maker, pixels->shown, pixels->height, pixels->width,
+                                       &sequence->made, err));
         pixels = &sequence->made;
         is_made = true;
     }
     if (!pixels->values)
         return attn_error_set(err, ATTN_INVALID, "the picture has no values");
-    if (is_made && !host->pixel_steps->is_given)
-        note_defaults(host, request);
+    if (is_made && !maker->steps->is_given)
+        note_defaults(model, notes);
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",
-                              attn_quote_string(attn_model_name(host->model)).text, n_channel);
-    ATTN_TRY(
-        attn_model_image_grid(host->model, pixels->height, pixels->width, &sequence->grid, err));
+                              attn_quote_string(attn_model_name(model)).text, n_channel);
+    ATTN_TRY(attn_model_image_grid(model, pixels->height, pixels->width, &sequence->grid, err));
     sequence->pixels = pixels;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, err);
 }
 
-enum attn_status attn_image_input_read(const struct attn_host *host,
-                                       const struct attn_request *request,
+enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
+                                       const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err)
 {
-    return attn_error_at(read_picture(host, request, sequence, err), ATTN_STAGE_INPUT, err);
+    return attn_error_at(read_picture(maker, input, notes, sequence, err), ATTN_STAGE_INPUT, err);
 }

@@ -5,6 +5,8 @@
 #ifndef ATTN_INPUT_IMAGE_INPUT_H
 #define ATTN_INPUT_IMAGE_INPUT_H
 
+#include "base/status_internal.h"
+#include "image/pixels_internal.h"
 #include "input/sequence.h"
 
 bool attn_input_is_picture(const struct attn_input *input);
@@ -18,9 +20,9 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err);
 
-/* Reads the picture of REQUEST. Stage ATTN_STAGE_INPUT. */
-enum attn_status attn_image_input_read(const struct attn_host *host,
-                                       const struct attn_request *request,
+/* Reads the picture of INPUT. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
+                                       const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);
 
 #endif

@@ -55,16 +55,17 @@ bool attn_input_is_text(const struct attn_input *input)
     return input->text && !input->ids && !input->embeddings;
 }
 
-/* Encodes INPUT, the text or the source of REQUEST. */
-static enum attn_status encode(const struct attn_request *request, const struct attn_input *input,
+/* Encodes INPUT, a text. */
+static enum attn_status encode(const struct attn_request_reading *reading,
+                               const struct attn_input *input,
                                const struct attn_tokenizer *tokenizer,
                                struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status;
 
-    options.special = request->reading.special;
-    options.special_tokens = request->reading.special_tokens;
+    options.special = reading->special;
+    options.special_tokens = reading->special_tokens;
     options.cancel = sequence->cancel;
     options.pair = input->pair;
     options.n_pair = input->n_pair;
@@ -126,7 +127,8 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
                           n[0], n[1], sequence->n, expected);
 }
 
-static enum attn_status check_length(const struct attn_request *request,
+static enum attn_status check_length(const struct attn_request_reading *reading,
+                                     const struct attn_input *input,
                                      const struct attn_sequence *sequence,
                                      const struct attn_model *model, struct attn_error *err)
 {
@@ -134,14 +136,13 @@ static enum attn_status check_length(const struct attn_request *request,
 
     if (sequence->n == 0) {
         attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
-        if (request->reading.example)
-            attn_error_hint(err, "%s", request->reading.example);
+        if (reading->example)
+            attn_error_hint(err, "%s", reading->example);
         return ATTN_INVALID;
     }
     if (sequence->n <= most)
         return ATTN_OK;
-    return attn_sequence_refuse_length(sequence, &request->input, attn_model_name(model), most,
-                                       err);
+    return attn_sequence_refuse_length(sequence, input, attn_model_name(model), most, err);
 }
 
 /* Of the text, whose tokens are those of the encoding: the types that the tokenizer gives, where
@@ -233,13 +234,12 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status read_sequence(const struct attn_request *request,
+static enum attn_status read_sequence(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
                                       const struct attn_model *model,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
-    const struct attn_input *input = &request->input;
-
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
         ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,
@@ -251,9 +251,9 @@ static enum attn_status read_sequence(const struct attn_request *request,
         sequence->ids = input->ids;
         sequence->n = input->n_id;
     } else {
-        ATTN_TRY(encode(request, input, tokenizer, sequence, err));
+        ATTN_TRY(encode(reading, input, tokenizer, sequence, err));
     }
-    ATTN_TRY(check_length(request, sequence, model, err));
+    ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
@@ -261,13 +261,13 @@ static enum attn_status read_sequence(const struct attn_request *request,
     return ATTN_OK;
 }
 
-enum attn_status attn_sequence_read(const struct attn_request *request,
-                                    const struct attn_model *model,
+enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
+                                    const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err)
 {
-    return attn_error_at(read_sequence(request, model, tokenizer, sequence, err), ATTN_STAGE_INPUT,
-                         err);
+    return attn_error_at(read_sequence(reading, input, model, tokenizer, sequence, err),
+                         ATTN_STAGE_INPUT, err);
 }
 
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
@@ -281,12 +281,12 @@ enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
 }
 
-enum attn_status attn_sequence_encode(const struct attn_request *request,
+enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
-    return attn_error_at(encode(request, &request->input, tokenizer, sequence, err),
-                         ATTN_STAGE_INPUT, err);
+    return attn_error_at(encode(reading, input, tokenizer, sequence, err), ATTN_STAGE_INPUT, err);
 }
 
 /* --- A source -------------------------------------------------------------------------------- */
@@ -331,17 +331,18 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
 }
 
 /* The tokens of a source, and their embeddings. */
-static enum attn_status embed_source(const struct attn_request *request,
+static enum attn_status embed_source(const struct attn_request_reading *reading,
+                                     const struct attn_input *source,
                                      const struct attn_model *model,
                                      const struct attn_tokenizer *tokenizer,
                                      struct attn_sequence *sequence, struct attn_error *err)
 {
     const size_t d_model = attn_model_config(model)->d_model;
 
-    sequence->ids = request->source.ids;
-    sequence->n = request->source.n_id;
-    if (attn_input_is_text(&request->source))
-        ATTN_TRY(encode(request, &request->source, tokenizer, sequence, err));
+    sequence->ids = source->ids;
+    sequence->n = source->n_id;
+    if (attn_input_is_text(source))
+        ATTN_TRY(encode(reading, source, tokenizer, sequence, err));
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
@@ -370,12 +371,11 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
-enum attn_status attn_source_read(const struct attn_request *request,
-                                  const struct attn_model *model,
+enum attn_status attn_source_read(const struct attn_request_reading *reading,
+                                  const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err)
 {
-    const struct attn_input *source = &request->source;
     enum attn_status status = ATTN_OK;
 
     if (source->embeddings) {
@@ -385,7 +385,7 @@ enum attn_status attn_source_read(const struct attn_request *request,
         status = check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
                              " a row", err);
     } else if (attn_input_is_given(source))
-        status = embed_source(request, model, tokenizer, sequence, err);
+        status = embed_source(reading, source, model, tokenizer, sequence, err);
     if (status == ATTN_OK)
         status = check_source_length(sequence, model, err);
     if (status == ATTN_OK)

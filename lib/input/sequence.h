@@ -6,9 +6,8 @@
 #define ATTN_INPUT_SEQUENCE_H
 
 #include "forward/session.h"
-#include "host/host.h"
 #include "image/pixels.h"
-#include "run/request.h"
+#include "input/input.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
 struct attn_token_bytes {
@@ -50,11 +49,11 @@ bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
 
 /*
- * Reads the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL unless the
- * input is a text. Stage ATTN_STAGE_INPUT.
+ * Reads INPUT, the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL
+ * unless the input is a text. Stage ATTN_STAGE_INPUT.
  */
-enum attn_status attn_sequence_read(const struct attn_request *request,
-                                    const struct attn_model *model,
+enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
+                                    const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
 
@@ -74,8 +73,9 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err);
 
-/* The tokens of REQUEST's text, however many. Stage ATTN_STAGE_INPUT. */
-enum attn_status attn_sequence_encode(const struct attn_request *request,
+/* The tokens of INPUT's text, however many. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err);
 
@@ -83,9 +83,9 @@ enum attn_status attn_sequence_encode(const struct attn_request *request,
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
                                    struct attn_error *err);
 
-/* Reads the source as rows [n, d_source], if one is given. Stage ATTN_STAGE_INPUT. */
-enum attn_status attn_source_read(const struct attn_request *request,
-                                  const struct attn_model *model,
+/* Reads SOURCE as rows [n, d_source], if it is given. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_source_read(const struct attn_request_reading *reading,
+                                  const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err);
 

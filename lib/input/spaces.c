@@ -71,10 +71,10 @@ bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SP
     return spaces->what || spaces->is_at_end;
 }
 
-void attn_spaces_note(const struct attn_spaces *spaces, const struct attn_request *request)
+void attn_spaces_note(const struct attn_spaces *spaces, struct attn_notes notes)
 {
     char message[ATTN_SPACES_MESSAGE_SIZE];
 
     if (attn_spaces_describe(spaces, message))
-        attn_note(request->on_note, request->user, ATTN_NOTE_SPACES, "%s", message);
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_SPACES, "%s", message);
 }

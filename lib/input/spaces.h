@@ -5,7 +5,8 @@
 #ifndef ATTN_INPUT_SPACES_H
 #define ATTN_INPUT_SPACES_H
 
-#include "run/request.h"
+#include "base/status_internal.h"
+#include "input/input.h"
 #include "tokenizer/tokenizer.h"
 
 struct attn_sequence;
@@ -37,7 +38,6 @@ bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position,
 /* Writes a note about SPACES. Returns whether there is anything to say. */
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE]);
 
-/* Notes it to REQUEST. */
-void attn_spaces_note(const struct attn_spaces *spaces, const struct attn_request *request);
+void attn_spaces_note(const struct attn_spaces *spaces, struct attn_notes notes);
 
 #endif

@@ -41,4 +41,17 @@ struct attn_answer_args {
                        (run/request.h); NULL: the last */
 };
 
+/* Next tokens that are scored. */
+struct attn_request_predict {
+    size_t top; /* the so many most probable next tokens, after the last position or, where the
+                   request has queries, after each of these; of encoders at masks; 0: none */
+    const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
+    size_t n_next;
+    const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
+    const char *const *labels; /* [n_label] texts that a picture is compared with, by a model with
+                                  two towers, as CLIP is: `top` of them are listed; 0: all */
+    size_t n_label;
+    const void *later[1]; /* here and below NULL: room for later fields */
+};
+
 #endif

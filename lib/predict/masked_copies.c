@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "forward/session_pack.h"
 #include "predict/mask_token.h"
 
@@ -23,23 +24,25 @@ struct attn_masked {
     float *logits;                           /* [n_most, V] */
 };
 
-enum attn_status attn_masked_check(const struct attn_host *host, struct attn_error *err)
+enum attn_status attn_masked_check(const struct attn_model *model,
+                                   const struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     int32_t mask;
 
-    if (attn_mask_id(host->tokenizer, &mask))
+    if (attn_mask_id(tokenizer, &mask))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "an encoder scores each token with a mask in its place, and '%s' has no "
                    "vocabulary with [MASK] or <mask>",
-                   attn_quote_string(attn_model_name(host->model)).text);
+                   attn_quote_string(attn_model_name(model)).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status create_session(const struct attn_run *run, struct attn_pool *pool,
-                                       struct attn_masked *masked, struct attn_error *err)
+static enum attn_status create_session(const struct attn_masked_scope *scope,
+                                       struct attn_pool *pool, struct attn_masked *masked,
+                                       struct attn_error *err)
 {
-    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_session_options options = scope->session;
     enum attn_status status;
 
     options.n_max = masked->n_row;
@@ -47,20 +50,20 @@ static enum attn_status create_session(const struct attn_run *run, struct attn_p
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.edits = run->edits.items;
-    options.n_edit = run->edits.n;
+    options.edits = scope->edits->items;
+    options.n_edit = scope->edits->n;
     options.key_mask = NULL; /* each copy has that of its text */
     options.n_key_mask = 0;
-    status = attn_session_create(run->model, &options, &masked->session, err);
+    status = attn_session_create(scope->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
                          err);
 }
 
-enum attn_status attn_masked_create(const struct attn_run *run, size_t n_row,
+enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_t n_row,
                                     struct attn_pool *pool, struct attn_masked **masked,
                                     struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(run->model)->n_vocab;
+    const size_t n_vocab = attn_model_config(scope->model)->n_vocab;
     const size_t n_fit = 1 + LOGIT_BYTES / sizeof(float) / n_vocab;
     struct attn_masked *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status = ATTN_NO_MEMORY;
@@ -77,9 +80,9 @@ enum attn_status attn_masked_create(const struct attn_run *run, size_t n_row,
     made->logits = attn_alloc_uninitialized(made->n_most * n_vocab, sizeof *made->logits, err);
     if (made->ids && made->sequences && made->positions && made->rows && made->targets &&
         made->logits)
-        status = attn_masked_check(run->host, err);
-    if (status == ATTN_OK && attn_mask_id(run->host->tokenizer, &made->mask))
-        status = create_session(run, pool, made, err);
+        status = attn_masked_check(scope->model, scope->tokenizer, err);
+    if (status == ATTN_OK && attn_mask_id(scope->tokenizer, &made->mask))
+        status = create_session(scope, pool, made, err);
     if (status == ATTN_OK)
         *masked = made;
     else
@@ -132,25 +135,32 @@ static enum attn_status run_copies(struct attn_masked *masked, size_t n, attn_ma
     return on_rows(user, &rows, err);
 }
 
-enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_run *run,
+static enum attn_status check_canceled(const struct attn_masked_scope *scope,
+                                       struct attn_error *err)
+{
+    return attn_is_canceled(scope->session.cancel) ? attn_error_set(err, ATTN_CANCELED, "canceled")
+                                                   : ATTN_OK;
+}
+
+enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_masked_scope *scope,
                                   attn_masked_fn on_rows, void *user, struct attn_error *err)
 {
-    const struct attn_sequence *text = &run->text;
+    const struct attn_sequence *text = scope->text;
     const size_t n_fit = masked->n_row / text->n;
     const size_t n_most = n_fit < masked->n_most ? n_fit : masked->n_most;
     enum attn_status status = ATTN_OK;
     size_t n = 0;
 
     for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
-        if (!attn_tokenizer_is_special(run->host->tokenizer, text->ids[i]))
+        if (!attn_tokenizer_is_special(scope->tokenizer, text->ids[i]))
             make_copy(masked, n++, text, i);
         if (n == n_most || (i + 1 == text->n && n > 0)) {
             status = run_copies(masked, n, on_rows, user, err);
             n = 0;
         }
         if (status == ATTN_OK)
-            status = attn_host_check_canceled(run->host, err);
+            status = check_canceled(scope, err);
     }
-    attn_edits_find_effects(&run->edits, masked->session, 0);
+    attn_edits_find_effects(scope->edits, masked->session, 0);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

@@ -4,8 +4,8 @@
  * sum of -ln p is the pseudo-log-likelihood (Salazar et al. 1910.14659). For the files of this
  * layer and above.
  *
- *     attn_masked_create(run, n_row, pool, &masked, &err);
- *     attn_masked_read(masked, run, on_rows, user, &err);    // of each text
+ *     attn_masked_create(&scope, n_row, pool, &masked, &err);
+ *     attn_masked_read(masked, &scope, on_rows, user, &err);    // of each text
  *     attn_masked_free(masked);
  *
  * Copies go through the model side by side, with the bits of each alone. Memory does not grow with
@@ -14,7 +14,8 @@
 #ifndef ATTN_PREDICT_MASKED_COPIES_H
 #define ATTN_PREDICT_MASKED_COPIES_H
 
-#include "run/run_internal.h"
+#include "edits/edits.h"
+#include "input/sequence.h"
 
 /* Rows of logits at masks. */
 struct attn_masked_rows {
@@ -27,21 +28,32 @@ struct attn_masked_rows {
 typedef enum attn_status (*attn_masked_fn)(void *user, const struct attn_masked_rows *rows,
                                            struct attn_error *err);
 
-/* Whether the tokenizer of HOST has a mask; ATTN_INVALID, at the stage of options, when not. */
-enum attn_status attn_masked_check(const struct attn_host *host, struct attn_error *err);
+/* Whether the TOKENIZER of MODEL, NULL if it has none, has a mask; ATTN_INVALID, at the stage of
+ * options, when not. */
+enum attn_status attn_masked_check(const struct attn_model *model,
+                                   const struct attn_tokenizer *tokenizer, struct attn_error *err);
+
+/* The run of a text. Everything is borrowed. */
+struct attn_masked_scope {
+    const struct attn_model *model;
+    const struct attn_tokenizer *tokenizer;
+    const struct attn_sequence *text;
+    const struct attn_edit_list *edits;
+    struct attn_session_options session; /* of a run without edits, with its attention */
+};
 
 struct attn_masked;
 
-/* For texts whose attention and edits are those of RUN, of up to N_ROW tokens, which go through
+/* For texts whose attention and edits are those of SCOPE, of up to N_ROW tokens, which go through
  * together. POOL, or NULL for the caller's thread, is borrowed. Errors have a stage. */
-enum attn_status attn_masked_create(const struct attn_run *run, size_t n_row,
+enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_t n_row,
                                     struct attn_pool *pool, struct attn_masked **masked,
                                     struct attn_error *err);
 void attn_masked_free(struct attn_masked *masked); /* NULL is allowed */
 
-/* Masks the tokens of RUN's text one after the other: gives some rows at a time to ON_ROWS, whose
+/* Masks the tokens of SCOPE's text one after the other: gives some rows at a time to ON_ROWS, whose
  * failure ends it. Finds which edits of the run had an effect. Errors have a stage. */
-enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_run *run,
+enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_masked_scope *scope,
                                   attn_masked_fn on_rows, void *user, struct attn_error *err);
 
 #endif

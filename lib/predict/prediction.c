@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "forward/session_internal.h"
+#include "input/sequence.h"
 #include "kernels/kernels.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
@@ -28,14 +29,13 @@ static enum attn_status take_label(const struct attn_model *model, const char *t
                          ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status encode_all(const struct attn_request *request,
-                                   const struct attn_model *model,
-                                   const struct attn_tokenizer *tokenizer, size_t n,
+static enum attn_status encode_all(const struct attn_answer_scope *scope,
+                                   const struct attn_request_predict *question,
                                    struct attn_continuations *continuations, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    const struct attn_request_predict *question = &request->predict;
-    const size_t n_ctx = attn_model_config(model)->n_ctx;
+    const struct attn_model *model = scope->model;
+    const size_t n = scope->text->n, n_ctx = attn_model_config(model)->n_ctx;
 
     if (question->n_next == 0)
         return ATTN_OK;
@@ -43,20 +43,22 @@ static enum attn_status encode_all(const struct attn_request *request,
     if (!continuations->encodings)
         return ATTN_NO_MEMORY;
     continuations->n = question->n_next;
-    options.special = request->reading.special;
+    options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     if (!attn_model_config(model)->is_encoder) /* that fills a place of its own */
         options.place = ATTN_TEXT_CONTINUES;
-    options.cancel = continuations->cancel;
+    options.cancel = scope->text->cancel;
     for (size_t i = 0; attn_model_is_classifier(model) && i < question->n_next; i++)
         ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
     for (size_t i = 0; !attn_model_is_classifier(model) && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
         const char *text = question->next[i];
 
-        ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
-        ATTN_TRY(attn_error_at(attn_answer_check_known(tokenizer, "next", text, encoding, err),
-                               ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(
+            attn_tokenizer_encode(scope->tokenizer, text, strlen(text), &options, encoding, err));
+        ATTN_TRY(
+            attn_error_at(attn_answer_check_known(scope->tokenizer, "next", text, encoding, err),
+                          ATTN_STAGE_OPTIONS, err));
         if (encoding->n == 0)
             return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
                                   attn_quote_string(text).text);
@@ -70,14 +72,12 @@ static enum attn_status encode_all(const struct attn_request *request,
         n + continuations->n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
 }
 
-enum attn_status attn_continuations_encode(const struct attn_request *request,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer, size_t n,
+enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
+                                           const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err)
 {
-    return attn_error_at(encode_all(request, model, tokenizer, n, continuations, err),
-                         ATTN_STAGE_INPUT, err);
+    return attn_error_at(encode_all(scope, question, continuations, err), ATTN_STAGE_INPUT, err);
 }
 
 void attn_continuations_release(struct attn_continuations *continuations)

@@ -9,7 +9,6 @@
 #include "base/table.h"
 #include "forward/session.h"
 #include "predict/answer_internal.h"
-#include "run/request.h"
 #include "writers/output.h"
 
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
@@ -22,7 +21,6 @@ struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */
     size_t n;
     size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
-    const volatile sig_atomic_t *cancel; /* set before; NULL: nothing can cancel */
 };
 
 /* The questions about the tokens of a run. Initialize with = {0}; end with attn_asked_release. */
@@ -38,11 +36,10 @@ struct attn_asked {
 
 void attn_asked_release(struct attn_asked *asked);
 
-/* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions
- * of the text. Stage ATTN_STAGE_INPUT. */
-enum attn_status attn_continuations_encode(const struct attn_request *request,
-                                           const struct attn_model *model,
-                                           const struct attn_tokenizer *tokenizer, size_t n,
+/* Encodes those of QUESTION, each by itself. ATTN_INVALID if one does not fit after the text of
+ * SCOPE. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
+                                           const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err);
 

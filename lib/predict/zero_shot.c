@@ -13,7 +13,8 @@ enum { N_TOGETHER = 32 }; /* texts that are fed at once */
 
 struct labelling {
     struct attn_host *texts; /* borrowed: the tower of texts */
-    const struct attn_request *request;
+    const struct attn_request_predict *question;
+    const struct attn_request_reading *reading;
     struct attn_encoding *encodings; /* [n_label] owns */
     struct attn_session *session;    /* owns */
     float *embeds;                   /* [n_label, d_projected] owns */
@@ -34,18 +35,18 @@ static enum attn_status check(const struct attn_host *host, struct attn_error *e
 /* The tokens of each label, with those that the tokenizer adds. */
 static enum attn_status encode(struct labelling *labelling, struct attn_error *err)
 {
-    const struct attn_request *request = labelling->request;
+    const struct attn_request_predict *question = labelling->question;
     const struct attn_model *model = labelling->texts->model;
     const size_t n_ctx = attn_model_config(model)->n_ctx;
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_tokenizer *tokenizer;
 
     ATTN_TRY(attn_host_tokenizer(labelling->texts, &tokenizer, err));
-    options.special = request->reading.special;
-    options.special_tokens = request->reading.special_tokens;
+    options.special = labelling->reading->special;
+    options.special_tokens = labelling->reading->special_tokens;
     options.cancel = labelling->texts->options.cancel;
-    for (size_t i = 0; i < request->predict.n_label; i++) {
-        const char *text = request->predict.labels[i];
+    for (size_t i = 0; i < question->n_label; i++) {
+        const char *text = question->labels[i];
         struct attn_encoding *encoding = &labelling->encodings[i];
 
         ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
@@ -78,7 +79,7 @@ static enum attn_status embed(struct labelling *labelling, size_t first, size_t 
 static enum attn_status embed_all(struct labelling *labelling, struct attn_error *err)
 {
     const struct attn_host *texts = labelling->texts;
-    const size_t n = labelling->request->predict.n_label;
+    const size_t n = labelling->question->n_label;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
     options.n_sequence = n < N_TOGETHER ? n : N_TOGETHER;
@@ -106,9 +107,9 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
                                   struct attn_host **labelled, struct attn_error *err)
 {
     const struct attn_zero_shot_labels labels = {
-        .names = labelling->request->predict.labels,
+        .names = labelling->question->labels,
         .embeds = labelling->embeds,
-        .n = labelling->request->predict.n_label,
+        .n = labelling->question->n_label,
         .scale = attn_model_logit_scale(labelling->texts->model)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
@@ -122,8 +123,7 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     made->options = host->options;
     made->model = model;
     made->tokenizer_failure = host->tokenizer_failure;
-    made->pixel_steps = host->pixel_steps;
-    made->large_pictures = host->large_pictures;
+    made->pictures = host->pictures;
     made->pool = host->pool;
     made->is_later = made->is_labelled = true;
     made->other = labelling->texts;
@@ -134,7 +134,7 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
 static enum attn_status label(struct labelling *labelling, struct attn_host *host,
                               struct attn_host **labelled, struct attn_error *err)
 {
-    const size_t n = labelling->request->predict.n_label;
+    const size_t n = labelling->question->n_label;
 
     ATTN_TRY(check(host, err));
     ATTN_TRY(attn_host_tower(host, ATTN_TOWER_TEXT, &labelling->texts, err));
@@ -148,22 +148,23 @@ static enum attn_status label(struct labelling *labelling, struct attn_host *hos
     return make_host(labelling, host, labelled, err);
 }
 
-enum attn_status attn_zero_shot_choose_host(struct attn_host **host,
-                                            const struct attn_request *request,
+enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
+                                            const struct attn_request_predict *question,
+                                            const struct attn_request_reading *reading,
                                             struct attn_host **labelled, struct attn_error *err)
 {
-    const bool is_picture = request->input.image || request->input.pixels;
-    struct labelling labelling = {.request = request};
+    const bool is_picture = input->image || input->pixels;
+    struct labelling labelling = {.question = question, .reading = reading};
     enum attn_status status;
 
     ATTN_TRY(attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
-    if (request->predict.n_label == 0)
+    if (question->n_label == 0)
         return ATTN_OK;
     status = label(&labelling, *host, labelled, err);
     if (status == ATTN_OK)
         *host = *labelled;
     attn_session_free(labelling.session);
-    for (size_t i = 0; labelling.encodings && i < request->predict.n_label; i++)
+    for (size_t i = 0; labelling.encodings && i < question->n_label; i++)
         attn_encoding_release(&labelling.encodings[i]);
     attn_free(labelling.encodings);
     attn_free(labelling.embeds);

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 
@@ -61,22 +62,6 @@ static bool is_empty(const struct attn_selection *selection)
     return true;
 }
 
-enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
-                                   struct attn_selection **selection, struct attn_error *err)
-{
-    enum attn_status status = ATTN_OK;
-    struct attn_selection *made;
-
-    ATTN_TRY(attn_selection_create(dims, &made, err));
-    if (spec)
-        status = attn_selection_set_heads(made, spec, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return status;
-}
-
 /* Keeps in every batch the heads that SPEC means in one. */
 static enum attn_status keep_in_batches(struct attn_selection *selection, const char *spec,
                                         size_t n_batch, struct attn_error *err)
@@ -96,42 +81,41 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     return status;
 }
 
-static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
-                             size_t n_batch, struct attn_error *err)
+static enum attn_status fill(struct attn_selection *selection,
+                             const struct attn_request_selection *given, size_t n_batch,
+                             struct attn_error *err)
 {
-    if (request->selection.sites)
-        ATTN_TRY(attn_error_in(set_sites(selection, request->selection.sites, err), "sites", err));
-    if (request->selection.layers)
-        ATTN_TRY(attn_error_in(attn_selection_set_layers(selection, request->selection.layers, err),
-                               "layers", err));
-    if (request->selection.heads && n_batch > 1)
-        ATTN_TRY(attn_error_in(keep_in_batches(selection, request->selection.heads, n_batch, err),
-                               "heads", err));
-    else if (request->selection.heads)
-        ATTN_TRY(attn_error_in(attn_selection_set_heads(selection, request->selection.heads, err),
-                               "heads", err));
-    if (request->selection.queries)
+    if (given->sites)
+        ATTN_TRY(attn_error_in(set_sites(selection, given->sites, err), "sites", err));
+    if (given->layers)
         ATTN_TRY(
-            attn_error_in(attn_selection_set_queries(selection, request->selection.queries, err),
-                          "queries", err));
+            attn_error_in(attn_selection_set_layers(selection, given->layers, err), "layers", err));
+    if (given->heads && n_batch > 1)
+        ATTN_TRY(
+            attn_error_in(keep_in_batches(selection, given->heads, n_batch, err), "heads", err));
+    else if (given->heads)
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_heads(selection, given->heads, err), "heads", err));
+    if (given->queries)
+        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, given->queries, err),
+                               "queries", err));
     if (is_empty(selection))
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "layers '%s', heads '%s' and the chosen sites have nothing in common",
-            request->selection.layers ? attn_quote_string(request->selection.layers).text : "all",
-            request->selection.heads ? attn_quote_string(request->selection.heads).text : "all");
+        return attn_error_set(err, ATTN_INVALID,
+                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
+                              given->layers ? attn_quote_string(given->layers).text : "all",
+                              given->heads ? attn_quote_string(given->heads).text : "all");
     return ATTN_OK;
 }
 
-enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,
-                             size_t n_batch, struct attn_selection **selection,
-                             struct attn_error *err)
+enum attn_status attn_choose(const struct attn_request_selection *given,
+                             const struct attn_dims *dims, size_t n_batch,
+                             struct attn_selection **selection, struct attn_error *err)
 {
     struct attn_selection *made;
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_selection_create(dims, &made, err), ATTN_STAGE_OPTIONS, err));
-    status = fill(made, request, n_batch, err);
+    status = fill(made, given, n_batch, err);
     if (status == ATTN_OK)
         *selection = made;
     else

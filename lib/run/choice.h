@@ -6,16 +6,12 @@
 #include "trace/selection.h"
 
 /*
- * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the
- * same heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
+ * The selection that GIVEN means for sizes DIMS, owned by the caller. N_BATCH batches have the same
+ * heads: GIVEN chooses among those of one. ATTN_INVALID when nothing is left. Stage
  * ATTN_STAGE_OPTIONS.
  */
-enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,
-                             size_t n_batch, struct attn_selection **selection,
-                             struct attn_error *err);
-
-/* A selection of the heads that SPEC means, and of everything else. Owned by the caller. */
-enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
-                                   struct attn_selection **selection, struct attn_error *err);
+enum attn_status attn_choose(const struct attn_request_selection *given,
+                             const struct attn_dims *dims, size_t n_batch,
+                             struct attn_selection **selection, struct attn_error *err);
 
 #endif

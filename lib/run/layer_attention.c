@@ -191,19 +191,19 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_layer_attention_find(const struct attn_request *request,
+enum attn_status attn_layer_attention_find(const struct attn_request_attention *given,
                                            const struct attn_config *config, size_t n,
                                            size_t n_source, struct attn_layer_attention *found,
                                            struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->attention.change;
+    const struct attn_attention_change *change = given->change;
     const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
 
     ATTN_TRY(check_causal(change, config, err));
     found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
     if (!found->layers)
         return ATTN_NO_MEMORY;
-    memcpy(found->layers, request->attention.layers ? request->attention.layers : config->attention,
+    memcpy(found->layers, given->layers ? given->layers : config->attention,
            config->n_layer * sizeof *found->layers);
     for (size_t layer = 0; change && layer < config->n_layer; layer++) {
         ATTN_TRY(check_scale(&found->layers[layer], change, err));
@@ -221,11 +221,10 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
     return ATTN_OK;
 }
 
-static enum attn_status check_arrays(const struct attn_request *request,
-                                     const struct attn_attention *attention,
+static enum attn_status check_arrays(bool has_scores, const struct attn_attention *attention,
                                      const struct attn_mask_sizes *sizes, struct attn_error *err)
 {
-    if (request->input.scores &&
+    if (has_scores &&
         (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK)) {
         attn_error_set(err, ATTN_INVALID, "'%s' is made of queries and keys, not of scores",
                        attn_attention_kind_name(attention->kind));
@@ -240,12 +239,13 @@ static enum attn_status check_arrays(const struct attn_request *request,
     return ATTN_OK;
 }
 
-enum attn_status attn_layer_attention_of_arrays(const struct attn_request *request,
+enum attn_status attn_layer_attention_of_arrays(const struct attn_request_attention *given,
+                                                bool has_scores,
                                                 const struct attn_mask_sizes *sizes,
                                                 struct attn_layer_attention *found,
                                                 struct attn_error *err)
 {
-    const struct attn_attention_change *change = request->attention.change;
+    const struct attn_attention_change *change = given->change;
     struct attn_attention *one = attn_alloc(1, sizeof *one, err);
 
     found->layers = one;
@@ -253,11 +253,11 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
         return ATTN_NO_MEMORY;
     *one = ATTN_ATTENTION_DEFAULT;
     one->mask = ATTN_MASK_NONE;
-    if (request->attention.layers)
-        *one = *request->attention.layers;
+    if (given->layers)
+        *one = *given->layers;
     if (change)
         change_attention(one, change);
-    ATTN_TRY(check_arrays(request, one, sizes, err));
+    ATTN_TRY(check_arrays(has_scores, one, sizes, err));
     if (change && change->mask)
         ATTN_TRY(read_mask(change->mask, sizes, &one->matrix, &found->mask, err));
     if (change && change->keep)
@@ -277,35 +277,6 @@ void attn_layer_attention_release(struct attn_layer_attention *found)
 
 /* --- What goes with it ----------------------------------------------------------------------- */
 
-/* Why no token can be fed after the text, or NULL: it can. */
-static const char *find_why_whole(const struct attn_attention *layers,
-                                  const struct attn_config *config)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct attn_attention *one = &layers[layer];
-
-        if (one->dropout > 0)
-            return "dropout is drawn for the whole text at once";
-        if (!config->is_cross[layer] && one->mask == ATTN_MASK_NONE)
-            return "without a causal mask, what comes after the text changes all of it";
-        if (one->mask == ATTN_MASK_MATRIX)
-            return "the mask is for the text alone";
-    }
-    return NULL;
-}
-
-enum attn_status attn_layer_attention_check_next(const struct attn_attention *layers,
-                                                 const struct attn_config *config,
-                                                 struct attn_error *err)
-{
-    const char *why_not = find_why_whole(layers, config);
-
-    if (!why_not)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "more tokens are fed after the text: %s", why_not);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
 /* Sites that depend on the attention, and not on the model. */
 static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
                                               ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
@@ -322,20 +293,19 @@ static enum attn_site find_lacking(const struct attn_attention *attention, attn_
     return ATTN_N_SITE;
 }
 
-static void note_left_out(const struct attn_attention *attention,
-                          const struct attn_request *request)
+static void note_left_out(const struct attn_attention *attention, struct attn_notes notes)
 {
     const char *kind = attn_attention_kind_name(attention->kind);
 
     if (find_lacking(attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
         return;
     if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
-        attn_note(request->on_note, request->user, ATTN_NOTE_NO_PATTERN,
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_NO_PATTERN,
                   "'%s' has no pattern, so only z is shown; `sites pattern_lowrank,z` "
                   "shows what is in its place",
                   kind);
     else
-        attn_note(request->on_note, request->user, ATTN_NOTE_NO_PATTERN,
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_NO_PATTERN,
                   "'%s' has no pattern, so only z is shown", kind);
 }
 
@@ -371,18 +341,17 @@ static enum attn_status check_sites(const struct attn_attention *attention, char
 }
 
 enum attn_status attn_layer_attention_check_sites(const struct attn_attention *attention,
-                                                  const struct attn_request *request,
+                                                  const char *sites, struct attn_notes notes,
                                                   struct attn_error *err)
 {
     enum attn_status status;
     char *list;
 
-    if (!request->selection.sites) {
-        if (request->outputs.n > 0)
-            note_left_out(attention, request);
+    if (!sites) {
+        note_left_out(attention, notes);
         return ATTN_OK;
     }
-    list = attn_strndup(request->selection.sites, strlen(request->selection.sites), err);
+    list = attn_strndup(sites, strlen(sites), err);
     if (!list)
         return ATTN_NO_MEMORY;
     status = check_sites(attention, list, err);
@@ -407,21 +376,21 @@ static uint64_t count_pairs(const struct attn_attention *attention, const struct
 }
 
 /* Whether the kind is the caller's choice. The windows of a model are no news. */
-static bool chooses_kind(const struct attn_request *request)
+static bool chooses_kind(const struct attn_request_attention *given)
 {
-    return request->attention.layers ||
-           (request->attention.change && (request->attention.change->parts & ATTN_PART_KIND));
+    return given->layers || (given->change && (given->change->parts & ATTN_PART_KIND));
 }
 
-void attn_layer_attention_note_pairs(const struct attn_request *request,
+void attn_layer_attention_note_pairs(const struct attn_request_attention *given,
                                      const struct attn_attention *layers,
-                                     const struct attn_dims *dims, bool is_source_ordered)
+                                     const struct attn_dims *dims, bool is_source_ordered,
+                                     struct attn_notes notes)
 {
     char kind[ATTN_ATTENTION_TEXT_SIZE], kept[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE];
     uint64_t n_kept = 0, n_all = 0, n_head = 0; /* of all layers */
     bool is_even = true;                        /* the same number in each head */
 
-    if (layers[0].kind == ATTN_ATTENTION_FULL || !chooses_kind(request) || !request->on_note)
+    if (layers[0].kind == ATTN_ATTENTION_FULL || !chooses_kind(given) || !notes.on_note)
         return;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         struct attn_attention one = layers[layer];
@@ -439,7 +408,7 @@ void attn_layer_attention_note_pairs(const struct attn_request *request,
     if (!is_even || n_head == 0)
         n_head = 1;
     attn_attention_text(&layers[0], kind);
-    attn_note(request->on_note, request->user, ATTN_NOTE_PAIRS,
+    attn_note(notes.on_note, notes.user, ATTN_NOTE_PAIRS,
               "'%s' computes %s of %s pairs of a query and a key in %s", kind,
               attn_quantity_count(n_kept / n_head, kept), attn_quantity_count(n_all / n_head, all),
               is_even ? "each head" : "all heads together");

@@ -6,7 +6,7 @@
 #define ATTN_RUN_LAYER_ATTENTION_H
 
 #include "attention/kind.h"
-#include "host/host.h"
+#include "base/status_internal.h"
 #include "run/request.h"
 
 /* Initialize with = {0}; end with attn_layer_attention_release. */
@@ -27,31 +27,26 @@ struct attn_mask_sizes {
  * what does not go together or does not fit the model, ATTN_STAGE_INPUT for a mask of another
  * shape.
  */
-enum attn_status attn_layer_attention_find(const struct attn_request *request,
+enum attn_status attn_layer_attention_find(const struct attn_request_attention *given,
                                            const struct attn_config *config, size_t n,
                                            size_t n_source, struct attn_layer_attention *found,
                                            struct attn_error *err);
 
 /* The one attention of arrays of these sizes. Likewise. */
-enum attn_status attn_layer_attention_of_arrays(const struct attn_request *request,
+enum attn_status attn_layer_attention_of_arrays(const struct attn_request_attention *given,
+                                                bool has_scores,
                                                 const struct attn_mask_sizes *sizes,
                                                 struct attn_layer_attention *found,
                                                 struct attn_error *err);
 
 void attn_layer_attention_release(struct attn_layer_attention *found);
 
-/* Whether tokens can be fed after the text; else ATTN_INVALID. Stage ATTN_STAGE_OPTIONS. */
-enum attn_status attn_layer_attention_check_next(const struct attn_attention *layers,
-                                                 const struct attn_config *config,
-                                                 struct attn_error *err);
-
 /*
- * Whether ATTENTION has the sites that the request names; globs mean those that there are. For the
- * default sites it notes what is left out, if the request has outputs and wants notes. Stage
- * ATTN_STAGE_OPTIONS.
+ * Whether ATTENTION has the SITES of a list; globs mean those that there are. For NULL, the default
+ * sites, it notes what is left out. Stage ATTN_STAGE_OPTIONS.
  */
 enum attn_status attn_layer_attention_check_sites(const struct attn_attention *attention,
-                                                  const struct attn_request *request,
+                                                  const char *sites, struct attn_notes notes,
                                                   struct attn_error *err);
 
 /*
@@ -59,8 +54,9 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
  * the mask leaves: in LAYERS [dims->n_layer]. IS_SOURCE_ORDERED: causal masks count in layers that
  * attend to a source, too.
  */
-void attn_layer_attention_note_pairs(const struct attn_request *request,
+void attn_layer_attention_note_pairs(const struct attn_request_attention *given,
                                      const struct attn_attention *layers,
-                                     const struct attn_dims *dims, bool is_source_ordered);
+                                     const struct attn_dims *dims, bool is_source_ordered,
+                                     struct attn_notes notes);
 
 #endif

@@ -197,8 +197,9 @@ static void note_idle(const struct many *many)
 
     if (!request)
         return;
-    attn_edit_parts_note_hidden(request, many->parts, many->n_part, many->n_run);
-    attn_edit_parts_note_idle(request, many->parts, many->n_part, many->n_run);
+    attn_edit_parts_note_hidden(attn_request_notes(request), many->parts, many->n_part,
+                                many->n_run);
+    attn_edit_parts_note_idle(attn_request_notes(request), many->parts, many->n_part, many->n_run);
 }
 
 /* With the task, which the caller releases, and the packs of N workers, which it frees. */

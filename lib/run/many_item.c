@@ -59,7 +59,8 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
     if (!is_wanted)
         return ATTN_OK;
     if (attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
-        return is_masked(task) ? attn_masked_check(task->host, err) : ATTN_OK;
+        return is_masked(task) ? attn_masked_check(task->host->model, task->host->tokenizer, err)
+                               : ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
                    attn_quote_string(attn_model_name(task->host->model)).text,
                    task->options.has_surprisal ? "the surprisal needs" : "logits need");
@@ -279,7 +280,7 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
                                               : ATTN_RECORD_FAILURE_NO_FIT;
     attn_host_tokenizer(task->host, &tokenizer, NULL);
     if (attn_input_is_text(&request->input))
-        status = attn_sequence_encode(request, tokenizer, &text, &found);
+        status = attn_sequence_encode(&request->reading, &request->input, tokenizer, &text, &found);
     else
         text.n = request->input.ids ? request->input.n_id : request->input.embeddings->shape[0];
     if (status != ATTN_OK)
@@ -289,7 +290,8 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
         *why = found;
     if (failure == ATTN_RECORD_FAILURE_NONE &&
-        attn_source_read(request, task->host->model, tokenizer, &source, &found) != ATTN_OK)
+        attn_source_read(&request->reading, &request->source, task->host->model, tokenizer, &source,
+                         &found) != ATTN_OK)
         failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
     attn_sequence_release(&text);
     attn_sequence_release(&source);
@@ -613,11 +615,12 @@ static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool
                                    struct attn_error *err)
 {
     const size_t n_row = item->n_row > ATTN_MANY_MASKED_ROWS ? item->n_row : ATTN_MANY_MASKED_ROWS;
+    const struct attn_masked_scope scope = attn_run_masked_scope(item->run);
     struct attn_masked *masked;
     enum attn_status status;
 
-    ATTN_TRY(attn_masked_create(item->run, n_row, pool, &masked, err));
-    status = attn_masked_read(masked, item->run, take_masked, item, err);
+    ATTN_TRY(attn_masked_create(&scope, n_row, pool, &masked, err));
+    status = attn_masked_read(masked, &scope, take_masked, item, err);
     attn_masked_free(masked);
     return status;
 }
@@ -843,10 +846,12 @@ static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item 
 {
     if (!is_masked(pack->task))
         return ATTN_OK;
+    const struct attn_masked_scope scope = attn_run_masked_scope(item->run),
+                                   longest = attn_run_masked_scope(pack->task->longest);
+
     if (!pack->masked)
-        ATTN_TRY(attn_masked_create(pack->task->longest, ATTN_MANY_MASKED_ROWS, NULL, &pack->masked,
-                                    err));
-    return attn_masked_read(pack->masked, item->run, take_masked, item, err);
+        ATTN_TRY(attn_masked_create(&longest, ATTN_MANY_MASKED_ROWS, NULL, &pack->masked, err));
+    return attn_masked_read(pack->masked, &scope, take_masked, item, err);
 }
 
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,

@@ -8,7 +8,7 @@
 #ifndef ATTN_RUN_RECORD_H
 #define ATTN_RUN_RECORD_H
 
-#include "run/request.h"
+#include "input/input.h"
 
 /* X(ID, number, code). Why a record cannot be computed. All else that fails, memory or a
  * file, is no matter of one record and ends the run. */

@@ -20,6 +20,7 @@
 
 #include "base/buffer.h"
 #include "formats/json_reader.h"
+#include "formats/ndarray.h"
 #include "run/record.h"
 
 struct attn_record_reading;

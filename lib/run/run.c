@@ -68,15 +68,60 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
-    run->text.cancel = run->source.cancel = run->asked.continuations.cancel =
-        run->host->options.cancel;
+    run->text.cancel = run->source.cancel = run->host->options.cancel;
     if (attn_input_is_picture(&request->input))
-        ATTN_TRY(attn_image_input_read(run->host, request, &run->text, err));
+        ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
+                                       attn_request_notes(request), &run->text, err));
     else
-        ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
-    ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
-    return attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
-                                     &run->asked.continuations, err);
+        ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
+                                    &run->text, err));
+    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model, run->tokenizer,
+                              &run->source, err));
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
+
+    return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
+}
+
+/* The sites that SELECTION lists; none if its list has a mistake, which is reported when the list
+ * is read. */
+static attn_site_set listed_sites(const struct attn_request_selection *selection)
+{
+    struct attn_error unknown = {0};
+    attn_site_set sites = 0;
+
+    if (selection->given)
+        return attn_selection_sites(selection->given);
+    if (selection->sites && attn_sites_parse(selection->sites, &sites, &unknown) != ATTN_OK)
+        return 0;
+    return sites;
+}
+
+static enum attn_status check_gradients(const struct attn_run *run, attn_site_set sites,
+                                        struct attn_error *err)
+{
+    if (!run->model)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of logits, and arrays have none");
+    if (!run->request.selection.gradients_of)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of a metric: they need `target`, and `foil` "
+                              "for the difference of two logits");
+    if (attn_edits_are_given(&run->request.edits))
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of an unchanged run, and this one has edits");
+    return attn_gradient_check(run->model, run->attention.layers, sites, err);
+}
+
+/* Finds whether the request asks for gradients, and whether its run can have them. */
+static enum attn_status find_gradients(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_selection *selection = &run->request.selection;
+    const attn_site_set sites = listed_sites(selection);
+
+    run->asked.has_goal = selection->has_gradients || (sites & attn_gradient_sites()) != 0;
+    return run->asked.has_goal
+               ? attn_error_at(check_gradients(run, sites, err), ATTN_STAGE_OPTIONS, err)
+               : ATTN_OK;
 }
 
 /* The caller's own selection, if it was made for a run of these sizes. */
@@ -141,13 +186,16 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
 {
     const struct attn_request *request = &run->request;
 
-    ATTN_TRY(attn_layer_attention_check_sites(&run->attention.layers[0], request, err));
+    ATTN_TRY(attn_layer_attention_check_sites(
+        &run->attention.layers[0], request->selection.sites,
+        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
+        err));
     ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
     ATTN_TRY(find_words(run, err));
     if (request->selection.given) {
         ATTN_TRY(take_selection(run, dims, err));
     } else {
-        ATTN_TRY(attn_choose(request, dims, n_batch, &run->chosen, err));
+        ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
         run->selection = run->chosen;
         ATTN_TRY(choose_gradients(run->chosen, request, err));
     }
@@ -257,6 +305,15 @@ struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run)
                                       .dims = run->selection ? attn_selection_dims(run->selection)
                                                              : NULL,
                                       .special = run->request.reading.special};
+}
+
+struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
+{
+    return (struct attn_masked_scope){.model = run->model,
+                                      .tokenizer = run->tokenizer,
+                                      .text = &run->text,
+                                      .edits = &run->edits,
+                                      .session = attn_run_session_options(run)};
 }
 
 enum attn_status attn_run_find_answer(const struct attn_run *run,
@@ -378,7 +435,8 @@ static void look_for_spaces(struct attn_run *run)
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     struct attn_session_options session = attn_run_session_options(run);
-    const struct attn_edit_scope scope = {.request = &run->request,
+    const struct attn_edit_scope scope = {.edits = &run->request.edits,
+                                          .notes = attn_request_notes(&run->request),
                                           .model = run->model,
                                           .dims = attn_selection_dims(run->selection),
                                           .text = &run->text,
@@ -401,17 +459,16 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
     ATTN_TRY(read_input(run, err));
-    ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
+    ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
-        ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
+        ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     ATTN_TRY(number_queries(run, err));
     dims = attn_config_dims(config, run->text.n);
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
     dims.sites |= attn_derived_sites(run->model, run->attention.layers);
-    ATTN_TRY(attn_gradient_check(&run->request, run->model, run->attention.layers,
-                                 &run->asked.has_goal, err));
+    ATTN_TRY(find_gradients(run, err));
     dims.sites |= run->asked.has_goal ? attn_gradient_sites_of(dims.sites) : 0;
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(find_masks(run, err));
@@ -478,13 +535,13 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     struct attn_arrays_sizes sizes = {0};
 
     ATTN_TRY(check_arrays_request(request, err));
-    ATTN_TRY(attn_gradient_check(&run->request, run->model, run->attention.layers,
-                                 &run->asked.has_goal, err));
+    ATTN_TRY(find_gradients(run, err));
     ATTN_TRY(attn_arrays_fit(&request->input, &sizes, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
 
-    ATTN_TRY(attn_layer_attention_of_arrays(request, &mask, &run->attention, err));
+    ATTN_TRY(attn_layer_attention_of_arrays(&request->attention, request->input.scores, &mask,
+                                            &run->attention, err));
     attn_arrays_fill(&request->input, &sizes, &run->arrays);
     run->arrays.attention = run->attention.layers[0];
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
@@ -561,7 +618,8 @@ static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &run->request, &run->labelled, err));
+    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &run->request.input, predict,
+                                        &run->request.reading, &run->labelled, err));
     if (predict->n_label > 0 && !attn_predict_is_asked(predict))
         predict->top = predict->n_label;
     return ATTN_OK;
@@ -820,10 +878,11 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     result->n_edited_row = attn_session_n_edited_row(feeding->session);
     ATTN_TRY(predict(run, feeding->session, result, err)); /* which edits may change, too */
     attn_edits_find_effects(&run->edits, feeding->session, 0);
-    attn_edits_note(&run->edits, &run->request, result->n_edited_row);
-    attn_layer_attention_note_pairs(&run->request, run->attention.layers,
-                                    attn_selection_dims(run->selection), false);
-    attn_spaces_note(&run->asked.spaces, &run->request);
+    attn_edits_note(&run->edits, attn_request_notes(&run->request), result->n_edited_row);
+    attn_layer_attention_note_pairs(&run->request.attention, run->attention.layers,
+                                    attn_selection_dims(run->selection), false,
+                                    attn_request_notes(&run->request));
+    attn_spaces_note(&run->asked.spaces, attn_request_notes(&run->request));
     note_end(run);
     return run_gradient(feeding, err);
 }
@@ -873,8 +932,9 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     result->n_token = args.n_query;
     result->n_key = args.n_key;
     note_not_finite(run, n_not_finite);
-    attn_layer_attention_note_pairs(&run->request, &run->arrays.attention,
-                                    attn_selection_dims(run->selection), true);
+    attn_layer_attention_note_pairs(&run->request.attention, &run->arrays.attention,
+                                    attn_selection_dims(run->selection), true,
+                                    attn_request_notes(&run->request));
     return ATTN_OK;
 }
 

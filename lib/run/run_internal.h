@@ -9,6 +9,7 @@
 #include "host/host_internal.h"
 #include "input/arrays_input.h"
 #include "input/sequence.h"
+#include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/choice.h"
 #include "run/layer_attention.h"
@@ -38,12 +39,21 @@ struct attn_run {
     struct attn_labels labels;
 };
 
+/* Where the notes of REQUEST go. */
+static inline struct attn_notes attn_request_notes(const struct attn_request *request)
+{
+    return (struct attn_notes){request->on_note, request->user};
+}
+
 /* What a session over RUN takes: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
 /* What questions about tokens know of RUN, which owns it. */
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);
+
+/* What copies of its text with masks know of RUN, which owns it. */
+struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run);
 
 /* Finds what ARGS mean in RUN (attn_answer_find). */
 enum attn_status attn_run_find_answer(const struct attn_run *run,

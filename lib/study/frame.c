@@ -75,11 +75,11 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
 static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
                                     struct attn_error *err)
 {
-    struct attn_request first = asking->request;
+    const struct attn_request_predict question = asking->request.predict;
 
-    first.input = *input;
     asking->request.predict.n_label = 0;
-    return attn_zero_shot_choose_host(&asking->host, &first, &asking->labelled, err);
+    return attn_zero_shot_choose_host(&asking->host, input, &question, &asking->request.reading,
+                                      &asking->labelled, err);
 }
 
 /* Lets EXPERIMENT change the request of FRAME before its run is prepared. */
@@ -233,7 +233,7 @@ static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold
         if (asked->on_progress)
             asked->on_progress(asked->user, i + 1, asking->n_text);
     }
-    attn_spaces_note(&spaces, asked);
+    attn_spaces_note(&spaces, attn_request_notes(asked));
     return attn_fold_tabulate_texts(fold, &asking->table, err);
 }
 
@@ -464,7 +464,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     one.args = asking->inquiry->args;
     one.sum = asking->sum;
     ATTN_TRY(ask(asking, &one, &asking->table, err));
-    attn_spaces_note(&spaces, &asking->request);
+    attn_spaces_note(&spaces, attn_request_notes(&asking->request));
     return ATTN_OK;
 }
 

@@ -51,8 +51,8 @@ static bool has_pieces(const struct attn_trial *trial)
     struct attn_error why_not = {0};
 
     return trial->n_feed > 0 && trial->n_feed < run->text.n && trial->layer == ATTN_NO_LAYER &&
-           attn_layer_attention_check_next(run->attention.layers, attn_model_config(run->model),
-                                           &why_not) == ATTN_OK;
+           attn_session_check_next(run->attention.layers, attn_model_config(run->model),
+                                   &why_not) == ATTN_OK;
 }
 
 /* Creates *SESSION, which the caller owns also after a failure. EDITS have room for the edits of
@@ -141,7 +141,8 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
 {
     attn_edits_find_effects(&run->edits, session, 0);
-    attn_edit_parts_note_idle(&run->request, run->edits.parts, run->edits.n_part, 0);
+    attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
+                              run->edits.n_part, 0);
 }
 
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,

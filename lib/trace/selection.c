@@ -403,6 +403,22 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
     return ATTN_OK;
 }
 
+enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
+                                   struct attn_selection **selection, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    struct attn_selection *made;
+
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    if (spec)
+        status = attn_selection_set_heads(made, spec, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}
+
 /* Whether INDEX is below N; then RANGE holds it, or all of them for ALL. */
 static bool find_index(int index, int all, size_t n, struct range *range)
 {

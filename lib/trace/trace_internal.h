@@ -58,6 +58,10 @@ size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
+/* A selection of the heads that SPEC means, and of everything else. Owned by the caller. */
+enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
+                                   struct attn_selection **selection, struct attn_error *err);
+
 /* Reads. LAYER must be in range. */
 attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);

@@ -444,12 +444,12 @@ static bool is_read_beside(struct attn_host *host, const char *name, enum attn_s
 
     snprintf(reader.path, sizeof reader.path, "%s", path_of(name));
     atomic_init(&reader.is_over, false);
-    attn_monitor_enter(host->large_pictures);
+    attn_monitor_enter(host->pictures.large);
     ck_assert(attn_thread_start(read_one, &reader, &thread));
     for (int i = 0; i < 30 && !atomic_load(&reader.is_over); i++)
         usleep(10000);
     is_over = atomic_load(&reader.is_over);
-    attn_monitor_leave(host->large_pictures);
+    attn_monitor_leave(host->pictures.large);
     attn_thread_join(&thread);
     ck_assert_int_eq(reader.status, expected);
     return is_over;

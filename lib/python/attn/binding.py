@@ -286,6 +286,11 @@ ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
 ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
+ATTN_EDIT_ZERO = 0
+ATTN_EDIT_SCALE = 1
+ATTN_EDIT_REPLACE = 2
+ATTN_EDIT_ADD = 3
+ATTN_EDIT_MASK = 4
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -303,11 +308,6 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
-ATTN_EDIT_ZERO = 0
-ATTN_EDIT_SCALE = 1
-ATTN_EDIT_REPLACE = 2
-ATTN_EDIT_ADD = 3
-ATTN_EDIT_MASK = 4
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -477,6 +477,10 @@ class attn_source(Structure):
     pass
 
 
+class attn_pixels(Structure):
+    pass
+
+
 class attn_column(Structure):
     pass
 
@@ -529,6 +533,18 @@ class attn_host_options(Structure):
     pass
 
 
+class attn_input(Structure):
+    pass
+
+
+class attn_label_list(Structure):
+    pass
+
+
+class attn_request_reading(Structure):
+    pass
+
+
 class attn_tensor(Structure):
     pass
 
@@ -538,6 +554,14 @@ class attn_ndarray(Structure):
 
 
 class attn_mask_array(Structure):
+    pass
+
+
+class attn_edit(Structure):
+    pass
+
+
+class attn_edit_target(Structure):
     pass
 
 
@@ -553,23 +577,19 @@ class attn_steering(Structure):
     pass
 
 
+class attn_request_edits(Structure):
+    pass
+
+
 class attn_answer_args(Structure):
     pass
 
 
+class attn_request_predict(Structure):
+    pass
+
+
 class attn_attention_change(Structure):
-    pass
-
-
-class attn_pixels(Structure):
-    pass
-
-
-class attn_edit(Structure):
-    pass
-
-
-class attn_edit_target(Structure):
     pass
 
 
@@ -613,31 +633,11 @@ class attn_predictions(Structure):
     pass
 
 
-class attn_input(Structure):
-    pass
-
-
-class attn_request_predict(Structure):
-    pass
-
-
 class attn_request_attention(Structure):
     pass
 
 
 class attn_request_selection(Structure):
-    pass
-
-
-class attn_request_edits(Structure):
-    pass
-
-
-class attn_label_list(Structure):
-    pass
-
-
-class attn_request_reading(Structure):
     pass
 
 
@@ -916,6 +916,13 @@ attn_source._fields_ = [
     ("n_override", c_size_t),
     ("fetch", c_char_p),
 ]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
 attn_column._fields_ = [
     ("name", c_char_p),
     ("type", c_int),
@@ -1116,6 +1123,40 @@ attn_host_options._fields_ = [
     ("catalog", POINTER(attn_catalog)),
     ("tower", c_int),
 ]
+attn_input._fields_ = [
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("ids", POINTER(c_int32)),
+    ("n_id", c_size_t),
+    ("embeddings", POINTER(attn_ndarray)),
+    ("q", POINTER(attn_ndarray)),
+    ("k", POINTER(attn_ndarray)),
+    ("v", POINTER(attn_ndarray)),
+    ("scores", POINTER(attn_ndarray)),
+    ("types", POINTER(c_int32)),
+    ("n_type", c_size_t),
+    ("pair", c_char_p),
+    ("n_pair", c_size_t),
+    ("key_mask", POINTER(c_int32)),
+    ("n_key_mask", c_size_t),
+    ("image", c_char_p),
+    ("pixels", POINTER(attn_pixels)),
+    ("later", c_void_p * 2),
+]
+attn_label_list._fields_ = [
+    ("items", POINTER(c_char_p)),
+    ("sizes", POINTER(c_size_t)),
+    ("n", c_size_t),
+    ("name", c_char_p),
+]
+attn_request_reading._fields_ = [
+    ("special", c_int),
+    ("special_tokens", c_int),
+    ("example", c_char_p),
+    ("queries", attn_label_list),
+    ("keys", attn_label_list),
+    ("later", c_void_p * 4),
+]
 attn_tensor._fields_ = [
     ("data", c_void_p),
     ("dtype", c_int),
@@ -1136,6 +1177,30 @@ attn_mask_array._fields_ = [
     ("shape", c_size_t * 16),
     ("cells", POINTER(c_ubyte)),
     ("file", c_void_p),
+]
+attn_edit._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("row0", c_size_t),
+    ("row1", c_size_t),
+    ("col0", c_size_t),
+    ("col1", c_size_t),
+    ("op", c_int),
+    ("factor", c_float),
+    ("data", POINTER(c_float)),
+    ("ld", c_size_t),
+    ("later", c_void_p * 4),
+]
+attn_edit_target._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("row0", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+    ("ld", c_size_t),
+    ("data", POINTER(c_float)),
 ]
 attn_knockout._fields_ = [
     ("queries", c_char_p),
@@ -1166,6 +1231,20 @@ attn_steering._fields_ = [
     ("text", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_request_edits._fields_ = [
+    ("ablate", c_char_p),
+    ("ablate_pattern", c_char_p),
+    ("items", POINTER(attn_edit)),
+    ("ablate_mean", c_char_p),
+    ("knockouts", POINTER(attn_knockout)),
+    ("patches", POINTER(attn_patch)),
+    ("n", c_size_t),
+    ("n_knockout", c_size_t),
+    ("n_patch", c_size_t),
+    ("steerings", POINTER(attn_steering)),
+    ("n_steering", c_size_t),
+    ("later", c_void_p * 2),
+]
 attn_answer_args._fields_ = [
     ("metric", c_int),
     ("target", c_char_p),
@@ -1174,43 +1253,21 @@ attn_answer_args._fields_ = [
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
 ]
+attn_request_predict._fields_ = [
+    ("top", c_size_t),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("answer", POINTER(attn_answer_args)),
+    ("labels", POINTER(c_char_p)),
+    ("n_label", c_size_t),
+    ("later", c_void_p * 1),
+]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
     ("to", attn_attention),
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
-]
-attn_pixels._fields_ = [
-    ("n_channel", c_size_t),
-    ("height", c_size_t),
-    ("width", c_size_t),
-    ("values", POINTER(c_float)),
-    ("shown", POINTER(c_ubyte)),
-]
-attn_edit._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("row0", c_size_t),
-    ("row1", c_size_t),
-    ("col0", c_size_t),
-    ("col1", c_size_t),
-    ("op", c_int),
-    ("factor", c_float),
-    ("data", POINTER(c_float)),
-    ("ld", c_size_t),
-    ("later", c_void_p * 4),
-]
-attn_edit_target._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("row0", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-    ("ld", c_size_t),
-    ("data", POINTER(c_float)),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -1305,35 +1362,6 @@ attn_predictions._fields_ = [
     ("metric", POINTER(attn_predicted_metric)),
     ("n_metric", c_size_t),
 ]
-attn_input._fields_ = [
-    ("text", c_char_p),
-    ("n_text", c_size_t),
-    ("ids", POINTER(c_int32)),
-    ("n_id", c_size_t),
-    ("embeddings", POINTER(attn_ndarray)),
-    ("q", POINTER(attn_ndarray)),
-    ("k", POINTER(attn_ndarray)),
-    ("v", POINTER(attn_ndarray)),
-    ("scores", POINTER(attn_ndarray)),
-    ("types", POINTER(c_int32)),
-    ("n_type", c_size_t),
-    ("pair", c_char_p),
-    ("n_pair", c_size_t),
-    ("key_mask", POINTER(c_int32)),
-    ("n_key_mask", c_size_t),
-    ("image", c_char_p),
-    ("pixels", POINTER(attn_pixels)),
-    ("later", c_void_p * 2),
-]
-attn_request_predict._fields_ = [
-    ("top", c_size_t),
-    ("next", POINTER(c_char_p)),
-    ("n_next", c_size_t),
-    ("answer", POINTER(attn_answer_args)),
-    ("labels", POINTER(c_char_p)),
-    ("n_label", c_size_t),
-    ("later", c_void_p * 1),
-]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
     ("change", POINTER(attn_attention_change)),
@@ -1349,34 +1377,6 @@ attn_request_selection._fields_ = [
     ("has_gradients", c_bool),
     ("at_mask", c_bool),
     ("later", c_void_p * 2),
-]
-attn_request_edits._fields_ = [
-    ("ablate", c_char_p),
-    ("ablate_pattern", c_char_p),
-    ("items", POINTER(attn_edit)),
-    ("ablate_mean", c_char_p),
-    ("knockouts", POINTER(attn_knockout)),
-    ("patches", POINTER(attn_patch)),
-    ("n", c_size_t),
-    ("n_knockout", c_size_t),
-    ("n_patch", c_size_t),
-    ("steerings", POINTER(attn_steering)),
-    ("n_steering", c_size_t),
-    ("later", c_void_p * 2),
-]
-attn_label_list._fields_ = [
-    ("items", POINTER(c_char_p)),
-    ("sizes", POINTER(c_size_t)),
-    ("n", c_size_t),
-    ("name", c_char_p),
-]
-attn_request_reading._fields_ = [
-    ("special", c_int),
-    ("special_tokens", c_int),
-    ("example", c_char_p),
-    ("queries", attn_label_list),
-    ("keys", attn_label_list),
-    ("later", c_void_p * 4),
 ]
 attn_request_outputs._fields_ = [
     ("items", POINTER(attn_output)),
@@ -2209,6 +2209,7 @@ FUNCTIONS = {
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
@@ -2250,6 +2251,8 @@ FUNCTIONS = {
     "attn_host_model": (c_void_p, [c_void_p]),
     "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
@@ -2261,9 +2264,6 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
-    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
