@@ -142,28 +142,6 @@ bool attn_edits_steer_every_row(const struct attn_request_edits *edits)
 
 /* --- The list --------------------------------------------------------------------------------- */
 
-enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
-                                 struct attn_error *err)
-{
-    void *block = list->links;
-
-    ATTN_TRY(attn_grow(&block, &list->link_capacity, list->n_link + 1, sizeof *list->links, err));
-    list->links = block;
-    list->links[list->n_link++] = (struct attn_edit_link){edit, part};
-    return ATTN_OK;
-}
-
-enum attn_status attn_edits_append(struct attn_edit_list *list, const struct attn_edit *edit,
-                                   size_t part, struct attn_error *err)
-{
-    void *block = list->items;
-
-    ATTN_TRY(attn_grow(&block, &list->capacity, list->n + 1, sizeof *list->items, err));
-    list->items = block;
-    list->items[list->n++] = *edit;
-    return attn_edits_link(list, list->n - 1, part, err);
-}
-
 /* An attn_edit_add_fn: edits that are taken as they are. */
 static enum attn_status add_given(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                   struct attn_edit_range range, struct attn_error *err)
@@ -196,6 +174,8 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
         while (range.end < list->n_part && list->parts[range.end].option == option)
             range.end++;
         ATTN_TRY(add[option](scope, list, range, err));
+        attn_edit_parts_note_hidden(scope->notes, list->parts + range.first,
+                                    range.end - range.first, 0);
     }
     return ATTN_OK;
 }

@@ -254,7 +254,6 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     }
     for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
         ATTN_TRY(edit_layer(knockouts, layer, err));
-    attn_edit_parts_note_hidden(knockouts->scope->notes, knockouts->parts, knockouts->n, 0);
     return ATTN_OK;
 }
 

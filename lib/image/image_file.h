@@ -13,45 +13,9 @@
 #ifndef ATTN_IMAGE_IMAGE_FILE_H
 #define ATTN_IMAGE_IMAGE_FILE_H
 
-#include "base/status.h"
-#include "base/thread.h"
-
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "image/image.h"
 
 struct attn_ndarray; /* formats/ndarray.h */
-
-/*
- * Lets one thread at a time have large pictures in memory. Each picture that a thread reads and
- * resizes has a permit; all permits share a monitor.
- */
-struct attn_image_permit {
-    struct attn_monitor *monitor;        /* borrowed */
-    const volatile sig_atomic_t *cancel; /* not 0: who has waited gets ATTN_CANCELED; NULL: never */
-    bool is_held;
-};
-
-/* A picture. Initialize with = {0}, or with a permit; end with attn_image_release. */
-struct attn_image {
-    size_t height, width;
-    unsigned char *rgb;               /* [height, width, 3] owns */
-    struct attn_image_permit *permit; /* borrowed; held from its allocation on; NULL: no limit */
-};
-
-/* The most pixels of a picture, and of a side. Header sizes are compared with these before anything
- * is allocated. */
-enum { ATTN_IMAGE_MAX_SIDE = 1 << 20 };
-#define ATTN_IMAGE_MAX_PIXELS ((size_t)1 << 28)
-
-/* Pixels above which a picture is large: 48 MiB. Photographs are smaller, and threads read these
- * side by side. */
-#define ATTN_IMAGE_LARGE_PIXELS ((size_t)1 << 24)
-
-/* Waits for PERMIT, which may be NULL, if N pixels are a large picture and it is not held. */
-enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t n,
-                                        struct attn_error *err);
-void attn_image_permit_give_back(struct attn_image_permit *permit);
 
 /*
  * Reads PATH: a PNG, a JPEG, or a .npy file of uint8 [H, W, 3] into IMAGE; a .npy file of floats
@@ -64,7 +28,5 @@ void attn_image_permit_give_back(struct attn_image_permit *permit);
  */
 enum attn_status attn_image_read(const char *path, struct attn_image *image,
                                  struct attn_ndarray *values, struct attn_error *err);
-
-void attn_image_release(struct attn_image *image); /* {0} is allowed */
 
 #endif

@@ -385,9 +385,11 @@ enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps,
     const enum attn_status status = do_steps(steps, image, name, &resized, &made, err);
 
     attn_image_release(&resized);
-    if (status == ATTN_OK)
-        *pixels = made;
-    else
-        attn_pixels_release(&made);
-    return status;
+    if (status != ATTN_OK) {
+        attn_free(made.shown);
+        attn_free(made.values);
+        return status;
+    }
+    *pixels = made;
+    return ATTN_OK;
 }
