@@ -55,6 +55,7 @@ enum attn_output_layer {
 enum { ATTN_CONFIG_N_END = 8 };
 
 struct attn_config {
+    size_t size;            /* of this struct, as the library knows it */
     const char *model_type; /* as in config.json: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */

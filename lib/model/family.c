@@ -166,6 +166,7 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
                                    struct attn_error *err)
 {
     *config = family->form.defaults;
+    config->size = sizeof *config;
     config->model_type = family->model_type;
     ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
         json, &family->form, config, layers, err));

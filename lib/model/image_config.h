@@ -34,6 +34,7 @@ struct attn_image_config {
     size_t n_register;                /* positions between [CLS] and the patches */
     enum attn_resample resample;
     enum attn_pooling pooling;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,

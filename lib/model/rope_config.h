@@ -39,6 +39,7 @@ struct attn_rope {
     bool is_truncated;           /* of yarn: its bounds are rounded to whole components */
     double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
     const float *divisors;       /* [R/2] frequencies are divided by these; NULL: by nothing */
+    const void *later[2];        /* NULL: room for fields of later versions */
 };
 
 #endif

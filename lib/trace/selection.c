@@ -46,7 +46,8 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     struct attn_selection *s;
     size_t n_flag;
 
-    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
+    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err) ||
+        !attn_is_known(dims->later, "dims", err))
         return ATTN_INVALID;
     if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
         attn_error_no_memory(err);

@@ -122,6 +122,7 @@ struct attn_dims {
     bool is_pooled;       /* there is one row of logits for all positions, number 0 */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* "pattern"; NULL for an unknown number, which the other functions treat as a vector of the model

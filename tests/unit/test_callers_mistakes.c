@@ -175,12 +175,15 @@ END_TEST
 START_TEST(null_is_named_by_selections_captures_and_lists)
 {
     const struct attn_dims dims = {.n_layer = 1, .n_head = 2, .n_kv_head = 2, .n_position = 3};
+    struct attn_dims newer = dims;
     struct attn_selection *selection;
     struct attn_error ignored = {0};
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &ignored), ATTN_OK);
     REFUSED(attn_selection_create(NULL, &selection, &err), "dims");
     REFUSED(attn_selection_create(&dims, NULL, &err), "selection");
+    newer.later[3] = &dims;
+    REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
     REFUSED(attn_selection_keep(NULL, 0, 0, &err), "selection");
     REFUSED(attn_selection_keep_queries(NULL, 0, 1, &err), "selection");

@@ -963,6 +963,7 @@ attn_dims._fields_ = [
     ("is_pooled", c_bool),
     ("is_cross", POINTER(c_bool)),
     ("sites", c_uint64),
+    ("later", c_void_p * 4),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -1001,6 +1002,7 @@ attn_image_config._fields_ = [
     ("n_register", c_size_t),
     ("resample", c_int),
     ("pooling", c_int),
+    ("later", c_void_p * 4),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -1015,8 +1017,10 @@ attn_rope._fields_ = [
     ("is_truncated", c_bool),
     ("attention_factor", c_double),
     ("divisors", POINTER(c_float)),
+    ("later", c_void_p * 2),
 ]
 attn_config._fields_ = [
+    ("size", c_size_t),
     ("model_type", c_char_p),
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
