@@ -440,6 +440,38 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
+/* Appends TEXT [size] and a NUL at *END, which moves. Returns the copy; NULL stays NULL. */
+static const char *copy_text(const char *text, size_t size, char **end)
+{
+    char *copy = *end;
+
+    if (!text)
+        return NULL;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *end += size + 1;
+    return copy;
+}
+
+enum attn_status attn_predictions_copy_texts(struct attn_predictions *found, struct attn_error *err)
+{
+    size_t size = 0;
+    char *end;
+
+    for (size_t i = 0; i < found->n_top; i++)
+        size += found->top[i].token_size + 1;
+    for (size_t i = 0; i < found->n_next; i++)
+        size += strlen(found->next[i].text) + 1;
+    found->bytes = end = attn_alloc_uninitialized(size, 1, err);
+    if (!found->bytes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < found->n_top; i++)
+        found->top[i].token = copy_text(found->top[i].token, found->top[i].token_size, &end);
+    for (size_t i = 0; i < found->n_next; i++)
+        found->next[i].text = copy_text(found->next[i].text, strlen(found->next[i].text), &end);
+    return ATTN_OK;
+}
+
 /* --- Tables ---------------------------------------------------------------------------------- */
 
 static const struct attn_column top_columns[] = {
@@ -585,5 +617,6 @@ void attn_predictions_release(struct attn_predictions *found)
     attn_free(found->top);
     attn_free(found->next);
     attn_free(found->metric);
+    attn_free(found->bytes);
     *found = (struct attn_predictions){0};
 }

@@ -95,6 +95,11 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
+/* Copies the tokens and texts of FOUND, which are borrowed from the model, its tokenizer and the
+ * question. */
+enum attn_status attn_predictions_copy_texts(struct attn_predictions *found,
+                                             struct attn_error *err);
+
 /* As attn_result_tables and attn_result_metric (run/run.h). */
 enum attn_status attn_predictions_metric(const struct attn_predictions *found,
                                          struct attn_table **metric, struct attn_error *err);

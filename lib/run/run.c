@@ -944,8 +944,10 @@ static enum attn_status complete(const struct attn_run *run, const struct attn_t
 {
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
-    if (attn_predict_is_asked(&run->request.predict))
+    if (attn_predict_is_asked(&run->request.predict)) {
+        ATTN_TRY(attn_predictions_copy_texts(&result->predictions, err));
         ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
+    }
     ATTN_TRY(attn_host_check_canceled(run->host, err));
     return attn_outputs_finish(outputs, err);
 }

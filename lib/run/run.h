@@ -38,7 +38,7 @@ struct attn_result {
     size_t n_edited_row;                 /* rows with a value that edits changed */
     bool is_abandoned;                   /* the reader of standard output went away, and nothing
                                             else was to be written */
-    struct attn_predictions predictions; /* owned; its texts are borrowed from host and request */
+    struct attn_predictions predictions; /* owned, with its texts */
 };
 
 /* Reads the input, finds the attention of each layer and what is selected; computes nothing but the

@@ -99,6 +99,7 @@ struct attn_predictions {
     size_t n_next;
     struct attn_predicted_metric *metric; /* [n_metric] by position */
     size_t n_metric;
+    char *bytes; /* of the tokens and texts above; NULL: these are borrowed */
 };
 
 #endif

@@ -440,6 +440,7 @@ static const struct {
     {"    n_next", offsetof(struct attn_predictions, n_next)},
     {"    metric", offsetof(struct attn_predictions, metric)},
     {"    n_metric", offsetof(struct attn_predictions, n_metric)},
+    {"    bytes", offsetof(struct attn_predictions, bytes)},
     {"attn_request_attention", sizeof(struct attn_request_attention)},
     {"    layers", offsetof(struct attn_request_attention, layers)},
     {"    change", offsetof(struct attn_request_attention, change)},

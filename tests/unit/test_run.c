@@ -236,7 +236,8 @@ END_TEST
 
 START_TEST(makes_tables_of_predictions)
 {
-    const char *const next[] = {" are", " is"};
+    char are[] = " are", is[] = " is";
+    const char *const next[] = {are, is};
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
     struct attn_table *top, *continuations;
@@ -245,12 +246,19 @@ START_TEST(makes_tables_of_predictions)
     request.predict = (struct attn_request_predict){.top = 2, .next = next, .n_next = 2};
     request.selection.queries = "0,-1";
     struct attn_result result = serve(host, &request);
+    char token[64];
 
+    ck_assert_uint_lt(result.predictions.top[2].token_size, sizeof token);
+    snprintf(token, sizeof token, "%s", result.predictions.top[2].token);
+    attn_host_free(host); /* a result borrows nothing */
+    memset(are, '?', 4);
+    memset(is, '?', 3);
     ck_assert(attn_result_tables(&result, &top, &continuations, &err) == ATTN_OK);
     ck_assert_uint_eq(attn_table_n_row(top), 4);
     ck_assert_str_eq(attn_table_column(top, 0)->name, "position");
     ck_assert_int_eq(attn_table_cell(top, 2, 0).integer, 5);
     ck_assert_int_eq(attn_table_cell(top, 2, 2).integer, result.predictions.top[2].id);
+    ck_assert_mem_eq(attn_table_cell(top, 2, 3).text, token, strlen(token));
     ck_assert_uint_eq(attn_table_n_row(continuations), 4);
     ck_assert_int_eq(attn_table_cell(continuations, 3, 0).integer, 5);
     ck_assert_double_eq(attn_table_cell(continuations, 3, 1).real,
@@ -259,7 +267,6 @@ START_TEST(makes_tables_of_predictions)
     attn_table_free(top);
     attn_table_free(continuations);
     attn_result_release(&result);
-    attn_host_free(host);
 }
 END_TEST
 

@@ -1365,6 +1365,7 @@ attn_predictions._fields_ = [
     ("n_next", c_size_t),
     ("metric", POINTER(attn_predicted_metric)),
     ("n_metric", c_size_t),
+    ("bytes", c_char_p),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
