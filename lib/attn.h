@@ -14,10 +14,14 @@
  * The library never prints, never exits, and keeps no global state. Every call that can fail
  * returns an enum attn_status and says more in a struct attn_error (base/status.h).
  *
- * A struct that begins with `size` is set by its initializer ATTN_..._DEFAULT and may get more
- * fields at its end in any version; one that ends with `later`, which is NULL, may get them there.
- * Programs that were compiled before go on working. All other structs, also those in arrays, change
- * only with the first two numbers of the version, which are part of the shared library's name.
+ * A program works with every later library of the ATTN_ABI that it was compiled with, which is part
+ * of the shared library's name (base/version.h). While that number stays, versions of this header
+ * - add functions and numbers of enums, and change or remove none;
+ * - add fields at the end of a struct that begins with `size`, which ATTN_..._DEFAULT sets;
+ * - add fields in the room of a struct that ends with `later`, which is NULL;
+ * - leave all other structs as they are.
+ * Structs of the library that begin with `size`, such as attn_config, are only read through
+ * pointers. extra.h promises all this only while the first two numbers of the version stay.
  */
 #ifndef ATTN_H
 #define ATTN_H

@@ -1,7 +1,7 @@
 /*
- * extra.h - what libattn has beside attn.h, and what may change in any version: where models are
- * found, how tensors, tables and pictures are written, batches of files, and details of runs. It
- * includes attn.h.
+ * extra.h - what libattn has beside attn.h, and what may change with the first two numbers of the
+ * version: where models are found, how tensors, tables and pictures are written, batches of files,
+ * and details of runs. It includes attn.h.
  */
 #ifndef ATTN_EXTRA_H
 #define ATTN_EXTRA_H

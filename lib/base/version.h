@@ -12,8 +12,8 @@
 /* The version of these headers, defined only here. */
 #define ATTN_VERSION "0.2.0"
 
-/* The version of the binary interface, incremented when programs must be recompiled. The shared
- * library is named after it: libattn.so.1. */
+/* The version of the binary interface, incremented when programs that use attn.h must be recompiled
+ * (attn.h has the rule). The shared library is named after it: libattn.so.1. */
 #define ATTN_ABI 1
 
 /* The day of that version, printed in the manual page; change both together. */

@@ -39,6 +39,7 @@ struct attn_result {
     bool is_abandoned;                   /* the reader of standard output went away, and nothing
                                             else was to be written */
     struct attn_predictions predictions; /* owned, with its texts */
+    const void *later[4];                /* NULL: room for fields of later versions */
 };
 
 /* Reads the input, finds the attention of each layer and what is selected; computes nothing but the

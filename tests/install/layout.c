@@ -507,6 +507,7 @@ static const struct {
     {"    n_edited_row", offsetof(struct attn_result, n_edited_row)},
     {"    is_abandoned", offsetof(struct attn_result, is_abandoned)},
     {"    predictions", offsetof(struct attn_result, predictions)},
+    {"    later", offsetof(struct attn_result, later)},
     {"attn_item_place", sizeof(struct attn_item_place)},
     {"    name", offsetof(struct attn_item_place, name)},
     {"    spec", offsetof(struct attn_item_place, spec)},

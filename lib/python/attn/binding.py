@@ -1438,6 +1438,7 @@ attn_result._fields_ = [
     ("n_edited_row", c_size_t),
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
+    ("later", c_void_p * 4),
 ]
 attn_item_place._fields_ = [
     ("name", c_char_p),
