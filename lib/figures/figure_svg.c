@@ -18,9 +18,10 @@
 
 /* --- Numbers and text ---------------------------------------------------------------------- */
 
-/* Hundredths as a decimal number: "3", "0.5", "-12.25". */
-static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
+/* Appends NUMBER: "3", "0.5", "-12.25". */
+static void append_number(struct attn_buffer *out, double number)
 {
+    const int64_t hundredths = llround(number * 100);
     const uint64_t size = hundredths < 0 ? -(uint64_t)hundredths : (uint64_t)hundredths;
     const char digits[] = {'.', (char)('0' + size / 10 % 10), (char)('0' + size % 10)};
 
@@ -31,27 +32,17 @@ static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
         attn_buffer_append(out, digits, size % 10 > 0 ? 3 : 2);
 }
 
-static void append_number(struct attn_buffer *out, double number)
+/* Appends MARKUP, with the next of NUMBERS in place of each '@'. */
+static void append(struct attn_buffer *out, const char *markup, const double *numbers)
 {
-    append_hundredths(out, llround(number * 100));
-}
-
-/* ` NAME="NUMBER"`. */
-static void append_attribute(struct attn_buffer *out, const char *name, double number)
-{
-    attn_buffer_append_char(out, ' ');
-    attn_buffer_append_string(out, name);
-    attn_buffer_append_string(out, "=\"");
-    append_number(out, number);
-    attn_buffer_append_char(out, '"');
-}
-
-static void append_place(struct attn_buffer *out, double x, double y, double width, double height)
-{
-    append_attribute(out, "x", x);
-    append_attribute(out, "y", y);
-    append_attribute(out, "width", width);
-    append_attribute(out, "height", height);
+    for (size_t n; *markup; markup += n) {
+        n = strcspn(markup, "@");
+        attn_buffer_append(out, markup, n);
+        if (markup[n] == '@') {
+            append_number(out, *numbers++);
+            n++;
+        }
+    }
 }
 
 static void append_color(struct attn_buffer *out, const char *name, uint32_t color)
@@ -60,24 +51,6 @@ static void append_color(struct attn_buffer *out, const char *name, uint32_t col
 }
 
 /* --- Cells as paths ------------------------------------------------------------------------ */
-
-/* `M12 30h18.36v18.36h-18.36z` */
-static void append_run(struct attn_buffer *out, const struct attn_shape_run *run)
-{
-    const int64_t width = llround(run->width * 100), height = llround(run->height * 100);
-
-    attn_buffer_append_char(out, 'M');
-    append_number(out, run->x);
-    attn_buffer_append_char(out, ' ');
-    append_number(out, run->y);
-    attn_buffer_append_char(out, 'h');
-    append_hundredths(out, width);
-    attn_buffer_append_char(out, 'v');
-    append_hundredths(out, height);
-    attn_buffer_append_char(out, 'h');
-    append_hundredths(out, -width);
-    attn_buffer_append_char(out, 'z');
-}
 
 static enum attn_status append_paths(struct attn_buffer *out, const struct attn_shapes *figure,
                                      const struct attn_shape_cluster *cluster,
@@ -89,15 +62,19 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
     ATTN_TRY(attn_shapes_runs(figure, cluster, &runs, &n, err));
     attn_buffer_append_string(out, "<g shape-rendering=\"crispEdges\">\n");
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || runs[i].color != runs[i - 1].color) {
+        const struct attn_shape_run *run = &runs[i];
+        const double opacity = figure->opacities[run->color] / 255.0;
+
+        if (i == 0 || run->color != runs[i - 1].color) {
             attn_buffer_append_string(out, "<path");
-            append_color(out, "fill", figure->palette[runs[i].color]);
+            append_color(out, "fill", figure->palette[run->color]);
             if (cluster->is_veil)
-                append_attribute(out, "fill-opacity", figure->opacities[runs[i].color] / 255.0);
+                append(out, " fill-opacity=\"@\"", &opacity);
             attn_buffer_append_string(out, " d=\"");
         }
-        append_run(out, &runs[i]);
-        if (i + 1 == n || runs[i].color != runs[i + 1].color)
+        append(out, "M@ @h@v@h@z",
+               (double[]){run->x, run->y, run->width, run->height, -run->width});
+        if (i + 1 == n || run->color != runs[i + 1].color)
             attn_buffer_append_string(out, "\"/>\n");
     }
     attn_buffer_append_string(out, "</g>\n");
@@ -137,15 +114,12 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                                        .user = &image};
     enum attn_status status;
 
-    image.row = attn_alloc((size_t)cluster->width, sizeof *image.row, err);
-    if (!image.row)
-        return ATTN_NO_MEMORY;
-    attn_buffer_append_string(out, "<image");
-    append_place(out, cluster->x, cluster->y, cluster->width, cluster->height);
-    attn_buffer_append_string(out,
-                              " preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
-                              "style=\"image-rendering:pixelated\" "
-                              "xlink:href=\"data:image/png;base64,");
+    ATTN_TRY(ATTN_ALLOC(image.row, (size_t)cluster->width, err));
+    append(out,
+           "<image x=\"@\" y=\"@\" width=\"@\" height=\"@\" preserveAspectRatio=\"none\" "
+           "image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" "
+           "xlink:href=\"data:image/png;base64,",
+           (double[]){cluster->x, cluster->y, cluster->width, cluster->height});
     status = attn_png_append_base64(&png, out, err);
     attn_buffer_append_string(out, "\"/>\n");
     attn_free(image.row);
@@ -186,43 +160,29 @@ static enum attn_status append_picture(struct attn_buffer *out, const struct att
     return ATTN_OK;
 }
 
-static void append_use(struct attn_buffer *out, const struct attn_shape_picture *picture)
-{
-    attn_buffer_append_string(out, "<use xlink:href=\"#picture\"");
-    append_place(out, picture->x, picture->y, picture->width, picture->height);
-    attn_buffer_append_string(out, "/>\n");
-}
-
 /* --- Boxes, lines, dots -------------------------------------------------------------------- */
 
 static void append_box(struct attn_buffer *out, const struct attn_shape_box *box)
 {
-    attn_buffer_append_string(out, "<rect");
-    append_place(out, box->x, box->y, box->width, box->height);
+    append(out, "<rect x=\"@\" y=\"@\" width=\"@\" height=\"@\"",
+           (double[]){box->x, box->y, box->width, box->height});
     append_color(out, "fill", box->color);
     attn_buffer_append_string(out, "/>\n");
 }
 
 static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
 {
-    attn_buffer_append_char(out, 'M');
-    append_number(out, line->x);
-    attn_buffer_append_char(out, ' ');
-    append_number(out, line->y);
-    if (line->y == line->y2) {
-        attn_buffer_append_char(out, 'H');
-        append_number(out, line->x2);
-        return;
-    }
-    attn_buffer_append_char(out, line->x == line->x2 ? 'V' : 'L');
-    if (line->x != line->x2) {
-        append_number(out, line->x2);
-        attn_buffer_append_char(out, ' ');
-    }
-    append_number(out, line->y2);
+    append(out, "M@ @", (double[]){line->x, line->y});
+    if (line->y == line->y2)
+        append(out, "H@", &line->x2);
+    else if (line->x == line->x2)
+        append(out, "V@", &line->y2);
+    else
+        append(out, "L@ @", (double[]){line->x2, line->y2});
 }
 
-/* The bands at the beginning of SHAPES [n] that look alike, as one path. Returns how many. */
+/* Appends the bands at the beginning of SHAPES [n] that look alike as one path; returns their
+ * number. */
 static size_t append_bands(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_band *first = &shapes[0].band;
@@ -230,29 +190,20 @@ static size_t append_bands(struct attn_buffer *out, const struct attn_shape *sha
 
     attn_buffer_append_string(out, "<path");
     append_color(out, "fill", first->color);
-    append_attribute(out, "fill-opacity", first->opacity);
-    attn_buffer_append_string(out, " d=\"");
+    append(out, " fill-opacity=\"@\" d=\"", &first->opacity);
     for (; i < n && shapes[i].kind == ATTN_SHAPE_BAND && shapes[i].band.color == first->color;
          i++) {
         const struct attn_shape_band *band = &shapes[i].band;
-        const double corners[][2] = {{band->x, band->top},
-                                     {band->x2, band->top2},
-                                     {band->x2, band->bottom2},
-                                     {band->x, band->bottom}};
 
-        for (size_t k = 0; k < 4; k++) {
-            attn_buffer_append_char(out, k == 0 ? 'M' : 'L');
-            append_number(out, corners[k][0]);
-            attn_buffer_append_char(out, ' ');
-            append_number(out, corners[k][1]);
-        }
-        attn_buffer_append_char(out, 'z');
+        append(out, "M@ @L@ @L@ @L@ @z",
+               (double[]){band->x, band->top, band->x2, band->top2, band->x2, band->bottom2,
+                          band->x, band->bottom});
     }
     attn_buffer_append_string(out, "\"/>\n");
     return i;
 }
 
-/* The lines at the beginning of SHAPES [n] that look alike, as one path. Returns how many. */
+/* Likewise lines. */
 static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_line *first = &shapes[0].line;
@@ -260,9 +211,9 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
     attn_buffer_append_string(out, "<path fill=\"none\"");
     append_color(out, "stroke", first->color);
-    append_attribute(out, "stroke-width", first->width);
+    append(out, " stroke-width=\"@\"", &first->width);
     if (first->opacity < 1)
-        append_attribute(out, "stroke-opacity", first->opacity);
+        append(out, " stroke-opacity=\"@\"", &first->opacity);
     attn_buffer_append_string(out, " d=\"");
     for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE; i++) {
         const struct attn_shape_line *line = &shapes[i].line;
@@ -294,17 +245,10 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
 {
     const char *bytes = figure->text.data + text->first;
 
-    attn_buffer_append_string(out, "<text");
-    if (text->is_turned) {
-        attn_buffer_append_string(out, " transform=\"translate(");
-        append_number(out, text->x);
-        attn_buffer_append_char(out, ' ');
-        append_number(out, text->y);
-        attn_buffer_append_string(out, ")rotate(-90)\"");
-    } else {
-        append_attribute(out, "x", text->x);
-        append_attribute(out, "y", text->y);
-    }
+    append(out,
+           text->is_turned ? "<text transform=\"translate(@ @)rotate(-90)\""
+                           : "<text x=\"@\" y=\"@\"",
+           (double[]){text->x, text->y});
     if (has_blanks(bytes, text->n))
         attn_buffer_append_string(out, " xml:space=\"preserve\"");
     if (attn_text_is_right_to_left(bytes, text->n))
@@ -314,7 +258,8 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
     attn_buffer_append_string(out, "</text>\n");
 }
 
-/* The texts at the beginning of SHAPES [n] that look alike, as a group. Returns how many. */
+/* Appends the texts at the beginning of SHAPES [n] that look alike as a group; returns their
+ * number. */
 static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *figure,
                            const struct attn_shape *shapes, size_t n)
 {
@@ -322,8 +267,7 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
     const struct attn_shape_text *first = &shapes[0].text;
     size_t i = 0;
 
-    attn_buffer_append_string(out, "<g");
-    append_attribute(out, "font-size", first->size);
+    append(out, "<g font-size=\"@\"", &first->size);
     append_color(out, "fill", first->color);
     attn_buffer_append_string(out, anchors[first->anchor]);
     attn_buffer_append_string(out, first->is_bold ? " font-weight=\"bold\">\n" : ">\n");
@@ -349,16 +293,12 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     size_t n;
     const char *title = attn_shapes_note(figure, "Title", &n);
 
-    attn_buffer_append_string(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                                   "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"");
-    append_number(out, figure->width * points);
-    attn_buffer_append_string(out, "pt\" height=\"");
-    append_number(out, figure->height * points);
-    attn_buffer_append_string(out, "pt\" viewBox=\"0 0 ");
-    append_number(out, figure->width);
-    attn_buffer_append_char(out, ' ');
-    append_number(out, figure->height);
-    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"");
+    append(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
+        "width=\"@pt\" height=\"@pt\" viewBox=\"0 0 @ @\" role=\"img\" xml:space=\"preserve\" "
+        "font-family=\"",
+        (double[]){figure->width * points, figure->height * points, figure->width, figure->height});
     if (figure->font) {
         attn_markup_append(out, figure->font, strlen(figure->font), true);
         attn_buffer_append_string(out, ", ");
@@ -388,6 +328,8 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
                                       const struct attn_shape *shapes, size_t n, size_t *n_written,
                                       struct attn_error *err)
 {
+    const struct attn_shape_picture *picture = &shapes[0].picture;
+    const struct attn_shape_dot *dot = &shapes[0].dot;
     struct attn_shape_cluster cluster;
 
     *n_written = 1;
@@ -401,11 +343,8 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         append_box(out, &shapes[0].box);
         break;
     case ATTN_SHAPE_DOT:
-        attn_buffer_append_string(out, "<circle");
-        append_attribute(out, "cx", shapes[0].dot.x);
-        append_attribute(out, "cy", shapes[0].dot.y);
-        append_attribute(out, "r", shapes[0].dot.radius);
-        append_color(out, "fill", shapes[0].dot.color);
+        append(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", (double[]){dot->x, dot->y, dot->radius});
+        append_color(out, "fill", dot->color);
         attn_buffer_append_string(out, "/>\n");
         break;
     case ATTN_SHAPE_BAND:
@@ -418,7 +357,8 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         *n_written = append_texts(out, figure, shapes, n);
         break;
     case ATTN_SHAPE_PICTURE:
-        append_use(out, &shapes[0].picture);
+        append(out, "<use xlink:href=\"#picture\" x=\"@\" y=\"@\" width=\"@\" height=\"@\"/>\n",
+               (double[]){picture->x, picture->y, picture->width, picture->height});
     }
     return ATTN_OK;
 }
