@@ -36,14 +36,15 @@ struct attn_figure_pen {
     struct attn_shapes *shapes;
     struct attn_color_scale scale;
     const struct attn_colormap *map;
-    bool is_measuring;   /* only shapes->width and ->height are wanted */
-    double room;         /* the width that is asked for, in units; 0: none */
-    double growth;       /* of cells, as they have room */
-    double label;        /* size of the smallest labels of rows and columns */
-    bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
-    bool is_even;        /* all numbers are small: the scale ends above the largest */
-    bool is_veiled;      /* cells let a picture through */
-    uint32_t grounds[2]; /* its darkest and its lightest color */
+    const char *quantity; /* what its colors show, with the unit */
+    bool is_measuring;    /* only shapes->width and ->height are wanted */
+    double room;          /* the width that is asked for, in units; 0: none */
+    double growth;        /* of cells, as they have room */
+    double label;         /* size of the smallest labels of rows and columns */
+    bool is_fitted;       /* the scale ends at the largest number on a patch, or of all matrices */
+    bool is_even;         /* all numbers are small: the scale ends above the largest */
+    bool is_veiled;       /* cells let a picture through */
+    uint32_t grounds[2];  /* its darkest and its lightest color */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
@@ -74,7 +75,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
                               : &pen->content->levels->items[pen->content->first + i];
 }
 
-/* --- The frame (figure.c) ------------------------------------------------------------------ */
+/* --- The frame (figure_frame.c) ------------------------------------------------------------ */
 
 /* What is written beside rows or above columns. */
 struct attn_figure_axis {
