@@ -207,39 +207,18 @@ static const struct attn_writer_ops svg_ops = FIGURE_OPS(attn_figure_svg_write, 
 static const struct attn_writer_ops pdf_ops =
     FIGURE_OPS(attn_figure_pdf_write, attn_figure_cairo_check);
 
-const struct attn_format attn_png_format = {
-    .name = "png",
-    .argument = "PATH",
-    .help = "draw a figure as PNG: one file for all that is chosen, or one per matrix when PATH is "
-            "a directory or ends in '/'",
-    .title = "PNG",
-    .is_picture = true,
-    .draws_differences = true,
-    .takes_directory = true,
-    .suffix = ".png",
-    .tensors = &png_ops,
-};
+#define FIGURE_FORMAT(format_name, format_title, ops, help_text)                                   \
+    {                                                                                              \
+        .name = (format_name), .argument = "PATH", .help = (help_text), .title = (format_title),   \
+        .is_picture = true, .draws_differences = true, .takes_directory = true,                    \
+        .suffix = "." format_name, .tensors = &(ops)                                               \
+    }
 
-const struct attn_format attn_svg_format = {
-    .name = "svg",
-    .argument = "PATH",
-    .help = "the same figure as SVG, in which text can be searched",
-    .title = "SVG",
-    .is_picture = true,
-    .draws_differences = true,
-    .takes_directory = true,
-    .suffix = ".svg",
-    .tensors = &svg_ops,
-};
-
-const struct attn_format attn_pdf_format = {
-    .name = "pdf",
-    .argument = "PATH",
-    .help = "the same figure as PDF, for LaTeX",
-    .title = "PDF",
-    .is_picture = true,
-    .draws_differences = true,
-    .takes_directory = true,
-    .suffix = ".pdf",
-    .tensors = &pdf_ops,
-};
+const struct attn_format attn_png_format =
+    FIGURE_FORMAT("png", "PNG", png_ops,
+                  "draw a figure as PNG: one file for all that is chosen, or one per matrix when "
+                  "PATH is a directory or ends in '/'");
+const struct attn_format attn_svg_format =
+    FIGURE_FORMAT("svg", "SVG", svg_ops, "the same figure as SVG, in which text can be searched");
+const struct attn_format attn_pdf_format =
+    FIGURE_FORMAT("pdf", "PDF", pdf_ops, "the same figure as PDF, for LaTeX");
