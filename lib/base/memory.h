@@ -20,6 +20,10 @@ enum { ATTN_ALIGNMENT = 64 };
  * that can be freed. */
 void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 
+/* Sets POINTER to N zeroed elements: ATTN_TRY(ATTN_ALLOC(list->items, n, err)). */
+#define ATTN_ALLOC(pointer, n, err)                                                                \
+    (((pointer) = attn_alloc((n), sizeof *(pointer), (err))) ? ATTN_OK : ATTN_NO_MEMORY)
+
 /* The same without clearing: for large buffers that are written before they are read. */
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);
 

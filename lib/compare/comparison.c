@@ -4,15 +4,26 @@
 #include "analysis/analysis_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "study/rows.h"
 #include "trace/trace_internal.h"
 
-/* Names the rows of C, for which there is room. */
-static void list_rows(const struct attn_selection *selection, struct attn_comparison *c)
+/* Allocates the rows of C, and names them. */
+static enum attn_status list_rows(const struct attn_selection *selection, struct attn_comparison *c,
+                                  struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
-    struct attn_compared_row *head = c->heads, *layer = c->layers;
+    struct attn_compared_row *head, *layer;
 
+    for (int l = 0; l < (int)dims->n_layer; l++) {
+        c->n_head += attn_selection_n_head(selection, l);
+        c->n_layer += attn_selection_n_head(selection, l) > 0;
+    }
+    ATTN_TRY(ATTN_ALLOC(c->heads, c->n_head + c->n_layer + 1, err));
+    ATTN_TRY(ATTN_ALLOC(c->logits, attn_selection_n_query(selection), err));
+    head = c->heads;
+    layer = c->layers = c->heads + c->n_head;
+    c->all = c->layers + c->n_layer;
     for (int l = 0; l < (int)dims->n_layer; l++) {
         const size_t n = attn_selection_n_head(selection, l);
 
@@ -25,30 +36,16 @@ static void list_rows(const struct attn_selection *selection, struct attn_compar
     }
     *c->all = (struct attn_compared_row){
         .layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS, .n = c->n_layer};
+    return ATTN_OK;
 }
 
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison, struct attn_error *err)
 {
-    struct attn_comparison *c = attn_alloc(1, sizeof *c, err);
+    struct attn_comparison *c;
 
-    if (!c)
-        return ATTN_NO_MEMORY;
-    for (int l = 0; l < (int)attn_selection_dims(selection)->n_layer; l++) {
-        c->n_head += attn_selection_n_head(selection, l);
-        c->n_layer += attn_selection_n_head(selection, l) > 0;
-    }
-    c->heads = attn_alloc(c->n_head + c->n_layer + 1, sizeof *c->heads, err);
-    c->logits = attn_alloc(attn_selection_n_query(selection), sizeof *c->logits, err);
-    if (!c->heads || !c->logits) {
-        attn_comparison_free(c);
-        return ATTN_NO_MEMORY;
-    }
-    c->layers = c->heads + c->n_head;
-    c->all = c->layers + c->n_layer;
-    list_rows(selection, c);
-    *comparison = c;
-    return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(c, 1, err));
+    ATTN_RETURN_MADE(list_rows(selection, c, err), comparison, c, attn_comparison_free);
 }
 
 void attn_comparison_free(struct attn_comparison *comparison)
@@ -181,21 +178,14 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           struct attn_table **table, struct attn_error *err)
 {
     struct attn_table *made = NULL;
-    enum attn_status status;
 
     if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
         !attn_is_given(table, "table", err) ||
         !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
         return ATTN_INVALID;
-    if (part == ATTN_COMPARISON_HEADS)
-        status = tabulate_heads(comparison, labels, &made, err);
-    else if (part == ATTN_COMPARISON_COSTS)
-        status = tabulate_costs(comparison, &made, err);
-    else
-        status = tabulate_logits(comparison, labels->ids, tokenizer, &made, err);
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
-    return status;
+    ATTN_RETURN_MADE(part == ATTN_COMPARISON_HEADS ? tabulate_heads(comparison, labels, &made, err)
+                     : part == ATTN_COMPARISON_COSTS
+                         ? tabulate_costs(comparison, &made, err)
+                         : tabulate_logits(comparison, labels->ids, tokenizer, &made, err),
+                     table, made, attn_table_free);
 }

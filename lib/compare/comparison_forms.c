@@ -23,7 +23,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_SIZE = 32 };
 
@@ -241,21 +240,12 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* Writes the table of the heads to a file or to the sink of ITEM. */
-static enum attn_status write_heads(const struct attn_output *item, const struct attn_table *heads,
-                                    int precision, struct attn_error *err)
+/* An attn_output_fn: the table of the heads. */
+static enum attn_status write_heads(void *user, struct attn_sink *sink, struct attn_error *err)
 {
-    struct attn_sink *file = NULL;
-    enum attn_status status;
+    const struct attn_output_table *heads = user;
 
-    if (!item->path)
-        return attn_table_write(heads, ATTN_TABLE_CSV, precision, item->sink, err);
-    ATTN_TRY(attn_output_create_file(item, &file, err));
-    status = attn_table_write(heads, ATTN_TABLE_CSV, precision, file, err);
-    if (status == ATTN_OK)
-        status = attn_sink_commit(file, err);
-    attn_sink_free(file);
-    return status;
+    return attn_table_write(heads->table, ATTN_TABLE_CSV, heads->precision, sink, err);
 }
 
 /* Writes the table of each part to a file, or the heads alone if the path is not a directory. */
@@ -284,7 +274,7 @@ static enum attn_status write_tables(const struct attn_compared_run *comparison,
         tables[i] = (struct attn_output_table){made[i], parts[i].name, parts[i].precision};
     }
     if (is_alone)
-        return write_heads(item, made[0], precision, err);
+        return attn_output_write(item, write_heads, tables, err);
     return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
 }
 
@@ -372,9 +362,8 @@ static void push_labels(struct comparison_json *to)
     attn_json_integer(push_line(to, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(push_line(to, "model"), labels->model);
     attn_json_begin(push_line(to, "options"), '{');
-    for (size_t i = 0; i < labels->n_option; i++) {
+    for (size_t i = 0; i < labels->n_option; i++)
         attn_json_text(attn_json_key(json, labels->options[i].name), labels->options[i].value);
-    }
     attn_json_end(json);
     attn_json_append_tokens(attn_json_value(push_line(to, "tokens")), labels->tokens,
                             labels->token_sizes, comparison->n);
@@ -446,8 +435,19 @@ static void push_logits(struct comparison_json *to)
     attn_json_end(&to->json);
 }
 
-static enum attn_status write_json(const struct attn_compared_run *comparison, int precision,
-                                   struct attn_sink *out, struct attn_error *err)
+/* An attn_output_fn. */
+static enum attn_status write_json(void *user, struct attn_sink *sink, struct attn_error *err)
+{
+    struct comparison_json *to = user;
+
+    ATTN_TRY(attn_buffer_check(&to->text, err));
+    attn_sink_write(sink, to->text.data, to->text.size);
+    return ATTN_OK;
+}
+
+static enum attn_status write_document(const struct attn_compared_run *comparison,
+                                       const struct attn_output *output, int precision,
+                                       struct attn_error *err)
 {
     struct comparison_json to = {.comparison = comparison, .precision = precision};
     enum attn_status status;
@@ -461,27 +461,8 @@ static enum attn_status write_json(const struct attn_compared_run *comparison, i
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');
-    status = attn_buffer_check(&to.text, err);
-    if (status == ATTN_OK)
-        attn_sink_write(out, to.text.data, to.text.size);
+    status = attn_output_write(output, write_json, &to, err);
     attn_buffer_release(&to.text);
-    return status;
-}
-
-static enum attn_status write_document(const struct attn_compared_run *comparison,
-                                       const struct attn_output *output, int precision,
-                                       struct attn_error *err)
-{
-    struct attn_sink *sink;
-    enum attn_status status;
-
-    if (!output->path)
-        return write_json(comparison, precision, output->sink, err);
-    ATTN_TRY(attn_output_create_file(output, &sink, err));
-    status = write_json(comparison, precision, sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_commit(sink, err);
-    attn_sink_free(sink);
     return status;
 }
 

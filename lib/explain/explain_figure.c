@@ -53,6 +53,7 @@ struct sheet {
     const struct attn_explanation *row;
     const struct attn_labels *labels;
     const struct attn_picture_options *picture;
+    const struct attn_format *format;
     struct attn_shapes *shapes;
     struct attn_token_texts texts[2]; /* of the run, and of its source */
     struct attn_color_scale scale;    /* of weights */
@@ -64,11 +65,6 @@ struct sheet {
     double k_most, v_most, z_most; /* the largest absolute component of q and k, v, z */
     struct attn_buffer scratch;
 };
-
-static uint32_t rgb_of(struct attn_rgb color)
-{
-    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
-}
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
@@ -268,7 +264,7 @@ static void add_weight(struct sheet *sheet, const struct attn_explained_key *key
     char number[ATTN_FIXED_TEXT_SIZE];
 
     attn_shapes_add_box(sheet->shapes, (struct attn_shape_box){sheet->weight, y + 2, WEIGHT,
-                                                               PITCH - 4, rgb_of(color)});
+                                                               PITCH - 4, attn_rgb_number(color)});
     attn_shapes_add_text(sheet->shapes, &text, number,
                          attn_float_text_fixed((float)(100 * weight), 1, number));
 }
@@ -432,7 +428,7 @@ static void set_colors(struct sheet *sheet)
     uint32_t palette[ATTN_N_COLOR];
 
     for (int i = 0; i < ATTN_N_COLOR; i++)
-        palette[i] = rgb_of(attn_colormap_color(diverging, sheet->picture->theme, i));
+        palette[i] = attn_rgb_number(attn_colormap_color(diverging, sheet->picture->theme, i));
     attn_shapes_set_palette(sheet->shapes, palette, ATTN_N_COLOR);
     sheet->scale = attn_color_scale_of(sheet->picture->color_scale, ATTN_RANGE_SHARE, false);
     sheet->map =
@@ -441,6 +437,15 @@ static void set_colors(struct sheet *sheet)
     sheet->faint = is_dark ? 0xa0a0a0 : 0x595959;
     sheet->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
     sheet->shapes->paper = is_dark ? 0x121212 : 0xffffff;
+}
+
+/* An attn_output_fn. */
+static enum attn_status write_sheet(void *user, struct attn_sink *sink, struct attn_error *err)
+{
+    const struct sheet *sheet = user;
+    size_t n_unknown;
+
+    return sheet->format->tensors->draw(sheet->shapes, sink, &n_unknown, err);
 }
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
@@ -465,11 +470,10 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 static enum attn_status check(const struct attn_explanation *row, const struct attn_output *output,
                               struct attn_error *err)
 {
-    if (output->path && attn_format_is_directory(output->format, output->path)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is a directory, `explain` draws one figure",
-                       attn_quote_string(output->path).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (output->path && attn_format_is_directory(output->format, output->path))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' is a directory, `explain` draws one figure",
+                           attn_quote_string(output->path).text);
     if (row->n_cell <= MOST_KEYS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "the row has %zu keys, a figure of `explain` at most %d",
@@ -483,35 +487,23 @@ bool attn_explain_figure_is_format(const struct attn_format *format)
     return format->tensors && format->tensors->draw;
 }
 
-/* The caller frees *FILE. */
-static enum attn_status write_sheet(struct sheet *sheet, const struct attn_output *output,
-                                    struct attn_sink **file, struct attn_error *err)
-{
-    struct attn_sink *sink = output->sink;
-    size_t n_unknown;
-
-    ATTN_TRY(draw(sheet, err));
-    if (output->path) {
-        ATTN_TRY(attn_output_create_file(output, file, err));
-        sink = *file;
-    }
-    ATTN_TRY(output->format->tensors->draw(sheet->shapes, sink, &n_unknown, err));
-    return output->path ? attn_sink_commit(sink, err) : attn_sink_check(sink, err);
-}
-
 enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
                                            const struct attn_labels *labels,
                                            const struct attn_picture_options *picture,
                                            const struct attn_output *output, struct attn_error *err)
 {
     struct attn_shapes shapes = {0};
-    struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
-    struct attn_sink *file = NULL;
+    struct sheet sheet = {.row = row,
+                          .labels = labels,
+                          .picture = picture,
+                          .format = output->format,
+                          .shapes = &shapes};
     enum attn_status status;
 
     ATTN_TRY(check(row, output, err));
-    status = write_sheet(&sheet, output, &file, err);
-    attn_sink_free(file);
+    status = draw(&sheet, err);
+    if (status == ATTN_OK)
+        status = attn_output_write(output, write_sheet, &sheet, err);
     attn_token_texts_release(sheet.texts, 2);
     attn_buffer_release(&sheet.scratch);
     attn_shapes_release(&shapes);

@@ -41,11 +41,33 @@ struct table_cells {
     struct attn_buffer quantity; /* with its unit */
     struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
     struct table_axis rows, columns;
-    struct attn_token_texts texts;     /* of the cells */
-    struct attn_token_texts tokens[2]; /* of the run and its source, where they are drawn */
+    struct attn_token_texts texts;            /* of the cells */
+    struct attn_token_texts tokens[N_TOKENS]; /* of the runs, if their positions are drawn */
     char note[NOTE_SIZE];
     float *lows, *highs; /* [cells] of plots; owns */
 };
+
+/* Allocates N_ROW rows of the table, which are placed nowhere, and N rows or columns. */
+static enum attn_status create_axis(struct table_axis *axis, size_t n_row, size_t n,
+                                    struct attn_error *err)
+{
+    ATTN_TRY(ATTN_ALLOC(axis->of_rows, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(axis->positions, n, err));
+    ATTN_TRY(ATTN_ALLOC(axis->begins, n, err));
+    ATTN_TRY(ATTN_ALLOC(axis->texts.ends, n, err));
+    for (size_t i = 0; i < n_row; i++)
+        axis->of_rows[i] = SIZE_MAX;
+    return ATTN_OK;
+}
+
+/* Reads the tokens of the runs of GRID. */
+static enum attn_status init_tokens(struct table_cells *cells, const struct attn_table_grid *grid,
+                                    struct attn_error *err)
+{
+    ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
+    return grid->other_run ? attn_token_labels_init(cells->tokens + OTHER, grid->other_run, err)
+                           : ATTN_OK;
+}
 
 /* --- Columns of the table ------------------------------------------------------------------ */
 
@@ -300,13 +322,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     size_t n;
     struct table_key *keys;
 
-    axis->positions = attn_alloc(n_row, sizeof *axis->positions, err);
-    axis->of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err);
-    axis->texts.ends = attn_alloc(n_row, sizeof *axis->texts.ends, err);
-    if (!axis->positions || !axis->of_rows || !axis->texts.ends)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n_row; i++)
-        axis->of_rows[i] = SIZE_MAX;
+    ATTN_TRY(create_axis(axis, n_row, n_row, err));
     keys = list_keys(table, columns, other, &n, err);
     if (!keys)
         return ATTN_NO_MEMORY;
@@ -347,11 +363,9 @@ static void find_layers(const struct attn_table *table, struct axis_columns *row
     rows->first_layer = rows->first_layer < INT64_MAX ? rows->first_layer : 0;
 }
 
-/* TOKENS, of grid->run for the axis that has its positions, is empty and for the caller to
- * release. */
 static enum attn_status read_axes(const struct attn_table *table,
                                   const struct attn_table_grid *grid, struct table_cells *cells,
-                                  struct attn_token_texts *tokens, struct attn_error *err)
+                                  struct attn_error *err)
 {
     const size_t positions = attn_table_find(table, grid->positions);
     const size_t part = grid->parts ? attn_table_find_role(table, ATTN_ROLE_PART) : SIZE_MAX;
@@ -377,11 +391,9 @@ static enum attn_status read_axes(const struct attn_table *table,
                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
                      : SIZE_MAX;
     if (grid->run && positions != SIZE_MAX) {
-        rows.tokens = positions == rows.detail ? tokens : NULL;
-        columns.tokens = positions == columns.key ? tokens : NULL;
-        ATTN_TRY(attn_token_labels_init(tokens, grid->run, err));
-        if (grid->other_run)
-            ATTN_TRY(attn_token_labels_init(tokens + OTHER, grid->other_run, err));
+        rows.tokens = positions == rows.detail ? cells->tokens : NULL;
+        columns.tokens = positions == columns.key ? cells->tokens : NULL;
+        ATTN_TRY(init_tokens(cells, grid, err));
     }
     ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
@@ -491,9 +503,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     const size_t n = cells->rows.axis.n * cells->columns.axis.n;
     struct attn_token_texts *texts = &cells->texts;
 
-    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
-    if (!texts->ends)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_cell cell = attn_table_cell(table, rows[i], column);
 
@@ -539,17 +549,13 @@ static enum attn_status read_cells(const struct attn_table *table,
                                    struct table_cells *cells, struct attn_error *err)
 {
     const size_t texts = attn_table_find(table, grid->cells);
-    struct attn_token_texts tokens[N_TOKENS] = {0};
-    enum attn_status status = read_axes(table, grid, cells, tokens, err);
+    enum attn_status status = ATTN_OK;
     size_t *placed;
 
-    attn_token_texts_release(tokens, N_TOKENS);
-    ATTN_TRY(status);
+    ATTN_TRY(read_axes(table, grid, cells, err));
     ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
                                       &cells->figure.matrix, err));
-    placed = attn_alloc(cells->rows.axis.n * cells->columns.axis.n, sizeof *placed, err);
-    if (!placed)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(placed, cells->rows.axis.n * cells->columns.axis.n, err));
     place_rows(table, grid, values, cells, placed);
     if (texts != SIZE_MAX)
         status = read_texts(table, texts, placed, cells, err);
@@ -603,9 +609,7 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
     const size_t n_row = attn_table_n_row(pairs->table);
     size_t n = 0;
 
-    pairs->sides = attn_alloc(2 * n_row, sizeof *pairs->sides, err);
-    if (!pairs->sides)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(pairs->sides, 2 * n_row, err));
     for (size_t i = 0; i < 2 * n_row; i++)
         pairs->sides[n++] = side_of(pairs, i / 2, i % 2);
     if (n > 0)
@@ -613,10 +617,8 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
     for (size_t i = 0; i < n; i++)
         if (i == 0 || pairs->sides[i].number != pairs->sides[i - 1].number)
             pairs->sides[pairs->n++] = pairs->sides[i];
-    pairs->values = attn_alloc(pairs->n * pairs->n, sizeof *pairs->values, err);
-    pairs->order = attn_alloc(pairs->n, sizeof *pairs->order, err);
-    if (!pairs->values || !pairs->order)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(pairs->values, pairs->n * pairs->n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->order, pairs->n, err));
     for (size_t i = 0; i < pairs->n * pairs->n; i++)
         pairs->values[i] = i % (pairs->n + 1) == 0 ? 0 : NAN;
     for (size_t i = 0; i < n_row; i++) {
@@ -640,9 +642,7 @@ static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, stru
         pairs->order[i] = i;
     if (!is_clustered)
         return ATTN_OK;
-    distances = attn_alloc(n, sizeof *distances, err);
-    if (!distances)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(distances, n, err));
     for (size_t i = 0; i < n; i++)
         most = isfinite(pairs->values[i]) ? fmaxf(most, pairs->values[i]) : most;
     for (size_t i = 0; i < n; i++)
@@ -656,11 +656,7 @@ static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, stru
 static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                    struct table_axis *axis, struct attn_error *err)
 {
-    axis->positions = attn_alloc(pairs->n, sizeof *axis->positions, err);
-    axis->texts.ends = attn_alloc(pairs->n, sizeof *axis->texts.ends, err);
-    axis->begins = attn_alloc(pairs->n, sizeof *axis->begins, err);
-    if (!axis->positions || !axis->texts.ends || !axis->begins)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(create_axis(axis, attn_table_n_row(pairs->table), pairs->n, err));
     for (size_t i = 0; i < pairs->n; i++) {
         const struct pair_side *side = &pairs->sides[pairs->order[i]];
 
@@ -684,21 +680,17 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
 static enum attn_status find_pair_rows(const struct pairs *pairs, struct table_cells *cells,
                                        struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(pairs->table);
-    size_t *places = attn_alloc(pairs->n, sizeof *places, err); /* of each side in the order */
+    size_t *places; /* of each side in the order */
 
-    cells->rows.of_rows = attn_alloc(n_row, sizeof *cells->rows.of_rows, err);
-    cells->columns.of_rows = attn_alloc(n_row, sizeof *cells->columns.of_rows, err);
-    if (places && cells->rows.of_rows && cells->columns.of_rows) {
-        for (size_t i = 0; i < pairs->n; i++)
-            places[pairs->order[i]] = i;
-        for (size_t i = 0; i < n_row; i++) {
-            cells->rows.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 0))];
-            cells->columns.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 1))];
-        }
+    ATTN_TRY(ATTN_ALLOC(places, pairs->n, err));
+    for (size_t i = 0; i < pairs->n; i++)
+        places[pairs->order[i]] = i;
+    for (size_t i = 0; i < attn_table_n_row(pairs->table); i++) {
+        cells->rows.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 0))];
+        cells->columns.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 1))];
     }
     attn_free(places);
-    return places && cells->rows.of_rows && cells->columns.of_rows ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_OK;
 }
 
 static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table_grid *grid,
@@ -938,7 +930,6 @@ static enum attn_status place_series(const struct attn_table *table,
     bool has_failed;
 
     for (size_t i = 0; i < n_row; i++) {
-        cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
         if (!columns->has_totals && attn_table_total(table, i) != SIZE_MAX)
             continue;
         if (is_curve && !columns->grid->is_sequence &&
@@ -964,10 +955,9 @@ static enum attn_status place_series(const struct attn_table *table,
 static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
                                    struct table_cells *cells, struct attn_error *err)
 {
-    bool *is_taken = attn_alloc(n, sizeof *is_taken, err);
+    bool *is_taken;
 
-    if (!is_taken)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(is_taken, n, err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t row = cells->rows.of_rows[i], column = cells->columns.of_rows[i];
 
@@ -1039,21 +1029,14 @@ static enum attn_status fill_series(const struct attn_table *table,
     const size_t n_row = attn_table_n_row(table);
     size_t n;
 
-    cells->rows.of_rows = attn_alloc(n_row, sizeof *cells->rows.of_rows, err);
-    cells->columns.of_rows = attn_alloc(n_row, sizeof *cells->columns.of_rows, err);
-    cells->rows.texts.ends = attn_alloc(n_row, sizeof *cells->rows.texts.ends, err);
-    cells->columns.texts.ends = attn_alloc(n_row, sizeof *cells->columns.texts.ends, err);
-    if (!cells->rows.of_rows || !cells->columns.of_rows || !cells->rows.texts.ends ||
-        !cells->columns.texts.ends)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(create_axis(&cells->rows, n_row, n_row, err));
+    ATTN_TRY(create_axis(&cells->columns, n_row, n_row, err));
     ATTN_TRY(place_series(table, columns, is_curve, cells, err));
     n = cells->rows.texts.n * cells->columns.texts.n;
     ATTN_TRY(attn_level_matrix_create(cells->rows.texts.n, cells->columns.texts.n,
                                       &cells->figure.matrix, err));
-    cells->lows = attn_alloc(n, sizeof *cells->lows, err);
-    cells->highs = attn_alloc(n, sizeof *cells->highs, err);
-    if (!cells->lows || !cells->highs)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(cells->lows, n, err));
+    ATTN_TRY(ATTN_ALLOC(cells->highs, n, err));
     for (size_t i = 0; i < n; i++)
         cells->lows[i] = cells->highs[i] = NAN;
     ATTN_TRY(put_series(table, values, n, cells, err));
@@ -1073,7 +1056,6 @@ static enum attn_status read_series(const struct attn_table *table,
                                     struct attn_error *err)
 {
     const char *quantity = attn_table_column(table, values)->quantity;
-    struct attn_token_texts tokens[N_TOKENS] = {0};
     struct row_columns columns = {.detail = attn_table_find(table, grid->detail),
                                   .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
                                   .texts = attn_table_find(table, grid->texts),
@@ -1083,22 +1065,16 @@ static enum attn_status read_series(const struct attn_table *table,
                                   .n_label = grid->n_label,
                                   .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
                                   .grid = grid};
-    enum attn_status status = ATTN_OK;
 
     if (columns.rows == SIZE_MAX || columns.columns == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
     if (grid->run && grid->positions) {
-        columns.tokens = tokens;
-        status = attn_token_labels_init(tokens, grid->run, err);
-        if (status == ATTN_OK && grid->other_run)
-            status = attn_token_labels_init(tokens + OTHER, grid->other_run, err);
+        columns.tokens = cells->tokens;
+        ATTN_TRY(init_tokens(cells, grid, err));
     }
-    if (status == ATTN_OK)
-        status = fill_series(table, &columns, values, is_curve, cells, err);
-    attn_token_texts_release(tokens, N_TOKENS);
-    return status;
+    return fill_series(table, &columns, values, is_curve, cells, err);
 }
 
 /* The token of a row: as pictures show it where its POSITION is one of TOKENS, else the text, or
@@ -1150,19 +1126,15 @@ static enum attn_status read_tokens(const struct attn_table *table,
                               "'`figure tokens`' needs a table with a row for each token");
     if (grid->n_label > 0)
         return refuse_groups("tokens", err);
-    axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
-    axis->of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err);
-    cells->rows.texts.ends = attn_alloc(1, sizeof *axis->texts.ends, err);
-    cells->rows.of_rows = attn_alloc(n_row, sizeof *axis->of_rows, err); /* all to row 0 */
-    if (!axis->texts.ends || !axis->of_rows || !cells->rows.texts.ends || !cells->rows.of_rows)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(create_axis(axis, n_row, n, err));
+    ATTN_TRY(create_axis(&cells->rows, n_row, 1, err));
     ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
     if (grid->run && positions != SIZE_MAX)
         ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
     for (size_t i = 0; i < n_row; i++) {
-        axis->of_rows[i] = SIZE_MAX;
         if (rows != SIZE_MAX && is_missing(table, i, rows))
             continue; /* of all tokens together */
+        cells->rows.of_rows[i] = 0;
         axis->of_rows[i] = axis->texts.n;
         append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
         if (!is_missing(table, i, values))
@@ -1246,7 +1218,7 @@ static void release_cells(struct table_cells *cells)
     release_axis(&cells->rows);
     release_axis(&cells->columns);
     attn_token_texts_release(&cells->texts, 1);
-    attn_token_texts_release(cells->tokens, 2);
+    attn_token_texts_release(cells->tokens, N_TOKENS);
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->figure.matrix.cells);
@@ -1265,15 +1237,11 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
     if (!attn_is_given(output, "output", err) || !attn_is_given(output->format, "format", err))
         return ATTN_INVALID;
     format = output->format;
-    if (!format->tensors || (!format->tensors->draw && !format->tensors->draw_grid)) {
-        attn_error_set(err, ATTN_INVALID, "`%s` draws no table", format->name);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (output->path && attn_format_is_directory(format, output->path)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is a directory, a table is one picture",
-                       attn_quote_string(output->path).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (!format->tensors || (!format->tensors->draw && !format->tensors->draw_grid))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` draws no table", format->name);
+    if (output->path && attn_format_is_directory(format, output->path))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is a directory, a table is one picture",
+                           attn_quote_string(output->path).text);
     if (format->tensors->check)
         status = format->tensors->check(
             output->path ? attn_quote_string(output->path).text : format->name, err);
@@ -1285,8 +1253,9 @@ struct table_picture {
     struct attn_picture_options options;
     const struct attn_output *output;
     struct table_cells cells;
-    struct attn_shapes shapes; /* empty where the format draws the cells themselves */
-    struct attn_sink *file;    /* owns; NULL: the output has a sink */
+    struct attn_shapes shapes; /* empty if the format draws the cells itself */
+    const struct attn_table *table;
+    const struct attn_table_grid *grid;
 };
 
 static bool is_plot(enum attn_figure kind)
@@ -1344,9 +1313,9 @@ static enum attn_status check_kind(enum attn_figure kind, const struct attn_tabl
     return ATTN_OK;
 }
 
-static enum attn_status draw(struct table_picture *picture, const struct attn_table *table,
-                             const struct attn_table_grid *grid, struct attn_error *err)
+static enum attn_status draw(struct table_picture *picture, struct attn_error *err)
 {
+    const struct attn_table_grid *grid = picture->grid;
     const struct attn_output *output = picture->output;
     const enum attn_figure kind = kind_of(picture->options.figure, grid, output);
     struct attn_figure_grid *figure = &picture->cells.figure;
@@ -1362,7 +1331,8 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     ATTN_TRY(check_kind(kind, grid, picture, err));
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
-    ATTN_TRY(read_figure(table, grid, kind, picture->options.color_scale, &picture->cells, err));
+    ATTN_TRY(read_figure(picture->table, grid, kind, picture->options.color_scale, &picture->cells,
+                         err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
@@ -1377,25 +1347,18 @@ static enum attn_status draw(struct table_picture *picture, const struct attn_ta
     return ATTN_OK;
 }
 
-static enum attn_status write_picture(struct table_picture *picture, const struct attn_table *table,
-                                      const struct attn_table_grid *grid, struct attn_error *err)
+/* An attn_output_fn. */
+static enum attn_status write_picture(void *user, struct attn_sink *sink, struct attn_error *err)
 {
-    const struct attn_output *output = picture->output;
-    const struct attn_writer_ops *ops = output->format->tensors;
-    struct attn_sink *sink = output->sink;
+    const struct table_picture *picture = user;
+    const struct attn_writer_ops *ops = picture->output->format->tensors;
     size_t n_unknown;
 
-    if (output->path) {
-        ATTN_TRY(attn_output_create_file(output, &picture->file, err));
-        sink = picture->file;
-    }
     if (ops->draw_table)
-        ATTN_TRY(ops->draw_table(table, grid, &picture->options, sink, err));
-    else if (ops->draw_grid)
-        ATTN_TRY(ops->draw_grid(&picture->cells.figure, &picture->options, sink, err));
-    else
-        ATTN_TRY(ops->draw(&picture->shapes, sink, &n_unknown, err));
-    return output->path ? attn_sink_commit(sink, err) : attn_sink_check(sink, err);
+        return ops->draw_table(picture->table, picture->grid, &picture->options, sink, err);
+    if (ops->draw_grid)
+        return ops->draw_grid(&picture->cells.figure, &picture->options, sink, err);
+    return ops->draw(&picture->shapes, sink, &n_unknown, err);
 }
 
 enum attn_status attn_table_drawing_use(const struct attn_table *table,
@@ -1416,18 +1379,18 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                                 .picture = options,
                                                 .n = 1,
                                                 .is_in_points = true};
-    const bool is_plot = drawing.kind == ATTN_FIGURE_BARS || drawing.kind == ATTN_FIGURE_CURVE;
+    const bool needs_figure = is_plot(drawing.kind);
     struct attn_error unseen = {0}; /* why there is no figure beside the table */
     enum attn_status status;
 
-    whole.n_label = is_plot ? grid->n_label : 0; /* all groups have the same rows and columns */
+    whole.n_label = needs_figure ? grid->n_label : 0; /* all groups have the same rows, columns */
     status = read_figure(table, &whole, drawing.kind, options->color_scale, &cells, err);
-    if (status == ATTN_OK && (is_plot || grid->n_label == 0)) {
+    if (status == ATTN_OK && (needs_figure || grid->n_label == 0)) {
         status = attn_figure_measure(&content, &unseen);
         if (status == ATTN_OK) {
             status = attn_figure_draw(&content, &shapes, err);
             drawing.shapes = &shapes;
-        } else if (is_plot || status == ATTN_NO_MEMORY) {
+        } else if (needs_figure || status == ATTN_NO_MEMORY) {
             status = attn_error_copy(err, &unseen);
         } else {
             status = ATTN_OK;
@@ -1448,7 +1411,8 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
                                           const struct attn_picture_options *picture,
                                           const struct attn_output *output, struct attn_error *err)
 {
-    struct table_picture made = {.options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output};
+    struct table_picture made = {
+        .options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output, .table = table, .grid = grid};
     enum attn_status status;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
@@ -1458,11 +1422,10 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         return ATTN_INVALID;
     status = attn_picture_options_read(picture, &made.options, err);
     if (status == ATTN_OK)
-        status = draw(&made, table, grid, err);
+        status = draw(&made, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
-        status = write_picture(&made, table, grid, err);
-    attn_sink_free(made.file);
+        status = attn_output_write(output, write_picture, &made, err);
     release_cells(&made.cells);
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

@@ -43,6 +43,24 @@ enum attn_status attn_output_create_file(const struct attn_output *item, struct 
     return ATTN_OK;
 }
 
+enum attn_status attn_output_write(const struct attn_output *item, attn_output_fn write, void *user,
+                                   struct attn_error *err)
+{
+    struct attn_sink *file;
+    enum attn_status status;
+
+    if (!item->path) {
+        ATTN_TRY(write(user, item->sink, err));
+        return attn_sink_check(item->sink, err);
+    }
+    ATTN_TRY(attn_output_create_file(item, &file, err));
+    status = write(user, file, err);
+    if (status == ATTN_OK)
+        status = attn_sink_commit(file, err);
+    attn_sink_free(file);
+    return status;
+}
+
 /* --- What does not go together ------------------------------------------------------------- */
 
 static enum attn_status check_sinks(const struct attn_output *items, size_t n,
@@ -438,10 +456,8 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
                                   &outputs->view, err));
         outputs->labels = attn_view_labels(outputs->view);
     }
-    outputs->items = attn_alloc(n, sizeof *outputs->items, err);
-    outputs->directories = attn_alloc(n, sizeof(struct attn_directory *), err);
-    if (!outputs->items || !outputs->directories)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(outputs->items, n, err));
+    ATTN_TRY(ATTN_ALLOC(outputs->directories, n, err));
     outputs->n = n;
     status = open_directories(outputs, items, options, err);
     if (status != ATTN_OK)
@@ -460,23 +476,15 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      struct attn_outputs **outputs, struct attn_error *err)
 {
     struct attn_outputs *made;
-    enum attn_status status;
 
     ATTN_TRY(attn_outputs_check(items, n, err));
     for (size_t i = 0; i < n; i++)
         if (!attn_output_is_given(&items[i], err))
             return ATTN_INVALID;
     ATTN_TRY(check_view(items, n, options->picture, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->labels = labels;
-    status = open_all(made, items, n, options, err);
-    if (status == ATTN_OK)
-        *outputs = made;
-    else
-        attn_outputs_free(made);
-    return status;
+    ATTN_RETURN_MADE(open_all(made, items, n, options, err), outputs, made, attn_outputs_free);
 }
 
 void attn_outputs_free(struct attn_outputs *outputs)

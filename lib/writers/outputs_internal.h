@@ -71,4 +71,12 @@ enum attn_status attn_output_write_tables(const struct attn_output *item,
 enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,
                                          struct attn_error *err);
 
+/* Writes into SINK. */
+typedef enum attn_status (*attn_output_fn)(void *user, struct attn_sink *sink,
+                                           struct attn_error *err);
+
+/* Calls WRITE with the sink of ITEM, or with its file, which appears if all is well. */
+enum attn_status attn_output_write(const struct attn_output *item, attn_output_fn write, void *user,
+                                   struct attn_error *err);
+
 #endif
