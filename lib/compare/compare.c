@@ -492,10 +492,8 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
     const struct attn_metric *metric = attn_metric_find("difference");
 
     ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
-    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
-    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
-    if (!comparing->chosen || !comparing->exact)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(comparing->chosen, n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(comparing->exact, n_layer, err));
     for (size_t layer = 0; layer < n_layer; layer++) {
         struct attn_attention *chosen = &comparing->chosen[layer];
         struct attn_attention *exact = &comparing->exact[layer];

@@ -309,7 +309,6 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     struct attn_explainer *made;
     struct chosen_row chosen;
-    enum attn_status status;
 
     if (!attn_is_given(explainer, "explainer", err))
         return ATTN_INVALID;
@@ -321,15 +320,8 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
         return ATTN_INVALID;
     chosen = find_row(args.selection);
     ATTN_TRY(attn_error_at(check(&args, &chosen, err), ATTN_STAGE_OPTIONS, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
-    status = prepare(made, &args, &chosen, err);
-    if (status == ATTN_OK)
-        *explainer = made;
-    else
-        attn_explainer_free(made);
-    return status;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    ATTN_RETURN_MADE(prepare(made, &args, &chosen, err), explainer, made, attn_explainer_free);
 }
 
 const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer)
@@ -568,11 +560,10 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
             wrong = "queries";
     if (!wrong)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "the steps of '`explain`' come to other %s than the run, in layer %d, "
-                   "head %d, query %zu",
-                   wrong, row->layer, row->head, row->query);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
+    return attn_refuse(err, ATTN_STAGE_CHECK,
+                       "the steps of '`explain`' come to other %s than the run, in layer %d, "
+                       "head %d, query %zu",
+                       wrong, row->layer, row->head, row->query);
 }
 
 /* --- Rounding --------------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* A cluster is a list of things, and has the number of one of them. */
 struct clusters {
@@ -129,10 +128,8 @@ static enum attn_status open_clusters(struct clusters *clusters, struct attn_err
 {
     const size_t n = clusters->n;
 
-    clusters->distances = attn_alloc(n * n, sizeof *clusters->distances, err);
-    clusters->next = attn_alloc(5 * n, sizeof *clusters->next, err);
-    if (!clusters->distances || !clusters->next)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(clusters->distances, n * n, err));
+    ATTN_TRY(ATTN_ALLOC(clusters->next, 5 * n, err));
     clusters->first = clusters->next + n;
     clusters->last = clusters->first + n;
     clusters->size = clusters->last + n;

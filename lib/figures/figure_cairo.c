@@ -19,7 +19,6 @@
 #include "figures/cairo_functions.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char library_name[] = "libpangocairo-1.0.so.0"; /* brings cairo, pango and GObject */
@@ -141,12 +140,11 @@ static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_
                                    double scale, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
-    uint32_t *row = attn_alloc((size_t)cluster->width, sizeof *row, err);
+    uint32_t *row;
     size_t stride, left, right, top, bottom, last = SIZE_MAX;
     unsigned char *pixels;
 
-    if (!row)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(row, (size_t)cluster->width, err));
     cairo->cairo_surface_flush(surface);
     pixels = cairo->cairo_image_surface_get_data(surface);
     stride = (size_t)cairo->cairo_image_surface_get_stride(surface);

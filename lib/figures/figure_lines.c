@@ -71,9 +71,7 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lin
 {
     const struct attn_level_matrix *matrix = layout->matrix;
 
-    layout->links = attn_alloc(matrix->n_row * STRONGEST, sizeof *layout->links, err);
-    if (!layout->links)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(layout->links, matrix->n_row * STRONGEST, err));
     for (size_t r = 0; r < matrix->n_row; r++) {
         const struct attn_color_range range = attn_level_range(matrix, &pen->scale, r);
         const double largest = fmax(fabs(range.low), fabs(range.high));

@@ -48,10 +48,8 @@ enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn
 {
     const size_t n = pen->content->n;
 
-    panels->rows = attn_alloc(n, sizeof *panels->rows, err);
-    panels->columns = attn_alloc(n, sizeof *panels->columns, err);
-    if (!panels->rows || !panels->columns)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(panels->rows, n, err));
+    ATTN_TRY(ATTN_ALLOC(panels->columns, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 

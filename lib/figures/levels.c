@@ -3,6 +3,7 @@
 #include "figures/levels.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "encode/colormap_internal.h"
 #include "trace/trace_internal.h"
 
@@ -75,8 +76,9 @@ static void set(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind,
         half[i] = kind == ATTN_CELL_VALUE ? half_of(value) : (uint16_t)(half_nothing | kind);
 }
 
-bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
-                         float other_value)
+/* Whether a cell of KIND and VALUE, and not the other one, stands for both in a pooled cell. */
+static bool outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
+                      float other_value)
 {
     static const int ranks[] = {[ATTN_CELL_MASKED] = 0,
                                 [ATTN_CELL_HIDDEN] = 1,
@@ -93,7 +95,7 @@ static void put(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind,
     float there = 0;
     const enum attn_cell_kind old = get(m, i, &there);
 
-    if (attn_cell_outweighs(kind, value, old, there))
+    if (outweighs(kind, value, old, there))
         set(m, i, kind, value);
 }
 
@@ -153,29 +155,29 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     return ATTN_OK;
 }
 
+/* Lists all matrices, whole. */
+static enum attn_status list_matrices(struct attn_levels *levels, struct attn_error *err)
+{
+    struct attn_writer *writer = levels->writer;
+
+    ATTN_TRY(ATTN_ALLOC(levels->first_of_slot, attn_writer_n_slot(writer), err));
+    attn_writer_each_site(writer, add_site, levels, err); /* counts */
+    ATTN_TRY(ATTN_ALLOC(levels->items, levels->n, err));
+    levels->n = 0;
+    attn_writer_each_site(writer, add_site, levels, err);
+    attn_levels_limit(levels, SIZE_MAX, SIZE_MAX);
+    return ATTN_OK;
+}
+
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err)
 {
-    struct attn_levels *made = attn_alloc(1, sizeof *made, err);
+    struct attn_levels *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->writer = writer;
     made->sites = sites;
-    made->first_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *made->first_of_slot, err);
-    if (made->first_of_slot) {
-        attn_writer_each_site(writer, add_site, made, err);
-        made->items = attn_alloc(made->n, sizeof *made->items, err);
-    }
-    if (!made->items) {
-        attn_levels_free(made);
-        return ATTN_NO_MEMORY;
-    }
-    made->n = 0;
-    attn_writer_each_site(writer, add_site, made, err);
-    attn_levels_limit(made, SIZE_MAX, SIZE_MAX);
-    *levels = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(list_matrices(made, err), levels, made, attn_levels_free);
 }
 
 void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns)
@@ -313,18 +315,6 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     if (m->n_row_left == 0)
         *whole = first + place->head;
     return ATTN_OK;
-}
-
-const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,
-                                                 enum attn_site site, int layer, int head)
-{
-    for (size_t i = 0; i < levels->n; i++) {
-        const struct attn_level_matrix *m = &levels->items[i];
-
-        if (m->site == site && m->layer == layer && m->head == head)
-            return m;
-    }
-    return NULL;
 }
 
 void attn_levels_drop(struct attn_levels *levels, size_t i)

@@ -68,10 +68,6 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err);
 
-/* The matrix of a head, or NULL when it was not chosen. */
-const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,
-                                                 enum attn_site site, int layer, int head);
-
 /* A cell, below n_cell_row and n_cell_column. *VALUE is set for ATTN_CELL_VALUE alone. Cells of
  * rows that did not come are masked. */
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
@@ -88,10 +84,6 @@ enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
                                           struct attn_level_matrix *matrix, struct attn_error *err);
 void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column,
                            float value);
-
-/* Whether a cell of KIND and VALUE, and not the OTHER one, stands for both in a pooled cell. */
-bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
-                         float other_value);
 
 /* Frees the cells of a matrix that was drawn, when it is not needed any more. */
 void attn_levels_drop(struct attn_levels *levels, size_t i);

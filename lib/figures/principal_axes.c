@@ -44,15 +44,11 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
 
     space->n = n;
     space->n_vector = n < BLOCK ? n : BLOCK;
-    if (!attn_checked_mul(n, n, &n_cell)) {
-        attn_error_no_memory(err);
-        return ATTN_NO_MEMORY;
-    }
-    space->matrix = attn_alloc(n_cell, sizeof(double), err);
-    space->block = attn_alloc(BLOCK * n, sizeof(double), err);
-    space->product = attn_alloc(BLOCK * n, sizeof(double), err);
-    if (!space->matrix || !space->block || !space->product)
-        return ATTN_NO_MEMORY;
+    if (!attn_checked_mul(n, n, &n_cell))
+        return attn_error_no_memory(err);
+    ATTN_TRY(ATTN_ALLOC(space->matrix, n_cell, err));
+    ATTN_TRY(ATTN_ALLOC(space->block, BLOCK * n, err));
+    ATTN_TRY(ATTN_ALLOC(space->product, BLOCK * n, err));
     for (size_t v = 0; v < space->n_vector; v++) /* no two alike, and no pattern of any text */
         for (size_t i = 0; i < n; i++)
             space->block[v * n + i] = cos((double)(v + 1) * (double)(i + 1) * 1.6180339887498949);

@@ -14,7 +14,6 @@
 
 #include "base/status.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { ATTN_MOST_AXES = 3 };

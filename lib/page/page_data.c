@@ -38,18 +38,12 @@ struct attn_page_data {
 enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
                                        struct attn_page_data **data, struct attn_error *err)
 {
-    struct attn_page_data *made = attn_alloc(1, sizeof *made, err);
+    struct attn_page_data *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->sink = sink;
     made->level = LEVEL;
-    if (attn_pieces_create(pool, &made->threads, err) != ATTN_OK) {
-        attn_free(made);
-        return ATTN_NO_MEMORY;
-    }
-    *data = made;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(attn_pieces_create(pool, &made->threads, err), data, made, attn_free);
 }
 
 void attn_page_data_free(struct attn_page_data *data)
@@ -68,11 +62,10 @@ static void begin_piece(struct attn_page_data *data, const char *id)
 {
     struct piece *piece;
 
-    if (attn_grow((void **)&data->pieces, &data->capacity, data->n_piece + 1, sizeof *data->pieces,
-                  NULL) != ATTN_OK) {
-        data->has_failed = true;
+    data->has_failed |= attn_grow(&data->pieces, &data->capacity, data->n_piece + 1,
+                                  sizeof *data->pieces, NULL) != ATTN_OK;
+    if (data->has_failed)
         return;
-    }
     piece = &data->pieces[data->n_piece++];
     *piece = (struct piece){.begin = data->waiting.size, .end = data->waiting.size};
     for (size_t i = 0; i + 1 < sizeof piece->id && id[i] != '\0'; i++)

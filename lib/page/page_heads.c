@@ -66,10 +66,8 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
 
-    heads->first_of_layer = attn_alloc(dims->n_layer, sizeof *heads->first_of_layer, err);
-    heads->items = attn_alloc(dims->n_layer * dims->n_head, sizeof *heads->items, err);
-    if (!heads->items || !heads->first_of_layer)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, dims->n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(heads->items, dims->n_layer * dims->n_head, err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++) {
         const bool is_wanted = attn_selection_wants(selection, ATTN_SITE_PATTERN, layer);
 

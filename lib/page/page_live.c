@@ -6,7 +6,6 @@
 #include "encode/json_writer.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Files of this folder (page_files.S). */
 extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];

@@ -60,8 +60,7 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
         attn_note(writer->options.on_note, writer->options.user, ATTN_NOTE_PAGE_OMITS,
                   "the page leaves out q, k, v and the scores, which are more than "
                   "8 million numbers");
-    vectors->row = attn_alloc(vectors->widest, sizeof *vectors->row, err);
-    return vectors->row ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(vectors->row, vectors->widest, err);
 }
 
 enum attn_status attn_page_vectors_take(struct attn_page *page,

@@ -9,7 +9,6 @@
 #include "encode/float_text.h"
 #include "encode/json_writer.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

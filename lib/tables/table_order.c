@@ -296,9 +296,7 @@ static enum attn_status copy_about(const struct attn_table *table, struct attn_t
 
     if (!about)
         return ATTN_OK;
-    cells = attn_alloc(n, sizeof *cells, err);
-    if (!cells)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(cells, n, err));
     for (size_t i = 0; i < n; i++)
         cells[i] = attn_table_cell(about, 0, i);
     status = attn_table_set_about(copy, attn_table_column(about, 0), cells, n, err);
@@ -312,10 +310,8 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     const size_t n_column = attn_table_n_column(table), n_row = attn_table_n_row(table);
 
     ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
-    ordering->keys = attn_alloc(n_row, sizeof *ordering->keys, err);
-    ordering->cells = attn_alloc(n_column, sizeof *ordering->cells, err);
-    if (!ordering->keys || !ordering->cells)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(ordering->keys, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(ordering->cells, n_column, err));
     ATTN_TRY(attn_table_create(attn_table_name(table), attn_table_column(table, 0), n_column,
                                &ordering->sorted, err));
     ATTN_TRY(copy_about(table, ordering->sorted, err));

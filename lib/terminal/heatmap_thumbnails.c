@@ -53,10 +53,8 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
     const bool is_arrays = t->map->writer->labels.axes != NULL;
     const size_t n = t->n_down * t->n_across;
 
-    t->numbers = attn_alloc(n, sizeof *t->numbers, err);
-    t->shown = attn_alloc(t->n_down, sizeof *t->shown, err);
-    if (!t->numbers || !t->shown)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(t->numbers, n, err));
+    ATTN_TRY(ATTN_ALLOC(t->shown, t->n_down, err));
     for (size_t i = 0; i < n; i++)
         t->numbers[i] = SIZE_MAX;
     for (size_t i = 0; i < t->levels->n; i++) {
@@ -217,8 +215,7 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
         choose_plan(t, most_lines);
     if (t->n_line == 0)
         return ATTN_OK;
-    t->cells = attn_alloc(t->n_down * t->n_across * t->side * t->side, sizeof *t->cells, err);
-    return t->cells ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(t->cells, t->n_down * t->n_across * t->side * t->side, err);
 }
 
 void attn_thumbnails_release(struct attn_thumbnails *t)

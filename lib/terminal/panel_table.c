@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     SHOWN_POSITIONS = 16,
@@ -78,15 +77,13 @@ static enum attn_status add(struct attn_text_panels *panels, const struct attn_t
                             struct attn_error *err)
 {
     const size_t n = shape->rows.n_shown * shape->columns.n_shown;
-    struct attn_text_panel panel = *shape;
-    void *items = panels->items;
+    struct attn_text_panel *panel;
 
-    ATTN_TRY(attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err));
-    panels->items = items;
-    panel.values = attn_alloc(n, sizeof *panel.values, err);
-    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
-    panels->items[panels->n++] = panel;
-    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
+    ATTN_TRY(attn_grow(&panels->items, &panels->capacity, panels->n + 1, sizeof *panel, err));
+    panel = &panels->items[panels->n++];
+    *panel = *shape;
+    ATTN_TRY(ATTN_ALLOC(panel->values, n, err));
+    return ATTN_ALLOC(panel->is_visible, n, err);
 }
 
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,

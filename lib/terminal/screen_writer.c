@@ -19,7 +19,6 @@
 #include "writers/picture_internal.h"
 #include "writers/writer.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,8 +235,7 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     ATTN_TRY(attn_measure_group_create(
         w->heads.map ? attn_head_map_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR), &settings,
         selection, writer->options.pool, &w->measures, err));
-    w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
-    return w->vectors ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(w->vectors, attn_selection_dims(selection)->n_layer, err);
 }
 
 static enum attn_status event_screen(struct attn_writer *writer,

@@ -19,8 +19,6 @@
 #include "trace/trace_internal.h"
 #include "writers/format_internal.h"
 
-#include <string.h>
-
 /* What is printed together: a layer, or the sites of the model before or after them. */
 struct group {
     struct attn_text_panels panels;
@@ -163,9 +161,7 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
     struct text_writer *w = (struct text_writer *)writer;
 
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
-    w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
-    if (!w->groups)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w->groups, w->n_group, err));
     w->limits = attn_text_limits(writer->options.picture->is_full);
     ATTN_TRY(attn_writer_each_site(writer, count_site, NULL, err));
     ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));

@@ -21,11 +21,9 @@ enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
 static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
                             struct attn_error *err)
 {
-    void *items = arrays->items;
     enum attn_status status =
-        attn_grow(&items, &arrays->capacity, arrays->n + 1, sizeof array, err);
+        attn_grow(&arrays->items, &arrays->capacity, arrays->n + 1, sizeof array, err);
 
-    arrays->items = items;
     array.size = element;
     for (int i = 0; i < array.rank && status == ATTN_OK; i++)
         if (!attn_checked_mul(array.size, array.shape[i], &array.size))
@@ -211,9 +209,7 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     const struct attn_labels *labels = &writer->labels;
     int64_t *integers;
 
-    arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
-    if (!arrays->of_slot)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(arrays->of_slot, attn_writer_n_slot(writer), err));
     if (labels->ids) {
         integers = add_integers(arrays, "ids", writer->n_position, err);
         if (!integers)

@@ -17,8 +17,6 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 /* A matrix of which some rows are still to come. */
 struct csv_file {
     enum attn_site site;
@@ -50,9 +48,7 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n,
 {
     struct attn_buffer label = {0};
 
-    labels->ends = attn_alloc(n, sizeof *labels->ends, err);
-    if (!labels->ends)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(labels->ends, n, err));
     for (size_t i = 0; i < n; i++) {
         size_t size;
         const char *text = attn_token_text(tokens, i, &size);
@@ -104,12 +100,8 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
 {
     const bool is_matrix = attn_site_has_keys(event->site);
     struct attn_sink *sink = w->base.sink;
-    void *files = w->files;
-    const enum attn_status status =
-        attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
 
-    w->files = files;
-    ATTN_TRY(status);
+    ATTN_TRY(attn_grow(&w->files, &w->capacity, w->n_file + 1, sizeof *w->files, err));
     if (!sink)
         ATTN_TRY(
             attn_writer_create_file(&w->base, event->site, event->layer, event->head, &sink, err));

@@ -82,14 +82,11 @@ static void free_run(struct attn_manifest_run *run)
 static struct attn_manifest_run *append_run(struct manifest *manifest, const char *format,
                                             struct attn_error *err)
 {
-    void *runs = manifest->runs;
-    const enum attn_status status =
-        attn_grow(&runs, &manifest->capacity, manifest->n + 1, sizeof *manifest->runs, err);
     struct attn_manifest_run *run;
 
-    manifest->runs = runs;
-    run = status == ATTN_OK ? attn_alloc(1, sizeof *run, err) : NULL;
-    if (!run)
+    if (attn_grow(&manifest->runs, &manifest->capacity, manifest->n + 1, sizeof *manifest->runs,
+                  err) != ATTN_OK ||
+        ATTN_ALLOC(run, 1, err) != ATTN_OK)
         return NULL;
     run->format = attn_strndup(format, strlen(format), err);
     if (run->format)
@@ -106,14 +103,10 @@ static struct attn_json_writer *begin_facts(struct attn_manifest_run *run, const
 {
     run->json = (struct attn_json_writer){.out = &run->facts};
     attn_json_begin(&run->json, '{');
-    attn_json_key(&run->json, "format");
-    attn_json_text(&run->json, run->format);
-    attn_json_key(&run->json, "version");
-    attn_json_text(&run->json, version);
-    attn_json_key(&run->json, "model");
-    attn_json_text(&run->json, model);
-    attn_json_key(&run->json, "options");
-    return &run->json;
+    attn_json_text(attn_json_key(&run->json, "format"), run->format);
+    attn_json_text(attn_json_key(&run->json, "version"), version);
+    attn_json_text(attn_json_key(&run->json, "model"), model);
+    return attn_json_key(&run->json, "options");
 }
 
 /* --- Reading ------------------------------------------------------------------------------- */
@@ -144,8 +137,7 @@ static enum attn_status read_facts(struct attn_manifest_run *run, const struct a
     for (option = attn_node_first(options); option; option = attn_node_next(option)) {
         if (!attn_node_string(option))
             return refuse(json, "has an option whose value is no text", err);
-        attn_json_key(facts, attn_node_key(option));
-        attn_json_text(facts, attn_node_string(option));
+        attn_json_text(attn_json_key(facts, attn_node_key(option)), attn_node_string(option));
     }
     attn_json_end(facts);
     facts->comma = NULL;
@@ -236,8 +228,7 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
 
     attn_json_begin(&json, '{');
     attn_json_line(&json);
-    attn_json_key(&json, "runs");
-    attn_json_begin(&json, '[');
+    attn_json_begin(attn_json_key(&json, "runs"), '[');
     for (size_t i = 0; i < manifest->n; i++) {
         const struct attn_manifest_run *run = manifest->runs[i];
         struct attn_json_writer of_run = run->json; /* it goes on where the facts end */
@@ -247,8 +238,7 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
         attn_buffer_append(attn_json_value(&json), run->facts.data, run->facts.size);
         of_run.out = text;
         attn_json_line(&of_run);
-        attn_json_key(&of_run, "files");
-        attn_json_begin(&of_run, '[');
+        attn_json_begin(attn_json_key(&of_run, "files"), '[');
         while ((name = next_name(&run->files, name)))
             attn_json_text(&of_run, name);
         attn_json_end(&of_run);
@@ -307,10 +297,9 @@ static void leave(struct attn_directory *directory)
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err)
 {
-    struct attn_directory *d = attn_alloc(1, sizeof *d, err);
+    struct attn_directory *d;
 
-    if (!d)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(d, 1, err));
     d->title = title;
     d->descriptor = -1;
     d->path = attn_strndup(path, strlen(path), err);
@@ -547,9 +536,7 @@ static enum attn_status supersede_all(struct attn_directory *directory,
 {
     const char *name = NULL;
 
-    written->items = attn_alloc(run->files.n, sizeof *written->items, err);
-    if (!written->items)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(written->items, run->files.n, err));
     while ((name = next_name(&run->files, name)))
         written->items[written->n++] = name;
     qsort(written->items, written->n, sizeof *written->items, compare_names);

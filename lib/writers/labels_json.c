@@ -23,10 +23,8 @@ void attn_json_append_options(struct attn_buffer *out, const struct attn_labels 
     struct attn_json_writer json = {.out = out, .comma = ","};
 
     attn_json_begin(&json, '{');
-    for (size_t i = 0; i < labels->n_option; i++) {
-        attn_json_key(&json, labels->options[i].name);
-        attn_json_text(&json, labels->options[i].value);
-    }
+    for (size_t i = 0; i < labels->n_option; i++)
+        attn_json_text(attn_json_key(&json, labels->options[i].name), labels->options[i].value);
     attn_json_end(&json);
 }
 
@@ -78,28 +76,28 @@ static void begin_prediction(struct attn_json_writer *json,
     if (has_lines)
         attn_json_line(json);
     attn_json_begin(json, '{');
-    if (predictions->has_positions) {
-        attn_json_key(json, "position");
-        attn_json_size(json, position);
-    }
+    if (predictions->has_positions)
+        attn_json_size(attn_json_key(json, "position"), position);
 }
 
-/* Only if requested. */
-static void append_metric(struct attn_json_writer *json, const struct attn_predictions *predictions,
-                          int precision, bool has_lines)
+/* Begins the array NAME. */
+static void begin_array(struct attn_json_writer *json, const char *name, bool has_lines)
 {
     if (has_lines)
         attn_json_line(json);
-    attn_json_key(json, "metric");
-    attn_json_begin(json, '[');
+    attn_json_begin(attn_json_key(json, name), '[');
+}
+
+static void append_metric(struct attn_json_writer *json, const struct attn_predictions *predictions,
+                          int precision, bool has_lines)
+{
+    begin_array(json, "metric", has_lines);
     for (size_t i = 0; i < predictions->n_metric; i++) {
         const struct attn_predicted_metric *metric = &predictions->metric[i];
 
         begin_prediction(json, predictions, metric->position, has_lines);
-        attn_json_key(json, "name");
-        attn_json_text(json, metric->name);
-        attn_json_key(json, "value");
-        attn_json_float(json, (float)metric->value, precision);
+        attn_json_text(attn_json_key(json, "name"), metric->name);
+        attn_json_float(attn_json_key(json, "value"), (float)metric->value, precision);
         attn_json_end(json);
     }
     attn_json_end(json);
@@ -113,39 +111,27 @@ void attn_json_append_predictions(struct attn_buffer *out,
         .out = out, .comma = has_lines ? NULL : ",", .colon = has_lines ? NULL : ":"};
 
     attn_json_begin(&json, '{');
-    if (has_lines)
-        attn_json_line(&json);
-    attn_json_key(&json, "top");
-    attn_json_begin(&json, '[');
+    begin_array(&json, "top", has_lines);
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
 
         begin_prediction(&json, predictions, top->position, has_lines);
-        attn_json_key(&json, "id");
-        attn_json_integer(&json, top->id);
-        attn_json_key(&json, predictions->has_labels ? "label" : "token");
-        attn_json_string(&json, top->token, top->token_size);
-        if (predictions->has_labels) {
-            attn_json_key(&json, "score");
-            attn_json_float(&json, (float)top->score, precision);
-        }
-        attn_json_key(&json, "probability");
-        attn_json_float(&json, (float)top->probability, precision);
+        attn_json_integer(attn_json_key(&json, "id"), top->id);
+        attn_json_string(attn_json_key(&json, predictions->has_labels ? "label" : "token"),
+                         top->token, top->token_size);
+        if (predictions->has_labels)
+            attn_json_float(attn_json_key(&json, "score"), (float)top->score, precision);
+        attn_json_float(attn_json_key(&json, "probability"), (float)top->probability, precision);
         attn_json_end(&json);
     }
     attn_json_end(&json);
-    if (has_lines)
-        attn_json_line(&json);
-    attn_json_key(&json, "next");
-    attn_json_begin(&json, '[');
+    begin_array(&json, "next", has_lines);
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
         begin_prediction(&json, predictions, next->position, has_lines);
-        attn_json_key(&json, "text");
-        attn_json_text(&json, next->text);
-        attn_json_key(&json, "logprob");
-        attn_json_float(&json, (float)next->log_probability, precision);
+        attn_json_text(attn_json_key(&json, "text"), next->text);
+        attn_json_float(attn_json_key(&json, "logprob"), (float)next->log_probability, precision);
         attn_json_end(&json);
     }
     attn_json_end(&json);

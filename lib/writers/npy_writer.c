@@ -75,9 +75,7 @@ static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *
     struct npy_writer *w = (struct npy_writer *)writer;
 
     ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
-    w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
-    if (!w->files)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w->files, w->arrays.n, err));
     for (size_t i = 0; i < w->arrays.n; i++)
         attn_file_names_append(&writer->run->files, file_name(w, &w->arrays.items[i]).text);
     ATTN_TRY(attn_buffer_check(&writer->run->files.text, err));

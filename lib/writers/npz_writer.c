@@ -160,9 +160,7 @@ static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
     w->begin = attn_sink_position(writer->sink);
     ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
-    w->members = attn_alloc(w->arrays.n, sizeof *w->members, err);
-    if (!w->members)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w->members, w->arrays.n, err));
     for (size_t i = 0; i < w->arrays.n; i++)
         ATTN_TRY(plan_member(w, &w->arrays.items[i], err));
     for (size_t i = 0; i < w->arrays.n_small; i++)

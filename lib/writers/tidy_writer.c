@@ -93,9 +93,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     attn_buffer_release(&text);
     ATTN_TRY(attn_buffer_check(&w->id, err));
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
-    w->keys = attn_alloc(n, sizeof *w->keys, err);
-    if (!w->keys)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w->keys, n, err));
     for (size_t i = 0; i < n; i++) {
         const size_t begin = w->texts.size;
 

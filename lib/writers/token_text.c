@@ -27,9 +27,7 @@ static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2]
 static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
                                    const size_t *sizes, size_t n, struct attn_error *err)
 {
-    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
-    if (!texts->ends)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     texts->n = n;
     for (size_t p = 0; p < n; p++) {
         attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
@@ -162,9 +160,7 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
     struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
 
-    texts->ends = attn_alloc(n, sizeof *texts->ends, err);
-    if (!texts->ends)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     texts->n = n;
     while (has_bytes(&cursor)) {
         char bytes[MOST_BYTES];

@@ -69,10 +69,8 @@ static enum attn_status make_words(struct view_words *words, const size_t *of_to
     words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
     if (!of_token || n == 0 || !tokens)
         return ATTN_OK;
-    words->texts = attn_alloc(words->n, sizeof *words->texts, err);
-    words->sizes = attn_alloc(words->n, sizeof *words->sizes, err);
-    if (!words->texts || !words->sizes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(words->texts, words->n, err));
+    ATTN_TRY(ATTN_ALLOC(words->sizes, words->n, err));
     for (size_t i = 0; i < n; i++) {
         const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
                                    ? attn_word_piece_size(tokens[i], sizes[i], words->piece)
@@ -105,18 +103,14 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     const struct attn_labels *given = view->given;
     size_t last = SIZE_MAX;
 
-    view->rows_of_word = attn_alloc(view->positions.n, sizeof *view->rows_of_word, err);
-    if (!view->rows_of_word)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(view->rows_of_word, view->positions.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++)
         view->rows_of_word[word_of(&view->positions, i)] +=
             attn_selection_has_query(given->selection, i);
     if (!given->begin)
         return ATTN_OK;
-    view->begin = attn_alloc(view->positions.n, sizeof *view->begin, err);
-    view->end = attn_alloc(view->positions.n, sizeof *view->end, err);
-    if (!view->begin || !view->end)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
+    ATTN_TRY(ATTN_ALLOC(view->end, view->positions.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++) {
         const size_t word = word_of(&view->positions, i);
 
@@ -214,9 +208,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         view->labels.source_tokens = view->source.texts;
         view->labels.source_token_sizes = view->source.sizes;
     }
-    view->open =
-        attn_alloc((size_t)ATTN_N_SITE * dims->n_layer * dims->n_head, sizeof *view->open, err);
-    return view->open ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(view->open, (size_t)ATTN_N_SITE * dims->n_layer * dims->n_head, err);
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,
@@ -224,10 +216,9 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,
                                   struct attn_error *err)
 {
-    struct attn_view *made = attn_alloc(1, sizeof *made, err);
+    struct attn_view *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->given = labels;
     made->picture = picture;
     made->on_event = on_event;
@@ -248,21 +239,13 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view)
 static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
                                 struct attn_error *err)
 {
-    void *values = view->values, *keys = view->keys, *n_kept = view->n_kept;
-    enum attn_status status;
     size_t n;
 
     if (!attn_checked_mul(n_row, n_key, &n))
         return attn_error_no_memory(err);
-    status = attn_grow(&values, &view->cell_capacity, n, sizeof *view->values, err);
-    view->values = values;
-    ATTN_TRY(status);
-    status = attn_grow(&keys, &view->key_capacity, n, sizeof *view->keys, err);
-    view->keys = keys;
-    ATTN_TRY(status);
-    status = attn_grow(&n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
-    view->n_kept = n_kept;
-    return status;
+    ATTN_TRY(attn_grow(&view->values, &view->cell_capacity, n, sizeof *view->values, err));
+    ATTN_TRY(attn_grow(&view->keys, &view->key_capacity, n, sizeof *view->keys, err));
+    return attn_grow(&view->n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
 }
 
 /* The remaining cells of a row: N at VALUES and KEYS, fewer afterwards. */
@@ -377,10 +360,8 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
     size_t n = 0;
 
     if (!open->sums) {
-        open->sums = attn_alloc(keys->n, sizeof *open->sums, err);
-        open->is_seen = attn_alloc(keys->n, sizeof *open->is_seen, err);
-        if (!open->sums || !open->is_seen)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(open->sums, keys->n, err));
+        ATTN_TRY(ATTN_ALLOC(open->is_seen, keys->n, err));
     }
     ATTN_TRY(reserve(view, event->n_row, keys->n, err));
     for (size_t r = 0; r < event->n_row; r++) {

@@ -195,11 +195,9 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
     const struct attn_selection *selection = writer->labels.selection;
 
     writer->n_position = attn_selection_dims(selection)->n_position;
-    writer->queries = attn_alloc(attn_selection_n_query(selection), sizeof *writer->queries, err);
-    writer->query_rank = attn_alloc(writer->n_position, sizeof *writer->query_rank, err);
-    writer->rows_left = attn_alloc(attn_writer_n_slot(writer), sizeof *writer->rows_left, err);
-    if (!writer->queries || !writer->query_rank || !writer->rows_left)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(writer->queries, attn_selection_n_query(selection), err));
+    ATTN_TRY(ATTN_ALLOC(writer->query_rank, writer->n_position, err));
+    ATTN_TRY(ATTN_ALLOC(writer->rows_left, attn_writer_n_slot(writer), err));
     for (size_t p = 0; p < writer->n_position; p++) {
         writer->query_rank[p] = SIZE_MAX;
         if (attn_selection_has_query(selection, p)) {
@@ -270,13 +268,9 @@ static enum attn_status create_queue(struct attn_writer *writer, struct attn_err
     if (!q)
         return ATTN_NO_MEMORY;
     q->writer = writer;
-    q->lanes_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *q->lanes_of_slot, err);
-    if (!q->lanes_of_slot)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(q->lanes_of_slot, attn_writer_n_slot(writer), err));
     ATTN_TRY(attn_writer_each_site(writer, set_lanes, q, err));
-    q->lanes = attn_alloc(q->n_lane, sizeof *q->lanes, err);
-    if (!q->lanes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(q->lanes, q->n_lane, err));
     q->n_lane = 0;
     return attn_writer_each_site(writer, set_lanes, q, err);
 }
