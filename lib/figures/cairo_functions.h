@@ -19,7 +19,7 @@ typedef struct _PangoLayout PangoLayout;
 typedef struct _PangoContext PangoContext;
 typedef struct _PangoFontDescription PangoFontDescription;
 
-/* Values of their enumerations, and what theirs are called. */
+/* Values of their enumerations. */
 enum {
     ATTN_CAIRO_FORMAT_RGB24 = 1,
     ATTN_CAIRO_FILTER_NEAREST = 3,

@@ -15,7 +15,7 @@ struct clusters {
     const float *given; /* [n, n] borrowed */
     size_t n;
     double *distances;    /* [n, n] of clusters */
-    size_t *next;         /* [n] after a thing in its list; SIZE_MAX: none */
+    size_t *next;         /* [n] the next in its list, or SIZE_MAX */
     size_t *first, *last; /* [n] of the list of a cluster */
     size_t *size;         /* [n] of a cluster; 0: it is part of another */
     size_t *chain;        /* [n] each the nearest of the one before */

@@ -33,8 +33,7 @@ static void append_model(const char *model, struct attn_buffer *out)
         attn_escape_append(out, name, size);
 }
 
-/* Appends the model and what the matrices have in common: "fable, layer 2, head 5"; of a table the
- * model alone. */
+/* Appends the model and, for runs, what all matrices share: "fable, layer 2, head 5". */
 static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_figure_grid *grid = pen->content->grid;
@@ -72,7 +71,7 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 
 static const char *const view_texts[] = {"first key left out", "rows sum to 1", "words merged"};
 
-/* What its numbers are called. */
+/* The name of its numbers. */
 static const char *name_of(const struct attn_figure_pen *pen)
 {
     return pen->content->grid ? pen->content->grid->name
@@ -95,7 +94,7 @@ void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struc
         append_model(grid->model, out);
     attn_buffer_append_string(out, grid->title && grid->model ? "; " : "");
     if (grid->scale.span != ATTN_SPAN_UNIT && grid->scale.span != ATTN_SPAN_MATRIX) {
-        attn_color_scale_append(&grid->scale, out); /* the legend says the others */
+        attn_color_scale_append(&grid->scale, out); /* the legend shows the others */
         attn_buffer_append_string(out, "; ");
     }
     if (grid->note)
@@ -132,7 +131,7 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
         attn_buffer_append_string(out, ", chosen minus exact");
 }
 
-/* What gradients are those of, as it was asked for: "target are, foil is; ". */
+/* Appends the options of the answer that gradients belong to: "target are, foil is; ". */
 static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
 {
     static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
@@ -151,8 +150,8 @@ static void append_answer(const struct attn_labels *labels, struct attn_buffer *
     attn_buffer_append_string(out, out->size > n_before ? "; " : "");
 }
 
-/* What was hidden or merged, and a scale that is not the usual one: the parts of the subtitle that
- * are never shortened. Where the title does not name the model of a table, they do. */
+/* Makes the parts of the subtitle that are never shortened: views, an unusual scale and, if the
+ * title lacks it, the model of a table. */
 static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
@@ -176,7 +175,7 @@ static void find_subtitle(struct attn_figure_pen *pen)
         }
 }
 
-/* What its colors show, with its unit, and the scale where that is not linear: "weight, %". */
+/* The quantity of the colors, with the unit: "weight, %". */
 static const char *quantity_of(const struct attn_figure_pen *pen)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
@@ -193,7 +192,7 @@ static const char *quantity_of(const struct attn_figure_pen *pen)
 
 /* --- What the file says -------------------------------------------------------------------- */
 
-/* A path can hold the name of a user: the file does not say it. */
+/* Whether VALUE is a path, which may contain the name of a user and is not written. */
 static bool is_path(const char *value)
 {
     static const char ending[] = ".npy";
@@ -245,8 +244,8 @@ static void add_notes(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Gradients of one answer are compared: all matrices have one scale, to the largest of them, unless
- * another span was asked for. */
+/* Gives gradients of one answer one scale, to the largest of all matrices, unless the user set a
+ * span. */
 static void join_scales(struct attn_figure_pen *pen)
 {
     double largest = 0;
@@ -262,7 +261,7 @@ static void join_scales(struct attn_figure_pen *pen)
             largest = fmax(largest, fmax(fabs((double)matrix->least), fabs((double)matrix->most)));
     }
     pen->is_fitted = true;
-    if (largest == 0) /* nothing has come yet */
+    if (largest == 0) /* before the first event */
         return;
     pen->scale.span = ATTN_SPAN_FIXED;
     pen->scale.low = pen->scale.is_signed ? -largest : 0;
@@ -301,8 +300,7 @@ static void open_pen(struct attn_figure_pen *pen)
     find_subtitle(pen);
 }
 
-/* Whether what is not a matrix of keys has few enough columns, and not too many cells have a number
- * where these are asked for: a text each. */
+/* Refuses sites with too many columns, and numbers in too many cells. */
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
@@ -402,8 +400,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     return attn_shapes_check(pen->shapes, err);
 }
 
-/* The largest growth of cells with which the figure is as wide as is asked for, where its text has
- * the size that is asked for too. */
+/* Finds the largest growth of cells with which the figure has the requested width and size of text.
+ */
 static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const size_t n_subtitle = pen->subtitle.size;

@@ -26,7 +26,7 @@ struct attn_figure_axis; /* figure_internal.h */
 /* A text that numbers are of. Borrowed. */
 struct attn_figure_text {
     const char *name; /* "clean", which stands before it; or NULL */
-    const char *text; /* [n]; NULL: there is none */
+    const char *text; /* [n]; or NULL */
     size_t n;
 };
 
@@ -34,17 +34,16 @@ struct attn_figure_text {
 struct attn_figure_grid {
     struct attn_level_matrix matrix;
     const struct attn_figure_axis *rows, *columns;
-    const char *name;     /* of the numbers: "effect" */
-    const char *title;    /* what was asked, printable; NULL: model and name */
-    const char *quantity; /* what the numbers are, with their unit, printable; NULL: the name */
-    const char *note;     /* what the subtitle says of them, printable, or NULL */
-    const char *model;    /* that they are of, or NULL */
-    struct attn_figure_text texts[2]; /* likewise; the second of a pair */
-    const float *lows, *highs; /* of bars and curves, the interval of each cell's number, NaN:
-                                  there is none; NULL: of no cell */
-    const struct attn_token_texts *cells; /* what stands in the cells, row by row, instead of the
-                                             numbers; NULL: these do */
-    struct attn_color_scale scale;        /* nothing is left open */
+    const char *name;                 /* of the numbers: "effect" */
+    const char *title;                /* printable; NULL: model and name */
+    const char *quantity;             /* with the unit, printable; NULL: the name */
+    const char *note;                 /* for the subtitle, printable, or NULL */
+    const char *model;                /* that they are of, or NULL */
+    struct attn_figure_text texts[2]; /* the text that was run, or the two of a pair */
+    const float *lows,
+        *highs; /* of bars and curves: the interval of each cell, NaN if unknown; or NULL */
+    const struct attn_token_texts *cells; /* texts of the cells, row by row; NULL: the numbers */
+    struct attn_color_scale scale;        /* without open parts */
     const struct attn_backdrop *backdrop; /* that the columns are positions of; or NULL */
     bool is_share;                        /* numbers are shown in percent */
     int digits;                           /* of other numbers after the point */
@@ -52,7 +51,7 @@ struct attn_figure_grid {
 
 struct attn_figure_content {
     enum attn_figure kind;               /* not ATTN_FIGURE_DEFAULT */
-    const struct attn_figure_grid *grid; /* NULL: what is drawn is of a run: */
+    const struct attn_figure_grid *grid; /* NULL: a run is drawn: */
     const struct attn_picture_options *picture;
     const struct attn_writer *writer;
     const struct attn_levels *levels;
@@ -70,8 +69,8 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
 /* Gives SHAPES, which have their width, the size and the font that OPTIONS ask for. */
 void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options);
 
-/* Notes where a figure that was drawn has smaller labels than OPTIONS ask for, or where IS_PIXELS
- * another resolution. ON_NOTE may be NULL. */
+/* Notes that labels are smaller than OPTIONS ask for or, if IS_PIXELS, that the resolution differs.
+ * ON_NOTE may be NULL. */
 void attn_figure_note_size(const struct attn_shapes *shapes,
                            const struct attn_picture_options *options, bool is_pixels,
                            attn_note_fn on_note, void *user);
@@ -79,8 +78,8 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 /* Cells that a side of a matrix may have before they are pooled, for this kind of figure. */
 size_t attn_figure_most_cells(enum attn_figure kind);
 
-/* ATTN_INVALID when the figure cannot be drawn of what is selected, or would be too large: more
- * than 16,384 units a side or 64 million in all. Needs no cells. */
+/* ATTN_INVALID if this kind of figure cannot show the selection, or if it would have more than
+ * 16,384 units a side or 64 million in all. Needs no cells. */
 enum attn_status attn_figure_measure(const struct attn_figure_content *content,
                                      struct attn_error *err);
 

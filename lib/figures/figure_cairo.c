@@ -38,7 +38,7 @@ struct cairo {
 struct drawing {
     const struct cairo *cairo;
     const struct attn_shapes *shapes;
-    const char *name; /* what messages call it */
+    const char *name; /* the name in messages */
     cairo_surface_t *surface;
     cairo_t *cr;
     PangoLayout *layout;
@@ -51,11 +51,9 @@ struct drawing {
 
 /* --- The library --------------------------------------------------------------------------- */
 
-/*
- * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has
- * suffices, and on a busy machine once not 256: threads that look for fonts are there together
- * then, each with a stack and an arena of its own. Most of it is never used.
- */
+/* Memory beside the pixels. Measured with `ulimit -v`: 200 MB suffice, but on a busy machine 256
+ * did not once, when threads that look for fonts had a stack and an arena each. Most of it is
+ * unused. */
 enum { ROOM_MIB = 384 };
 
 static enum attn_status check_room(const char *name, struct attn_error *err)
@@ -112,8 +110,8 @@ static void set_color(const struct drawing *drawing, uint32_t color, double opac
                                           (double)(color & 255) / 255, opacity);
 }
 
-/* Pixel rows or columns [*begin, *end) of a length from FROM to TO, SCALE pixels a unit: a pixel
- * belongs to the unit in which its middle is. */
+/* Pixels [*begin, *end) of a length from FROM to TO, SCALE pixels a unit: a pixel belongs to the
+ * unit of its middle. */
 static void find_pixels(double from, double to, double scale, size_t *begin, size_t *end)
 {
     *begin = (size_t)fmax(0, ceil(from * scale - 0.5));
@@ -358,8 +356,7 @@ static enum attn_status draw_cells(const struct drawing *drawing,
         return put_pixels(drawing, drawing->surface, cluster, at, drawing->unit, err);
     if (cluster->is_image)
         return draw_image(drawing, cluster, err);
-    /* Viewers blend the edges of cells with what lies below: let it be the same picture, as paper
-     * would shine through as seams. */
+    /* Viewers blend the edges of cells with the ground: the same picture below them hides seams. */
     below.scale = 1;
     if (!cluster->is_veil && fmin(first->width, first->height) < SMALL &&
         cluster->width * cluster->height < MOST_UNITS)
@@ -413,8 +410,8 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     return ATTN_OK;
 }
 
-/* Lets characters be as wide as their font has them: layouts count on it, and whole pixels are up
- * to a twentieth wider. */
+/* Turns off hinting of widths: layouts count on those of the font, and whole pixels are up to a
+ * twentieth wider. */
 static void set_widths(const struct drawing *drawing)
 {
     const struct cairo *cairo = drawing->cairo;
@@ -508,7 +505,7 @@ static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sin
 
 /* --- PDF ----------------------------------------------------------------------------------- */
 
-/* What cairo calls with bytes of the file. The sink keeps its failure. */
+/* cairo calls this with bytes of the file. The sink keeps its failure. */
 static unsigned write_bytes(void *user, const unsigned char *data, unsigned size)
 {
     attn_sink_write(user, data, size);

@@ -1,5 +1,5 @@
-/* figure_cairo_absent.c - see figure_internal.h: the files that cairo draws, where no library can
- * be opened: in a static program, which has a C library of its own, and in a WebAssembly module. */
+/* figure_cairo_absent.c - see figure_internal.h: stubs for programs that cannot open libraries,
+ * static ones and WebAssembly. */
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"

@@ -1,9 +1,6 @@
-/*
- * figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines between them, numbers.
- *
- * A hatch is made of diagonals that run on from cell to cell, so a masked triangle of N rows takes
- * N lines. Lines between cells run along cells that have a value, on either side.
- */
+/* figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines, numbers. Diagonals of a
+ * hatch run on from cell to cell, so a masked triangle of N rows takes N lines. Lines between cells
+ * run beside cells with a value. */
 #include "figures/figure_internal.h"
 
 #include "encode/colormap_internal.h"
@@ -21,7 +18,7 @@ enum {
     MOST_LINED = 1 << 16, /* cells of a matrix that has hatches and lines */
     VALUE_SIDE = 28,      /* of a cell from which numbers stand in it, */
     VALUE_COLUMNS = 24,   /* in matrices of so many columns at most */
-    SMALLEST = 8,         /* size of the font of numbers, but where they are asked for */
+    SMALLEST = 8,         /* smallest font of numbers, unless they are forced */
 };
 
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
@@ -292,7 +289,7 @@ const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i,
     return text;
 }
 
-/* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
+/* "48", "." for 0 after rounding; else two digits, "-1.3". */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
@@ -308,8 +305,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
-/* What stands in the cell of row R and column C, of VALUE: a number, put into NUMBER, or the text
- * of a table. */
+/* The text of a cell of VALUE: the text of a table, or a number, written to NUMBER. */
 static const char *text_in(const struct attn_figure_pen *pen, struct attn_figure_view view,
                            size_t at, float value, char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
@@ -362,7 +358,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                              attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
     text.size = fmin(text.size, place.side * 0.8);
     if (is_auto && text.size < (pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST))
-        return; /* where a size of letters was asked for, no number is smaller than the legend */
+        return; /* with a requested size of text, no number is smaller than the legend */
     for (size_t r = 0; r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view, r);
 

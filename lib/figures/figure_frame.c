@@ -123,7 +123,7 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *a
     }
 }
 
-/* The tokens of the run, or of what a LAYER attends to; NULL without tokens. */
+/* The tokens of the run, or of the keys of LAYER; NULL without tokens. */
 static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen, bool is_key,
                                                int layer)
 {
@@ -212,8 +212,7 @@ struct heading {
     size_t n_title, n;       /* lines of the title, and in all */
 };
 
-/* Breaks TEXT [size] between words into at most N_MOST lines of N_COLUMN columns; what is left is
- * cut. */
+/* Breaks TEXT [size] between words into at most N_MOST lines of N_COLUMN columns; cuts the rest. */
 static void add_lines(struct heading *heading, const char *text, size_t size, size_t n_column,
                       size_t n_most)
 {
@@ -302,7 +301,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
 
 /* --- The legend ---------------------------------------------------------------------------- */
 
-/* Whether each matrix or row has a range of its own, so that no number stands for a color. */
+/* Whether matrices or rows have separate ranges, so that a color stands for no number. */
 static bool is_relative(const struct attn_figure_pen *pen)
 {
     return pen->scale.span == ATTN_SPAN_ROW ||
@@ -391,8 +390,8 @@ static void add_tick(struct attn_figure_pen *pen, double x, double y, const char
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
 
-/* Ticks of numbers, or where no number holds for all, of what the ends are. Those that would touch
- * the one below are left out. */
+/* Adds ticks with numbers or, for separate ranges, with names of the ends. Skips those that would
+ * touch the one below. */
 static void add_ticks(struct attn_figure_pen *pen, double x, double y)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
@@ -437,7 +436,7 @@ static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
     attn_buffer_release(&name.text);
 }
 
-/* A cell without a value and what it is called, at X, Y. Returns how wide the name is. */
+/* Adds a cell without a value with its name at X, Y. Returns the width of the name. */
 static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kind, double x,
                             double y)
 {

@@ -1,7 +1,5 @@
-/*
- * figure_grid.c - all chosen matrices as thumbnails: layers, or batches of arrays, down, heads
- * across.
- */
+/* figure_grid.c - all selected matrices as thumbnails: layers, or batches of arrays, down, heads
+ * across. */
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
@@ -14,8 +12,7 @@ enum {
     BETWEEN = 8, /* thumbnails */
 };
 
-/* Sets where each line begins, FROM the first on, with cells of SIDE; returns where the last
- * ends. */
+/* Places each line from FROM on, with cells of SIDE; returns the end of the last. */
 static double place_lines(struct attn_panel_line *lines, size_t n, double from, double side)
 {
     for (size_t i = 0; i < n; i++) {

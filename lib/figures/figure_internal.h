@@ -1,7 +1,4 @@
-/*
- * figure_internal.h - what the kinds of figures share: their colors, heading, legend, labels, and
- * cells with hatches.
- */
+/* figure_internal.h - colors, heading, legend, labels and cells of all kinds of figures. */
 #ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
 #define ATTN_FIGURES_FIGURE_INTERNAL_H
 
@@ -13,7 +10,7 @@
 /* Lengths in units. */
 enum {
     ATTN_FIGURE_PAD = 12,     /* around everything */
-    ATTN_FIGURE_GAP = 5,      /* between labels and what they label */
+    ATTN_FIGURE_GAP = 5,      /* between labels and cells */
     ATTN_FIGURE_SMALL = 11,   /* size of the font of legends and positions */
     ATTN_FIGURE_AXIS = 12,    /* of the titles of axes */
     ATTN_FIGURE_ASIDE = 22,   /* between a matrix and its legend */
@@ -36,9 +33,9 @@ struct attn_figure_pen {
     struct attn_shapes *shapes;
     struct attn_color_scale scale;
     const struct attn_colormap *map;
-    const char *quantity; /* what its colors show, with the unit */
+    const char *quantity; /* the quantity of the colors, with the unit */
     bool is_measuring;    /* only shapes->width and ->height are wanted */
-    double room;          /* the width that is asked for, in units; 0: none */
+    double room;          /* the requested width, in units, or 0 */
     double growth;        /* of cells, as they have room */
     double label;         /* size of the smallest labels of rows and columns */
     bool is_fitted;       /* the scale ends at the largest number on a patch, or of all matrices */
@@ -48,7 +45,7 @@ struct attn_figure_pen {
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
-    struct attn_buffer subtitle; /* what is said in front of the text; parts end in "; " */
+    struct attn_buffer subtitle;             /* precedes the text; parts end in "; " */
     struct attn_buffer scratch;
 };
 
@@ -77,18 +74,18 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 
 /* --- The frame (figure_frame.c) ------------------------------------------------------------ */
 
-/* What is written beside rows or above columns. */
+/* The labels of rows or columns. */
 struct attn_figure_axis {
     size_t n;                             /* rows or columns */
     const struct attn_token_texts *texts; /* NULL: positions are the labels */
     const size_t *positions;              /* [n] NULL: 0, 1, ... */
     bool has_own_texts;                   /* texts are those of rows, and not of positions */
-    bool is_named;                        /* positions say nothing beside the texts */
+    bool is_named;                        /* texts without positions */
     const char *title;                    /* "query: attends" */
     size_t most_columns;                  /* of text that a label has */
     size_t n_digit;                       /* that a position has */
-    size_t n_main;                        /* rows or columns after these stand apart; 0: none do */
-    const bool *begins;                   /* [n] whether a line runs before it; NULL: before none */
+    size_t n_main;                        /* rows or columns after these stand apart; or 0 */
+    const bool *begins; /* [n] whether a line separates it from the one before; or NULL */
 };
 
 /* The rows and the columns of MATRIX. */
@@ -97,8 +94,8 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
 struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
                                             const struct attn_level_matrix *matrix);
 
-/* The label of row or column I, borrowed until the next call: a token without the blanks around
- * it, shortened; a position where there are no tokens. */
+/* The label of row or column I, borrowed until the next call: a shortened token without surrounding
+ * blanks, or a position. */
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
@@ -114,24 +111,24 @@ static inline double attn_figure_text_width(size_t n, double size)
     return (double)n * size * ATTN_SHAPES_EM;
 }
 
-/* What an axis shows, in faint letters: below or above it with its middle at X, or where it is
- * turned, at the left of the figure with its middle at Y. */
+/* Adds the name of an axis in faint letters: with its middle at X, or turned, at the left of the
+ * figure with its middle at Y. */
 void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name);
 void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name);
 
 /* Makes the figure so wide that its title and everything up to RIGHT have room, with the pad. */
 void attn_figure_set_width(struct attn_figure_pen *pen, double right);
 
-/* The smallest width of a figure with its title, and the height of title and subtitle in shapes
- * whose width is known. */
+/* The smallest width of a figure with its title, and the height of title and subtitle in shapes of
+ * known width. */
 double attn_figure_heading_width(struct attn_figure_pen *pen);
 double attn_figure_heading_height(struct attn_figure_pen *pen);
 
-/* Adds title and subtitle at the top, in lines as wide as the shapes: two of the title, and two of
- * each text, which is cut where they do not hold it. */
+/* Adds title and subtitle at the top: two lines of the title and of each text, cut to the width of
+ * the shapes. */
 void attn_figure_add_heading(struct attn_figure_pen *pen);
 
-/* The legend: a ramp with ticks, and what kinds of cells without a value there are. */
+/* The legend: a ramp with ticks, and the kinds of cells without a value. */
 struct attn_figure_size {
     double width, height;
 };
@@ -149,12 +146,10 @@ size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_T
 size_t attn_figure_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                          double ticks[ATTN_MOST_TICKS]);
 
-/* The words of a table, for a terminal, too; printable. The title: what was asked, or "fable:
- * change". */
+/* The title of a table, printable: its own, or "fable: change". */
 void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out);
 
-/* The subtitle up to the texts: the model where the title does not name it, a scale that the legend
- * does not say, the note; each ends in "; ". */
+/* The subtitle up to the texts: model, unusual scale, note; each ends in "; ". */
 void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struct attn_buffer *out);
 
 /* Text I, 0 or 1, which is not NULL: "clean: The keys". */
@@ -163,12 +158,11 @@ void attn_figure_grid_append_sentence(const struct attn_figure_grid *grid, int i
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
-/* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
- * other, from number FIRST on. */
+/* A rectangle of cells: N_ROW rows of N_COL cells of the matrix, in order, from number FIRST on. */
 struct attn_figure_view {
     const struct attn_level_matrix *matrix;
     size_t first, n_row, n_col;
-    bool is_veil;   /* what lies below shines through; colors are those of one range */
+    bool is_veil;   /* transparent; all colors have one range */
     size_t stride;  /* from one row to the next, 0: n_col */
     bool is_scarce; /* cells without a value are not drawn */
 };
@@ -233,14 +227,14 @@ size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
 /* The text of cell I of a table that has texts in its cells, without blanks before it. */
 const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i, size_t *n);
 
-/* The side that a cell is asked to have, in units, whole; USUAL without it, or as there is room.
- * Sets shapes->points and ->cell. */
+/* The side of a cell in whole units: the requested one, or USUAL, scaled to the room. Sets
+ * shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
 
 /* --- Panels: matrices side by side (figure_panels.c) --------------------------------------- */
 
 enum {
-    ATTN_PANELS_LEFT = 48,  /* room for the numbers of rows and what they are, */
+    ATTN_PANELS_LEFT = 48,  /* room for the numbers of rows and their name, */
     ATTN_PANELS_ABOVE = 38, /* and for those of columns */
 };
 
@@ -251,8 +245,7 @@ struct attn_panel_line {
     double at, size; /* where its panels begin, and their length; set by the caller */
 };
 
-/* Layers, or batches of arrays, down, heads across, both ascending. A head that was not chosen
- * leaves its place empty, so that columns stay heads. */
+/* Layers, or batches of arrays, down, heads across, both ascending. Missing heads leave gaps. */
 struct attn_panels {
     struct attn_panel_line *rows, *columns; /* [n_row], [n_column] own */
     size_t n_row, n_column;
@@ -267,8 +260,8 @@ void attn_panels_release(struct attn_panels *panels);
 void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
                       const struct attn_level_matrix *matrix, size_t *row, size_t *column);
 
-/* Numbers above the columns and beside the rows, and what they are: "head", "layer", at the middle
- * of panels that end at RIGHT and BOTTOM. */
+/* Adds the numbers of columns and rows, and their names, "head" and "layer", at the middle of
+ * panels that end at END. */
 void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_panels *panels,
                              bool has_rows, bool has_columns);
 void attn_panels_add_names(struct attn_figure_pen *pen, const struct attn_panels *panels,
@@ -286,20 +279,18 @@ bool attn_figure_fits_backdrop(const struct attn_writer *writer,
 /* Whether a table has a number for each position of its picture. */
 bool attn_figure_grid_is_map(const struct attn_figure_grid *grid);
 
-/* The rows that are shown, from the first on: all that were chosen, or else one, that of the first
- * position, [CLS]. */
+/* The number of rows that are shown: all selected ones, or only the first, of [CLS]. */
 size_t attn_figure_n_mapped(const struct attn_writer *writer);
 
-/* Appends what position I is called: "[CLS]", "3,4". */
+/* Appends the name of position I: "[CLS]", "3,4". */
 void attn_figure_append_position(const struct attn_backdrop *backdrop,
                                  const struct attn_token_texts *texts, size_t i,
                                  struct attn_buffer *out);
 
-/* The smallest end of such a scale. With a smaller one, heads that look at all patches equally
- * would hide the picture. */
+/* The smallest end of such a scale, so that heads with even weights do not hide the picture. */
 double attn_figure_least_end(const struct attn_backdrop *backdrop);
 
-/* Makes the scale end at the largest number on a patch, unless a scale was asked for. */
+/* Makes the scale end at the largest number on a patch, unless the user set a scale. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);
 
 /* Appends " of [CLS]" where there is one query. */
@@ -307,9 +298,9 @@ void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buf
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 
-/* Whether cairo and pango are there, which draw PNG and PDF. They are opened when a figure is drawn
- * and not linked, so that a start without pictures does not look for them. ATTN_IO when not, at the
- * stage ATTN_STAGE_OUTPUT; NAME is what needs them. */
+/* ATTN_OK if cairo and pango can be opened, which draw PNG and PDF; ATTN_IO at ATTN_STAGE_OUTPUT if
+ * not. NAME is the output in the message. They are not linked, so that other commands start without
+ * them. */
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err);
 
 /*

@@ -1,8 +1,6 @@
-/*
- * figure_lines.c - two columns of tokens, queries at the left and keys at the right, and lines from
- * each query to its strongest keys. Width and opacity of a line follow the square root of its
- * weight. The strongest lines are drawn last.
- */
+/* figure_lines.c - two columns of tokens, queries left and keys right, and lines from each query to
+ * its strongest keys. Width and opacity follow the square root of the weight; strong lines come
+ * last. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"

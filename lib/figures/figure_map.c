@@ -1,10 +1,6 @@
-/*
- * figure_map.c - heads over the picture that a model saw: the weights that a query gives to its
- * patches, a cell each, on the picture, which is grey and pale there. Of several heads, layers down
- * and heads across, there is one query; of one head there is a map of each query that is chosen.
- * What comes before the patches, [CLS] and registers, is no part of a picture: its weights are
- * written below. Of a table with a number for each position there is a map of each of its rows.
- */
+/* figure_map.c - heads over the picture that a model saw, grey and pale: a cell for the weight of
+ * each patch. Several heads are shown for one query, layers down and heads across; one head for
+ * each selected query; a table for each row. Weights of [CLS] and registers are written below. */
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
@@ -132,7 +128,7 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
                 largest = fmax(largest, largest_of(backdrop, matrix, row));
         }
     pen->is_fitted = true;
-    if (largest == 0) /* nothing has come yet */
+    if (largest == 0) /* before the first event */
         return;
     pen->is_even = largest < attn_figure_least_end(backdrop);
     largest = fmax(largest, attn_figure_least_end(backdrop));
@@ -179,7 +175,7 @@ void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buf
     append_position(pen, position, out);
 }
 
-/* "12.3 %"; of scores "-1.25". A cell without a number is named: "masked". */
+/* "12.3 %"; for scores "-1.25", for cells without a number "masked". */
 static void append_weight(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                           enum attn_cell_kind kind, double value, struct attn_buffer *out)
 {
@@ -338,7 +334,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
 }
 
-/* "query 3,4"; of a table what its row is called, "layer 3". */
+/* "query 3,4", or the label of a table's row, "layer 3". */
 static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                            size_t row, struct attn_buffer *out)
 {
@@ -402,7 +398,7 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
     for (size_t i = 0; i < maps->n; i++) {
         matrix = find_map(pen, maps, i, &row, &place);
         attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
-        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS) /* else the picture is what counts */
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS) /* else they would hide the picture */
             attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
         attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
         add_mark(pen, maps, row, place);
@@ -421,7 +417,7 @@ static void find_greys(const struct attn_figure_pen *pen, double *from, double *
     *to = is_dark ? 130 : 255;
 }
 
-/* Adds the picture to the shapes, in grey, and says between which greys it is. */
+/* Adds the picture to the shapes in grey, and sets the range of greys. */
 static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
@@ -455,9 +451,9 @@ static uint32_t veil_of(uint32_t color, uint8_t *opacity)
     return veil;
 }
 
-/* A cell without weight leaves the picture as it is. Of a map that begins with white the colors are
- * those of the map on white ground. Of others and of both signs the opacity grows with the size of
- * the number; a map that begins dark is used from its bright part on. */
+/* Makes cells without weight transparent. A map that begins with white keeps its colors on white
+ * ground. Otherwise the opacity grows with the number, and a map that begins dark is used from its
+ * bright part on. */
 static void set_veils(struct attn_figure_pen *pen)
 {
     enum { BRIGHT = 96 };

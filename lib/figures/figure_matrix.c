@@ -1,12 +1,7 @@
-/*
- * figure_matrix.c - one matrix with its labels: queries down, keys across, so that the first cell
- * is at the top left, as in tables.
- *
- * Key labels stand above, next to where a causal matrix begins, and are turned by 90 degrees when
- * one is wider than a cell. Positions stand outside the labels in lighter type. Where cells are too
- * small for labels, positions that are multiples of 1, 2, 5, 10, ... take their place, or where
- * rows are in groups, the labels of the first of each group.
- */
+/* figure_matrix.c - one matrix with its labels: queries down, keys across. Labels of keys stand
+ * above, turned if one is wider than a cell; positions stand outside the labels. Small cells
+ * have positions that are multiples of 1, 2, 5, 10, ..., or the labels of the first row of each
+ * group. */
 #include "figures/figure_internal.h"
 
 #include "encode/text_table.h"
@@ -16,7 +11,7 @@
 
 enum {
     LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
-    OF_TABLE = 40, /* of a table with up to 24, whose numbers are what one looks for */
+    OF_TABLE = 40, /* of a table with up to 24, for its numbers */
     FEW_OF_TABLE = 24,
     OF_TEXTS = 26,    /* height of cells with texts, */
     TEXT_SIZE = 12,   /* which have this size, */
@@ -37,7 +32,7 @@ struct axis_labels {
     bool is_by_group;   /* the first of each group has one */
     bool has_positions; /* beside the labels */
     bool is_turned;     /* of columns */
-    size_t step;        /* every so many numbers are written, where there are no labels */
+    size_t step;        /* step between positions, without labels */
     double size;        /* of the font of labels, or of positions without labels */
     double depth;       /* from the matrix to the end of the labels */
     double room;        /* and of the positions */
@@ -46,7 +41,7 @@ struct axis_labels {
 struct matrix_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_place place;
-    double width, height; /* of the matrix, with what stands apart */
+    double width, height; /* of the matrix, with columns apart */
     struct axis_labels rows, columns;
 };
 
@@ -157,7 +152,7 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
     below = attn_figure_text_width(strlen(layout->rows.axis.title), ATTN_FIGURE_AXIS);
     below = fmax(layout->height, below);
-    if (pen->is_measuring) /* what cells there are is not known */
+    if (pen->is_measuring) /* the kinds of cells are not known yet */
         below = fmax(below, legend.height);
     pen->shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
 }
@@ -185,7 +180,7 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     return text;
 }
 
-/* Labels, or where there is no room for them numbers, as of columns beside which others stand. */
+/* Adds labels or, if they do not fit or columns stand apart, positions. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
 {

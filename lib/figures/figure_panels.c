@@ -1,7 +1,4 @@
-/*
- * figure_panels.c - see figure_internal.h: which matrices stand side by side, and the numbers of
- * their layers and heads.
- */
+/* figure_panels.c - see figure_internal.h: layers and heads of matrices side by side. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"

@@ -1,6 +1,4 @@
-/*
- * figure_patches.c - rows of a pattern whose keys are patches of an image: each row laid out as the
- * image is, R rows of C patches, under the label of its query.
+/* figure_patches.c - rows of a pattern over patches of an image, laid out as R rows of C patches.
  */
 #include "figures/figure_internal.h"
 

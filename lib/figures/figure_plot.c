@@ -1,8 +1,5 @@
-/*
- * figure_plot.c - numbers of a table along an axis: bars from 0, one below the other, or curves
- * from left to right, with how sure they are. Rows of the matrix are groups, a color each; columns
- * are bars, or places on the curve.
- */
+/* figure_plot.c - numbers of a table as bars from 0, one below the other, or as curves, with error
+ * bars. Rows of the matrix are groups with a color each; columns are bars or places. */
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
@@ -26,8 +23,7 @@ enum {
     ENTRY = 18,
 };
 
-/* Okabe and Ito's colors without yellow, which is faint on paper, and four more. The first two
- * differ in grey print, too. */
+/* Okabe and Ito's colors without faint yellow, and four more. The first two differ in grey. */
 static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xa6761d,
                                            0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
 
@@ -96,7 +92,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
     }
 }
 
-/* What the numbers are, below or beside them. */
+/* The quantity of the axis. */
 static const char *quantity_of(const struct plot_layout *plot)
 {
     return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
@@ -128,7 +124,7 @@ static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
 }
 
-/* A line that says how sure a number is, with two ends: across, or where IS_DOWN up and down. */
+/* Adds an error bar with two caps: across or, if IS_DOWN, up and down. */
 static void add_error(struct attn_figure_pen *pen, bool is_down, double at, double from, double to)
 {
     const double ends[2] = {from, to};
@@ -180,8 +176,7 @@ static double y_of(const struct plot_layout *plot, double number)
     return plot->top + plot->height * (plot->high - number) / (plot->high - plot->low);
 }
 
-/* Draws ticks at the left, or where IS_BELOW below, a grid line for each, and the name of the
- * numbers. */
+/* Draws ticks at the left or, if IS_BELOW, below, with grid lines, and the name of the numbers. */
 static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot, bool is_below)
 {
     const double right = plot->left + plot->width, bottom = plot->top + plot->height;

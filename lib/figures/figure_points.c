@@ -1,11 +1,6 @@
-/*
- * figure_points.c - rows of a site as points with their tokens: on the first two principal
- * components, with the share of the variance on each axis; rows of two numbers on these numbers; of
- * three as arrows from the origin, seen from above and aside.
- *
- * A label stands beside its point where it covers the least of labels and points that stand there
- * already.
- */
+/* figure_points.c - rows of a site as labelled points: on the first two principal components, with
+ * their share of the variance; rows of two numbers on these; rows of three as arrows from the
+ * origin, seen from above. A label goes to the place where it covers least. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -33,7 +28,7 @@ struct rectangle {
     double left, top, right, bottom;
 };
 
-/* What an axis shows, in whole steps. */
+/* The range of an axis, in whole steps. */
 struct tick_range {
     double low, high, step;
 };
@@ -52,7 +47,7 @@ struct plot {
     size_t n_taken;
 };
 
-/* Okabe and Ito 2008: told apart with any deficiency of color vision. */
+/* Okabe and Ito 2008: distinct with any deficiency of color vision. */
 static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
 
 /* --- Points -------------------------------------------------------------------------------- */
@@ -98,7 +93,7 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 
 /* --- Ranges and ticks ---------------------------------------------------------------------- */
 
-/* What axis A shows: all points. Numbers themselves are shown with 0, and those up to 1 with 1. */
+/* The range of all points on axis A. Axes of plain numbers contain 0, and up to 1 also 1. */
 static struct tick_range range_of(const struct plot *plot, size_t a)
 {
     const bool has_zero = plot->shares[0] == 0;
@@ -111,7 +106,7 @@ static struct tick_range range_of(const struct plot *plot, size_t a)
     }
     if (has_zero && range.low == 0 && range.high <= 1)
         range.high = 1;
-    if (!(range.low < range.high)) /* one point, or none */
+    if (!(range.low < range.high)) /* at most one point */
         return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
                                    (plot->n > 0 ? range.low : 0) + 1, 1};
     quarter = (range.high - range.low) / 4;
@@ -168,7 +163,7 @@ static struct rectangle place_around(double x, double y, double width, int k)
     return (struct rectangle){left, top, left + width, top + height};
 }
 
-/* What a label there would cover, and leave of the plot. */
+/* The area that LABEL would cover, and more for leaving the plot. */
 static double cost_of(const struct plot *plot, const struct rectangle *label)
 {
     double cost = 0;
@@ -262,8 +257,7 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 
 /* --- Three axes ---------------------------------------------------------------------------- */
 
-/* Where a point of the cube of side 1 is drawn: turned by 30 degrees about Z, seen from 25 degrees
- * above. */
+/* Projects a point of the unit cube, turned by 30 degrees about Z, seen from 25 degrees above. */
 static void project(const struct plot *plot, const double cube[3], double out[2])
 {
     static const double cos_turn = 0.8660254037844387, sin_turn = 0.5;
@@ -392,7 +386,7 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     enum attn_status status = ATTN_OK;
 
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
-    pen->subtitle.size = 0; /* there are no colors of a scale */
+    pen->subtitle.size = 0; /* the figure has no scale */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
     pen->shapes->width =
         fmax(plot.left + SIDE + ATTN_FIGURE_PAD + 20, attn_figure_heading_width(pen));

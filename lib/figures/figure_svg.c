@@ -1,9 +1,5 @@
-/*
- * figure_svg.c - see figure_internal.h.
- *
- * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two
- * digits after the point, and printf, whose point depends on the locale, writes none of them.
- */
+/* figure_svg.c - see figure_internal.h. A path has all runs of one color. Numbers have at most two
+ * decimals and are not written by printf, whose point depends on the locale. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -181,8 +177,7 @@ static void append_stroke(struct attn_buffer *out, const struct attn_shape_line 
         append(out, "L@ @", (double[]){line->x2, line->y2});
 }
 
-/* Appends the bands at the beginning of SHAPES [n] that look alike as one path; returns their
- * number. */
+/* Appends the similar bands at the beginning of SHAPES [n] as one path; returns their number. */
 static size_t append_bands(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_band *first = &shapes[0].band;
@@ -203,7 +198,7 @@ static size_t append_bands(struct attn_buffer *out, const struct attn_shape *sha
     return i;
 }
 
-/* Likewise lines. */
+/* Appends the similar lines at the beginning of SHAPES [n] as one path; returns their number. */
 static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_line *first = &shapes[0].line;
@@ -258,8 +253,7 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
     attn_buffer_append_string(out, "</text>\n");
 }
 
-/* Appends the texts at the beginning of SHAPES [n] that look alike as a group; returns their
- * number. */
+/* Appends the similar texts at the beginning of SHAPES [n] as a group; returns their number. */
 static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *figure,
                            const struct attn_shape *shapes, size_t n)
 {
@@ -286,7 +280,7 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
 
 /* --- The document -------------------------------------------------------------------------- */
 
-/* The element, what is said of the figure, and its paper. */
+/* Appends the element, the notes, and the paper. */
 static void append_head(struct attn_buffer *out, const struct attn_shapes *figure)
 {
     const double points = figure->points > 0 ? figure->points : ATTN_SHAPES_POINTS;

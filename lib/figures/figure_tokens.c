@@ -1,7 +1,5 @@
-/*
- * figure_tokens.c - the text, wrapped, each token on the color of its weight in one row, and the
- * query framed. Tokens that the query does not see are grey.
- */
+/* figure_tokens.c - the wrapped text, each token on the color of its weight in one row, the query
+ * framed, unseen tokens grey. */
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
@@ -40,7 +38,7 @@ static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_la
            attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
 }
 
-/* The text of key I, with the blanks around it; its position where there are no tokens. */
+/* The text of key I with its blanks, or its position. */
 static const char *token_of(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
                             size_t *n)
 {

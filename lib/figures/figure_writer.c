@@ -1,9 +1,6 @@
-/*
- * figure_writer.c - the formats of figures: one file of all chosen matrices, or a directory with
- * one of each, named as CSV names them. What is drawn is checked, also its size, before anything is
- * computed. In a directory a figure is written when the last row of its matrix has come, and its
- * cells are dropped.
- */
+/* figure_writer.c - the formats of figures: one file, or a directory with a file for each matrix,
+ * named as in CSV. Figures are checked before anything is computed. In a directory a figure is
+ * written, and its cells dropped, after the last row of its matrix. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -121,7 +118,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 
 /* --- The formats --------------------------------------------------------------------------- */
 
-/* Whether heads are shown over the picture of the run unless something else is asked for. */
+/* Whether heads are shown over the picture of the run by default. */
 static bool shows_maps(const struct figure_writer *w)
 {
     for (size_t i = 0; i < w->content.n; i++)
@@ -167,7 +164,7 @@ static enum attn_status event_figure(struct attn_writer *writer,
     return writer->directory && whole != SIZE_MAX ? write_file(w, whole, err) : ATTN_OK;
 }
 
-/* Writes the figure, and says what a reader of it should know. */
+/* Writes the figure and its notes. */
 static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;

@@ -1,5 +1,5 @@
-/* levels.c - see levels.h. A cell is kept as the bits of a float32, or of a float16 in a large
- * matrix; three of the NaNs say what a cell without a value is. */
+/* levels.c - see levels.h. A cell is a float32, or a float16 in a large matrix; three NaNs stand
+ * for the kinds of cells without a value. */
 #include "figures/levels.h"
 
 #include "base/memory.h"
@@ -46,7 +46,7 @@ static bool is_whole(const struct attn_level_matrix *m)
            m->n_cell_row * m->n_cell_column <= MOST_WHOLE;
 }
 
-/* What stands in cell I. */
+/* Reads cell I. */
 static enum attn_cell_kind get(const struct attn_level_matrix *m, size_t i, float *value)
 {
     const uint32_t *whole = m->cells;
@@ -121,7 +121,7 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer)
     const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
     const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
 
-    if (named) /* and their gradients, which were asked for beside them */
+    if (named) /* with their gradients */
         return named | (attn_sites_gradients_of(named) & selected);
     return pattern ? pattern : lowrank ? lowrank : selected;
 }
@@ -210,8 +210,8 @@ static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_erro
     return ATTN_OK;
 }
 
-/* Neighbouring cells of a row, [n], that are one kept cell, I: of their finite values the farthest
- * from 0. */
+/* Takes VALUES [n], cells of one row that share the kept cell I: the finite value farthest from 0.
+ */
 static void take_group(struct attn_level_matrix *m, size_t i, const float *values, size_t n)
 {
     float least = m->least, most = m->most, farthest = 0;

@@ -28,9 +28,9 @@
 /* One chosen matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {
     enum attn_site site;
-    int layer, head;                  /* ATTN_NO_LAYER, ATTN_ALL_HEADS where there are none */
+    int layer, head;                  /* or ATTN_NO_LAYER, ATTN_ALL_HEADS */
     size_t n_row, n_column;           /* that came, or will come */
-    size_t k;                         /* k x k cells are pooled; 1: none */
+    size_t k;                         /* k x k cells are pooled */
     size_t n_cell_row, n_cell_column; /* that are kept: n_row / k, rounded up */
     float least, most;                /* of the finite values; least > most without any */
     size_t n_not_finite;              /* cells, not pooled */
@@ -45,47 +45,44 @@ struct attn_levels {
     struct attn_level_matrix *items; /* [n] owns */
     size_t n;
     size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
-    bool leaves_out_first; /* a pooled cell has other rows than the first of a causal pattern, which
-                              is 1 by definition; false at first */
+    bool leaves_out_first; /* pooled cells with other rows omit the first row of a causal pattern,
+                              which is 1 */
 };
 
-/* The sites of the selection of WRITER that its picture names, with those of their gradients that
- * are selected, or else patterns, or else all of it. */
+/* The sites to draw: those that the picture names, with their selected gradients, or else patterns,
+ * or else all selected sites. */
 attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
-/* For the matrices of the selection of WRITER. All sites with rows and columns count; only those of
- * which ATTN_SITE_BIT is in SITES are kept. */
+/* Lists the selected matrices of SITES, a set of ATTN_SITE_BIT. */
 enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* Pools matrices of more than MOST_ROWS or MOST_COLUMNS, 1 or more, to so many or fewer, before the
- * first event; SIZE_MAX: as many as there are. */
+/* Pools matrices to at most MOST_ROWS and MOST_COLUMNS, 1 or more, before the first event. */
 void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most_columns);
 
-/* Keeps the cells of an event, if its site is among those that are kept. *WHOLE is the number of
- * the matrix whose last row has come with it, or SIZE_MAX. */
+/* Keeps the cells of an event of the listed sites. *WHOLE is the matrix that is complete with it,
+ * or SIZE_MAX. */
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err);
 
-/* A cell, below n_cell_row and n_cell_column. *VALUE is set for ATTN_CELL_VALUE alone. Cells of
- * rows that did not come are masked. */
+/* The kind of a cell below n_cell_row and n_cell_column; sets *VALUE for ATTN_CELL_VALUE. Missing
+ * rows are masked. */
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
-/* The numbers that the first and the last colour of SCALE stand for in row ROW, or in all of
- * MATRIX. */
+/* The range of SCALE in ROW or, by its span, in all of MATRIX. */
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
                                          const struct attn_color_scale *scale, size_t row);
 
-/* A matrix of N_ROW x N_COLUMN numbers that come from no trace, all of them masked; and a number of
- * it. The caller frees its cells with attn_free. */
+/* A matrix of N_ROW x N_COLUMN masked cells without a trace, and a number for it. The caller frees
+ * its cells with attn_free. */
 enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
                                           struct attn_level_matrix *matrix, struct attn_error *err);
 void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column,
                            float value);
 
-/* Frees the cells of a matrix that was drawn, when it is not needed any more. */
+/* Frees the cells of a matrix that was drawn. */
 void attn_levels_drop(struct attn_levels *levels, size_t i);
 
 void attn_levels_free(struct attn_levels *levels); /* NULL is allowed */

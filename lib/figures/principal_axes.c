@@ -55,8 +55,8 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
     return ATTN_OK;
 }
 
-/* The products, orthogonal (Gram and Schmidt) and of length 1, become the block. Returns how much
- * the first N_AXIS lengths have changed, as a share of the largest. */
+/* Makes the products orthogonal (Gram and Schmidt), of length 1, and the new block. Returns the
+ * change of the first N_AXIS lengths, as a share of the largest. */
 static double make_orthogonal(struct subspace *space, size_t n_axis)
 {
     const size_t n = space->n;
@@ -74,7 +74,7 @@ static double make_orthogonal(struct subspace *space, size_t n_axis)
                 vector[i] -= share * space->block[u * n + i];
         }
         length = sqrt(dot(vector, vector, n, 1));
-        if (length < before * rounding) /* what is left is nothing but rounding */
+        if (length < before * rounding) /* only rounding is left */
             length = 0;
         if (v < n_axis && space->lengths[0] > 0)
             change = fmax(change, fabs(length - space->lengths[v]) / space->lengths[0]);
@@ -112,8 +112,7 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
     }
 }
 
-/* Takes the mean off the rows, and makes the products of rows with rows, or where IS_OF_COLUMNS of
- * columns with columns. */
+/* Subtracts the mean, and makes the products of rows or, if IS_OF_COLUMNS, of columns. */
 static void fill_matrix(struct subspace *space, double *rows, size_t n_row, size_t n_col,
                         bool is_of_columns)
 {

@@ -1,5 +1,5 @@
-/* table_picture.c - see table_picture.h. The numbers of a table become a matrix with what its rows
- * and columns are called, and that a figure, or text of the format's own. */
+/* table_picture.c - see table_picture.h. Turns a table into a matrix with labels, and that into a
+ * figure or the text of a format. */
 #include "figures/table_picture_internal.h"
 
 #include "base/escape.h"
@@ -27,7 +27,7 @@ enum { OTHER = 2, N_TOKENS = 4, NOTE_SIZE = 80 };
 
 /* One side of the matrix. */
 struct table_axis {
-    struct attn_figure_axis axis;  /* points to what follows */
+    struct attn_figure_axis axis;  /* points to the fields below */
     struct attn_token_texts texts; /* [axis.n] of rows or columns that have one */
     size_t *positions;             /* [axis.n] owns */
     size_t *of_rows; /* [n_row of the table] owns; where each of its rows goes, SIZE_MAX: nowhere */
@@ -102,8 +102,7 @@ static enum attn_status find_values(const struct attn_table *table,
     return ATTN_INVALID;
 }
 
-/* Whether COLUMN, which is SIZE_MAX if the table lacks it, is of ROLE. A cell of such a column is
- * missing. */
+/* Whether COLUMN, which may be SIZE_MAX, has ROLE. */
 static bool has_role(const struct attn_table *table, size_t column, enum attn_column_role role)
 {
     const struct attn_column *found = attn_table_column(table, column);
@@ -118,23 +117,22 @@ static bool is_missing(const struct attn_table *table, size_t row, size_t column
 
 /* --- Rows and columns of the picture ------------------------------------------------------- */
 
-/* Columns of the table that say what the rows, or the columns, of the picture are. */
+/* Columns of the table that label the rows, or the columns, of the picture. */
 struct axis_columns {
     size_t key;
-    size_t detail, query, texts, part;     /* SIZE_MAX: none; query: of a cell of a head */
-    int64_t first_layer, last_layer;       /* of rows of parts without a layer; < 0: none */
-    const char *parts, *inputs;            /* of struct attn_table_grid */
-    const struct attn_token_texts *tokens; /* [N_TOKENS] of the run, and from OTHER on of the other
-                                              one, which may be empty; NULL unless the detail, or
-                                              else the key, is a position */
+    size_t detail, query, texts, part; /* or SIZE_MAX; query: of a cell of a head */
+    int64_t first_layer, last_layer;   /* for parts without a layer; or < 0 */
+    const char *parts, *inputs;        /* of struct attn_table_grid */
+    const struct attn_token_texts
+        *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
 };
 
-/* A row of the table, by what puts it into a row or a column of the picture. */
+/* The key of a row of the table in the picture. */
 struct table_key {
-    size_t rank;                          /* of a part; 0: none */
-    struct attn_cell cell, detail, query; /* missing where there is none */
+    size_t rank;                          /* of a part, or 0 */
+    struct attn_cell cell, detail, query; /* or missing */
     size_t row;                           /* of the table */
-    size_t first; /* 1 + the first key with the text of the cell; 0: it is none */
+    size_t first;                         /* 1 + the first key with that text, or 0 */
 };
 
 static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
@@ -165,8 +163,8 @@ static int by_cell(const void *a, const void *b)
     return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The key of row I. A part beside others has its name as column; what comes before the layers
- * stands in the row of the first, what comes after them in that of the last. */
+/* The key of row I. A part has its name as column, and as row the first layer if it comes before
+ * the layers, else the last. */
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
                                size_t i)
 {
@@ -239,9 +237,8 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
-/* What the new row or column KEY is called: its detail, a text beside it, the token at the position
- * that it is, or the text it is. A detail that is a number: "2.5" of a head, "2.5 query 4" of one
- * of its rows, "position 3", or "3 cat" where that is a token. */
+/* Appends the label of KEY: its text, its token, or its detail as "2.5" for a head, "2.5 query 4"
+ * for one of its rows, "position 3", or "3 cat". */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
@@ -454,7 +451,7 @@ void attn_table_words_release(struct attn_table_words *words)
     attn_buffer_release(&words->bytes);
 }
 
-/* What the picture says of its numbers. */
+/* Makes the words for the numbers. */
 static enum attn_status find_words(const struct attn_column *column,
                                    const struct attn_table_grid *grid, struct table_cells *cells,
                                    struct attn_error *err)
@@ -473,7 +470,7 @@ static enum attn_status find_words(const struct attn_column *column,
     return ATTN_OK;
 }
 
-/* A number of the table; NaN where there is none. */
+/* A number of the table, or NaN. */
 static float number_at(const struct attn_table *table, size_t row, size_t values)
 {
     const struct attn_cell cell = attn_table_cell(table, row, values);
@@ -494,8 +491,7 @@ static void append_token_label(struct attn_buffer *out, const char *text, size_t
     attn_buffer_release(&escaped);
 }
 
-/* The texts of the cells, of which ROWS [n] are the rows of the table, SIZE_MAX where there is
- * none. */
+/* Reads the texts of the cells from ROWS [n] of the table, or SIZE_MAX. */
 static enum attn_status read_texts(const struct attn_table *table, size_t column,
                                    const size_t *rows, struct table_cells *cells,
                                    struct attn_error *err)
@@ -515,8 +511,8 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Each row of the table in its cell; PLACED [cells] takes its number. Where one of them is the sum
- * of all, and others are not drawn, the picture says how much it shows. */
+/* Puts each row of the table into its cell, and its number into PLACED [cells]. Notes the share
+ * that is shown if the table has a sum of all parts. */
 static void place_rows(const struct attn_table *table, const struct attn_table_grid *grid,
                        size_t values, struct table_cells *cells, size_t *placed)
 {
@@ -583,7 +579,7 @@ struct pairs {
     size_t columns[2][3];    /* number, layer and head of both sides */
     struct pair_side *sides; /* [n] owns; each once, by number */
     size_t n;
-    float *values; /* [n, n] owns; NaN: there is no such pair */
+    float *values; /* [n, n] owns; NaN: missing */
     size_t *order; /* [n] owns */
 };
 
@@ -603,7 +599,7 @@ static size_t place_of_side(const struct pairs *pairs, struct pair_side side)
     return (size_t)(found - pairs->sides);
 }
 
-/* Finds the sides, and what there is of each two. */
+/* Lists the sides, and the number of each pair. */
 static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(pairs->table);
@@ -652,7 +648,7 @@ static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, stru
     return status;
 }
 
-/* What both axes are: "3.5", with a line before each layer where they are in their order. */
+/* Labels an axis: "3.5", with a line before each layer unless clustered. */
 static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                    struct table_axis *axis, struct attn_error *err)
 {
@@ -741,14 +737,13 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
 
 /* --- Bars, curves, tokens ------------------------------------------------------------------ */
 
-/* What names a row of the table. SIZE_MAX: the table has no such column. */
+/* Columns that name a row of the table, or SIZE_MAX. */
 struct row_columns {
     size_t rows, columns, detail, query, texts, part;
     size_t n_label;  /* leading columns by which rows are grouped */
     bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
     const struct attn_table_grid *grid;
-    const struct attn_token_texts *tokens; /* [N_TOKENS] as of struct axis_columns; NULL: positions
-                                              have none */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
 };
 
 static void append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
@@ -764,8 +759,7 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
         attn_buffer_append_format(out, "%" PRId64, cell.integer);
 }
 
-/* " resid_post" or, of a head, ".5"; nothing for the site that each layer has, or where DETAIL is
- * no column. */
+/* Appends " resid_post" or, for a head, ".5"; empty for the usual site. */
 static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
                         size_t row)
 {
@@ -778,7 +772,7 @@ static void append_site(struct attn_buffer *out, const struct attn_table *table,
     append_cell(out, table, row, detail);
 }
 
-/* Its layer, and what else tells rows of the picture apart. */
+/* Appends the layer and the detail of a row. */
 static void append_row_side(struct attn_buffer *out, const struct attn_table *table,
                             const struct row_columns *columns, size_t row, bool is_named)
 {
@@ -819,8 +813,8 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     }
 }
 
-/* The whole row: "2.5" of a head or a neuron, "2.5 4>1 keys" of a cell of a pattern, "mlp 3",
- * "2 keys". */
+/* Appends the name of a row: "2.5" of a head or neuron, "2.5 4>1 keys" of a cell, "mlp 3", "2
+ * keys". */
 static void append_row(struct attn_buffer *out, const struct attn_table *table,
                        const struct row_columns *columns, size_t row)
 {
@@ -877,8 +871,8 @@ static size_t place_of_name(struct names *names)
     return texts->n - 1;
 }
 
-/* Which group and which place a row of the table has. A curve goes along positions, else along
- * layers; where the table is a sequence, along its rows. */
+/* Names group and place of a row. Curves run along positions, else along layers; those of a
+ * sequence along its rows. */
 static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
                      bool is_curve, struct attn_buffer *group, struct attn_buffer *place)
 {
@@ -950,8 +944,8 @@ static enum attn_status place_series(const struct attn_table *table,
                                : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
 }
 
-/* The numbers of the placed rows: N groups times places. Of several rows at the same place the
- * first that has a number counts, and the others lose theirs. */
+/* Puts the numbers of the placed rows into N cells. The first number of a cell counts; later rows
+ * lose their place. */
 static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
                                    struct table_cells *cells, struct attn_error *err)
 {
@@ -974,7 +968,7 @@ static enum attn_status put_series(const struct attn_table *table, size_t values
     return ATTN_OK;
 }
 
-/* The column NAME with an ending: "change_se". SIZE_MAX: there is none. */
+/* The column NAME with an ending, "change_se", or SIZE_MAX. */
 static size_t column_with(const struct attn_table *table, const char *name, const char *ending)
 {
     char whole[128];
@@ -984,8 +978,7 @@ static size_t column_with(const struct attn_table *table, const char *name, cons
                : SIZE_MAX;
 }
 
-/* From where to where the number of a row may be: an interval that the table has, else one standard
- * error on either side. */
+/* Reads the interval of each number, or one standard error on either side. */
 static void read_errors(const struct attn_table *table, const struct attn_table_grid *grid,
                         size_t values, struct table_cells *cells)
 {
@@ -1077,8 +1070,7 @@ static enum attn_status read_series(const struct attn_table *table,
     return fill_series(table, &columns, values, is_curve, cells, err);
 }
 
-/* The token of a row: as pictures show it where its POSITION is one of TOKENS, else the text, or
- * the id, that the table has. */
+/* Appends the token of a row: that of its POSITION, else the text or id in the table. */
 static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
                          size_t texts, size_t positions, const struct attn_token_texts *tokens)
 {
@@ -1196,7 +1188,7 @@ static enum attn_status read_figure(const struct attn_table *table,
     figure->texts[1] = (struct attn_figure_text){grid->other_name, grid->other, grid->n_other};
     figure->scale = attn_color_scale_of(asked, column->range, false);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
-    /* so many digits that the largest number has two figures, and none of whole numbers */
+    /* the largest number gets two figures, whole numbers no decimals */
     most = fmax(fabs((double)figure->matrix.least), fabs((double)figure->matrix.most));
     if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
         figure->digits = most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
@@ -1275,8 +1267,8 @@ static bool is_of_patches(const struct attn_table_grid *grid)
            strcmp(grid->positions, grid->columns) == 0;
 }
 
-/* What is drawn: what was ASKED for, else what fits the table best. A terminal draws no plots and
- * no maps over a picture; a page, OUTPUT NULL, draws all but these. */
+/* The kind to draw: the one that was ASKED for, else the default of GRID. A terminal draws no plots
+ * and maps, a page (OUTPUT NULL) no maps. */
 static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
                                 const struct attn_output *output)
 {
@@ -1380,7 +1372,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                                 .n = 1,
                                                 .is_in_points = true};
     const bool needs_figure = is_plot(drawing.kind);
-    struct attn_error unseen = {0}; /* why there is no figure beside the table */
+    struct attn_error unseen = {0}; /* of the figure beside the table */
     enum attn_status status;
 
     whole.n_label = needs_figure ? grid->n_label : 0; /* all groups have the same rows, columns */

@@ -27,28 +27,27 @@
 /* The columns of a table by their names. Borrowed. */
 struct attn_table_grid {
     const char *rows;    /* of whole numbers: "layer" */
-    const char *detail;  /* that tells rows apart, too: "site"; or NULL */
+    const char *detail;  /* a second key of rows: "site"; or NULL */
     const char *columns; /* of whole numbers or texts: "head" */
-    const char *texts;   /* what the columns are called: "token"; or NULL */
-    const char *values;  /* numbers: what is drawn */
+    const char *texts;   /* labels of columns: "token"; or NULL */
+    const char *values;  /* the numbers that are drawn */
     const char *cells;   /* texts that stand on the colors of the numbers: "token"; or NULL */
-    const char *parts;   /* "mlp embed": rows of the table without a value of `columns`, but for the
-                              totals, have a column of the picture for each part, beside the others;
-                              these parts come first, in this order. NULL: such rows are left out */
-    bool is_pairs; /* both sides are the same: each row of the table is two cells, those on the
-                        diagonal are 0, and the layers and heads of both sides are columns */
-    enum attn_figure figure; /* what is drawn unless the options say otherwise; DEFAULT: a grid */
+    const char *parts;   /* "mlp embed": parts that come first. Rows without a value of `columns`,
+                            except totals, get a column for each part after the others. NULL: such
+                            rows are left out */
+    bool is_pairs; /* each row of the table is a pair of heads and fills two cells; the diagonal is
+                      0 */
+    enum attn_figure figure; /* the default kind; DEFAULT: a grid */
     size_t n_label;          /* leading columns by which rows are grouped */
-    bool is_sequence;        /* each row of the table goes on with the one before: a curve is drawn
-                                along them */
-    bool is_clustered;       /* pairs: what is alike stands side by side, and not by number */
+    bool is_sequence;        /* rows are in sequence: a curve runs along them */
+    bool is_clustered;       /* pairs are ordered by similarity, not by number */
 
-    /* What the picture says of them; each may be NULL. */
+    /* Words for the picture; each may be NULL. */
     const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */
-    const char *answer;    /* what is measured: "logit(are) - logit(is)" */
-    const char *asked;     /* what was done: "without each head" */
+    const char *answer;    /* the answer: "logit(are) - logit(is)" */
+    const char *asked;     /* the intervention: "without each head" */
     const char *model;     /* that they are of */
-    const char *text;      /* [n_text] likewise */
+    const char *text;      /* [n_text] */
     const char *text_name; /* which of a pair it is: "clean" */
     size_t n_text;
     const char *other; /* [n_other] the other text of a pair */
@@ -56,23 +55,23 @@ struct attn_table_grid {
     size_t n_other;
 
     const struct attn_labels *run;       /* whose tokens the positions are called; or NULL */
-    const struct attn_labels *other_run; /* likewise of the other text: where their tokens differ, a
-                                            position has both; or NULL */
+    const struct attn_labels *other_run; /* the run of the other text: positions with different
+                                            tokens show both; or NULL */
     const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
-    const char *metric;    /* what a page knows of the answer, too: "logit_diff", */
+    const char *metric;    /* for pages: "logit_diff", */
     const char *target, *foil; /* and the texts of its tokens */
-    const char *inputs; /* of the parts without a value of `rows`, those in its first row, the
-                           others are in its last: "embed pos"; or NULL */
+    const char *inputs; /* parts without a value of `rows` that go to its first row, the others go
+                           to its last: "embed pos"; or NULL */
 };
 
-/* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose
- * libraries are there. Errors have a stage. */
+/* Checks that OUTPUT is one file of png, svg, pdf, html, or heatmap as text, and that the libraries
+ * are there. Errors have a stage. */
 ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
                                                    struct attn_error *err);
 
-/* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage:
- * ATTN_INVALID at that of options for a column that is not there or holds no numbers, for a table
- * without a cell to draw, and for a picture that would be too large. */
+/* Draws TABLE into OUTPUT, a file or a sink. PICTURE may be NULL. Errors have a stage: ATTN_INVALID
+ * at that of options for a missing column, one without numbers, a table without cells, and a
+ * picture that would be too large. */
 ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
                                                    const struct attn_table_grid *grid,
                                                    const struct attn_picture_options *picture,
