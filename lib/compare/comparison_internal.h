@@ -1,7 +1,5 @@
-/*
- * comparison_internal.h - a comparison with exact attention: how it is filled, and written as text,
- * CSV and JSON (comparison_forms.c). For the library and the tool alone.
- */
+/* comparison_internal.h - a comparison with exact attention: how it is filled, and written as text,
+ * CSV and JSON (comparison_forms.c). For the library and the tool alone. */
 #ifndef ATTN_COMPARE_COMPARISON_INTERNAL_H
 #define ATTN_COMPARE_COMPARISON_INTERNAL_H
 

@@ -110,11 +110,9 @@ static int count_digits(uint32_t x)
 
 enum { DIGITS_MAX = 9, TEXT_SIZE = sizeof(uint128) };
 
-/*
- * The last N digits of X < 10^9, the first in the lowest byte; other bytes are 0. Eight of them are
+/* The last N digits of X < 10^9, the first in the lowest byte; other bytes are 0. Eight of them are
  * made at once: a number in two lanes of four digits, then four of two, then eight of one, where a
- * lane is divided by multiplying with 5243 / 2^19 (1/100) and 103 / 2^10 (1/10), rounded down.
- */
+ * lane is divided by multiplying with 5243 / 2^19 (1/100) and 103 / 2^10 (1/10), rounded down. */
 static uint128 spell(uint32_t x, int n)
 {
     uint32_t first = x / 100000000, rest = x % 100000000;

@@ -1,7 +1,5 @@
-/*
- * float_text.h - float32 and doubles as decimal text, the same in every locale: in the shortest
- * form, or with a number of digits.
- */
+/* float_text.h - float32 and doubles as decimal text, the same in every locale: in the shortest
+ * form, or with a number of digits. */
 #ifndef ATTN_ENCODE_FLOAT_TEXT_H
 #define ATTN_ENCODE_FLOAT_TEXT_H
 

@@ -1,7 +1,5 @@
-/*
- * numpy_file.h - what numpy's files are made of: the header of an array (.npy), and the records and
- * checksums of a zip archive of arrays (.npz).
- */
+/* numpy_file.h - what numpy's files are made of: the header of an array (.npy), and the records and
+ * checksums of a zip archive of arrays (.npz). */
 #ifndef ATTN_ENCODE_NUMPY_FILE_H
 #define ATTN_ENCODE_NUMPY_FILE_H
 
@@ -9,10 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The records of a zip archive of stored files (PKWARE APPNOTE 6.3), zip64 where a size, an offset
- * or a count demands it. The time stamps are 1980-01-01, so equal content gives equal archives.
- */
+/* The records of a zip archive of stored files (PKWARE APPNOTE 6.3), zip64 where a size, an offset
+ * or a count demands it. The time stamps are 1980-01-01, so equal content gives equal archives. */
 enum { ATTN_ZIP_NAME_SIZE = 80, ATTN_ZIP_RECORD_SIZE = 160 };
 
 /* One stored file. */
@@ -64,10 +60,8 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
 /* The header of an NPY array (format 1.0, numpy.lib.format). */
 enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
 
-/*
- * Writes the header of an array in C order of type DTYPE ("<f4") and shape [rank] to OUT. Returns
- * its length, a multiple of 64, so that the numbers after it are aligned in an aligned file.
- */
+/* Writes the header of an array in C order of type DTYPE ("<f4") and shape [rank] to OUT. Returns
+ * its length, a multiple of 64, so that the numbers after it are aligned in an aligned file. */
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
                        char out[ATTN_NPY_HEADER_SIZE]);
 

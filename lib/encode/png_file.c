@@ -1,7 +1,5 @@
-/*
- * png_file.c - see png_file.h. The container is written by hand (ISO 15948): a signature, and
- * chunks of a length, a name, data and a CRC. zlib deflates.
- */
+/* png_file.c - see png_file.h. The container is written by hand (ISO 15948): a signature, and
+ * chunks of a length, a name, data and a CRC. zlib deflates. */
 #include "encode/png_file.h"
 
 #include "base/memory.h"

@@ -1,7 +1,5 @@
-/*
- * explain.c - collects one row from the events of a run, computes the numbers between its sites,
- * and checks them.
- */
+/* explain.c - collects one row from the events of a run, computes the numbers between its sites,
+ * and checks them. */
 #include "explain/explain.h"
 
 #include "attention/heads.h"
@@ -449,14 +447,12 @@ static void add_exponentials(struct attn_explainer *explainer)
 
 /* --- Checking --------------------------------------------------------------------------------- */
 
-/*
- * Sums in double are compared with sums of the run in float32, and may differ by the rounding of
+/* Sums in double are compared with sums of the run in float32, and may differ by the rounding of
  * the latter. A sum of n products, rounded one after the other, is off by at most n u of the sum of
  * the sizes of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi 10.1137/120894488); terms of one
  * size come near this bound, because all of them are rounded in the same direction. Products below
  * FLT_MIN may be lost, too. No tolerance is a fixed share of 1: weights over 100,000 keys are
- * smaller than that.
- */
+ * smaller than that. */
 static const double unit_roundoff = 0x1p-24;
 
 enum { OTHER_ROUNDINGS = 32 }; /* of scale, exponential, quotient, length and turn, with room */

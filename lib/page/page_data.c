@@ -134,7 +134,7 @@ static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n
         out->has_failed = true;
         return;
     }
-    room = deflateBound(&stream, n) + 16; /* 16: what a flush adds */
+    room = deflateBound(&stream, n) + 16; /* 16: for the flush */
     to = attn_buffer_reserve(out, room);
     if (to) {
         stream.next_in = (const Bytef *)bytes;
@@ -167,7 +167,7 @@ static void append_piece(const void *context, size_t i, struct attn_buffer *text
         attn_buffer_append_string(text, "</script>\n");
 }
 
-/* Writes what waits. The last piece of an open block is not its end. */
+/* Writes waiting pieces. The last piece of an open block is not its end. */
 static enum attn_status write_waiting(struct attn_page_data *data, struct attn_error *err)
 {
     if (data->has_failed)

@@ -42,7 +42,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_figure_g
     attn_json_end(json);
 }
 
-/* What was asked, and of what. */
+/* The question and its texts. */
 static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_grid *grid = drawing->grid;
@@ -124,7 +124,7 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
     attn_buffer_release(&printable);
 }
 
-/* What the N rows or columns of the map are called. */
+/* The labels of the rows or columns of the map. */
 static void push_axis(struct attn_json_writer *json, const char *name,
                       const struct attn_figure_axis *axis)
 {
@@ -289,7 +289,7 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_release(&text);
 }
 
-/* SVG [n] without styles of its own, which the policy of the page does not allow. */
+/* Appends SVG [n] without styles, which the policy of the page forbids. */
 static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
 {
     static const char style[] = " style=\"image-rendering:pixelated\""; /* experiment.css has it */
@@ -302,7 +302,7 @@ static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
     attn_buffer_append(out, svg, (size_t)(end - svg));
 }
 
-/* The figure as SVG, where it is no larger than what is shown beside it. */
+/* Appends the figure as SVG, unless it is large and has a table. */
 static enum attn_status append_figure(struct attn_buffer *out,
                                       const struct attn_table_drawing *drawing,
                                       struct attn_error *err)

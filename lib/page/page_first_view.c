@@ -23,7 +23,7 @@ void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_
 
 enum {
     GAP = 4,         /* pixels between heads */
-    USUAL_SIDE = 48, /* pixels of a head, or what its cells make of it */
+    USUAL_SIDE = 48, /* pixels of a head, about */
     MASKED = 0,      /* colours of the palette; between them those of weights */
     GROUND = 255,
 };

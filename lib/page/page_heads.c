@@ -123,7 +123,7 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
     }
 }
 
-/* Adds MOST, the largest weight of one more row, to a cell of which LEVEL is what is shown. */
+/* Adds MOST, the largest weight of a row, to a cell shown as LEVEL. */
 static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *level)
 {
     pool->sum += most;
@@ -132,7 +132,7 @@ static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *le
 }
 
 /* Pools ROW into the three planes of a set; POOLS [3, columns of the thumbnail] are its sums. A row
- * with one key to choose from is 1 by definition, and left out where its cells have other rows. */
+ * with one key is 1, and left out of cells with other rows. */
 static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
                      struct attn_page_pool *pools, unsigned char *plane)
 {
@@ -184,7 +184,7 @@ static void take_row(struct attn_page_head *head, size_t set, size_t row, const 
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
 {
-    for (size_t c = 0; c < head->n_column; c++) { /* what no level says */
+    for (size_t c = 0; c < head->n_column; c++) { /* weights without a level */
         size_t n = 1;
 
         head->n_outside += weights[c] < 0 || (weights[c] > 1 && isfinite(weights[c]));
@@ -199,7 +199,7 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
     take_row(head, 0, row, weights);
 }
 
-/* Of a difference each cell keeps the level that is farthest from 0. */
+/* Cells of differences keep the level that is farthest from 0. */
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
                                const float *exact)
 {

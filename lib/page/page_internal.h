@@ -1,10 +1,6 @@
-/*
- * page_internal.h - the parts of a page: the heads and what is kept of each (page_heads.c), the
- * blocks of data (page_data.c), gradients (page_gradients.c), vectors (page_vectors.c), what it
- * says of its run (page_run.c) or of an experiment (page_experiment.c), what makes it live
- * (page_live.c), and what it shows where no script runs (page_first_view.c). page_writer.c puts
- * them together.
- */
+/* page_internal.h - the parts of a page: heads (page_heads.c), blocks of data (page_data.c),
+ * gradients, vectors, the run (page_run.c) or experiment as JSON, the live part, and the view
+ * without a script (page_first_view.c). page_writer.c joins them. */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
@@ -51,16 +47,16 @@ enum { ATTN_PAGE_MOST_CELLS = 160000000 }; /* of the patterns of all heads */
 struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
     int layer, head;   /* as events have them */
-    int group, number; /* layer and head; of arrays batch and head of it */
+    int group, number; /* layer and head, or batch and head of arrays */
     bool is_source;    /* its keys are rows of a source */
     size_t n_row, n_column;
-    size_t k;                           /* cells that are pooled; 1: none */
+    size_t k;                           /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
     size_t n_plane;                     /* of one set, 1 or ATTN_PAGE_N_PLANE */
     size_t n_thumb;                     /* of all, the difference too */
     unsigned char *thumb;               /* [n_thumb * rows * columns] owns; levels */
-    struct attn_page_pool *pools;       /* owns; NULL where none are pooled */
-    double values[ATTN_PAGE_N_MEASURE]; /* NaN: there is none; set by attn_page_heads_end */
+    struct attn_page_pool *pools;       /* owns; NULL unless pooled */
+    double values[ATTN_PAGE_N_MEASURE]; /* or NaN; set by attn_page_heads_end */
     size_t n_outside;                   /* weights below 0 or above 1 */
     struct attn_buffer not_finite;      /* "row,column,n" of each run of such cells, as JSON */
 };
@@ -97,8 +93,7 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
 /* After the last row of HEAD: its measures become known. */
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
 
-/* The level of a weight of which SQUARE_ROOT is the root, 0 to 1; TOP is 254, or 65534 of two
- * bytes. */
+/* The level of the weight SQUARE_ROOT^2, 0 to 1; TOP is 254, or 65534 for two bytes. */
 static inline unsigned attn_page_level(float square_root, float top)
 {
     return 1 + (unsigned)(square_root * top + 0.5F);
@@ -133,7 +128,7 @@ enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink 
 void attn_page_data_begin(struct attn_page_data *data, const char *id);
 
 /* Room for N more bytes of the block, until the next call; NULL after a failure, which
- * attn_page_data_flush and _finish report. */
+ * attn_page_data_flush and _finish return. */
 unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
 
 void attn_page_data_end(struct attn_page_data *data);
@@ -142,10 +137,10 @@ void attn_page_data_end(struct attn_page_data *data);
 enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
                                     size_t n, struct attn_error *err);
 
-/* Writes what waits when there is enough of it. The sink's failure is for the caller to look at. */
+/* Writes pieces when enough are waiting. The caller checks the sink for errors. */
 enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err);
 
-/* Writes all that waits; between blocks. */
+/* Writes all waiting pieces; between blocks. */
 enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_error *err);
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
@@ -189,14 +184,12 @@ void attn_page_experiment_release(struct attn_page_experiment *experiment);
 
 /* --- Gradients (page_gradients.c) ------------------------------------------------------------ */
 
-/*
- * What is selected of pattern_grad and pattern_x_grad beside the pattern, for gradients.js: of each
+/* What is selected of pattern_grad and pattern_x_grad beside the pattern, for gradients.js: of each
  * head a block "L0H3-pattern_grad" with the first 2 or 4 bytes of each cell's float32, twice as
  * many as the pattern has. All first bytes come before all second ones. NaN is masked, infinity is
  * not finite. "thumbs-pattern_grad" has the thumbnails of all heads in the same form, with 4 bytes:
  * of the cells that are pooled that which is farthest from 0. Pages of arrays, of comparisons and
- * live ones have none.
- */
+ * live ones have none. */
 enum { ATTN_PAGE_N_GRADIENT = 2, ATTN_PAGE_THUMB_BYTES = 4 };
 
 struct attn_page_gradient {
@@ -221,8 +214,8 @@ void attn_page_gradients_release(struct attn_page_gradients *gradients);
 
 struct attn_page;
 
-/* Takes the rows of an event, in the order of a document, and writes a head after its last one. Of
- * another site it takes none. */
+/* Takes the rows of an event of a listed site, in the order of a document, and writes each complete
+ * head. */
 enum attn_status attn_page_gradients_take(struct attn_page *page,
                                           const struct attn_trace_event *event,
                                           const struct attn_place *place, struct attn_error *err);
@@ -232,12 +225,10 @@ void attn_page_gradients_add_thumbs(struct attn_page *page);
 
 /* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
 
-/*
- * What the weights of a page are made of, where q, k, attn_scores and v are selected beside the
- * pattern, rot_q and rot_k instead of the first two where positions are rotary: float32, a block
- * each head and site, from which neurons.js draws the arithmetic of a row. More than 8 million
- * numbers are left out, which is noted.
- */
+/* The parts of the weights of a page, if q, k, attn_scores and v are selected beside the pattern
+ * (rot_q and rot_k with rotary positions): float32, a block per head and site, from which
+ * neurons.js draws the arithmetic of a row. More than 8 million numbers are left out with a
+ * note. */
 struct attn_page_vectors {
     bool are_there;
     enum attn_site query, key;
@@ -253,15 +244,15 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, struct attn_error *err);
 
-/* Writes an element that says what the blocks are. */
+/* Writes an element that describes the blocks. */
 enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err);
 
 /* --- The page (page_writer.c) ----------------------------------------------------------------- */
 
 struct attn_page {
     struct attn_writer base;
-    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
-    struct attn_sink *svg;      /* owns; what it writes */
+    struct attn_writer *figure; /* owns; takes all events of a page that is one figure */
+    struct attn_sink *svg;      /* owns; its output */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
     struct attn_page_gradients gradients;
@@ -269,12 +260,12 @@ struct attn_page {
     bool has_picture; /* heads are shown over the picture of the run */
     bool has_experiment;
     struct attn_page_experiment experiment; /* owns */
-    /* Of the run's tokens and its source's, as tables show them. */
+    /* tokens of the run and of its source, as in tables */
     struct attn_token_texts texts[2];
-    struct attn_token_texts names[2];  /* likewise, for people */
+    struct attn_token_texts names[2];  /* the same for readers */
     struct attn_buffer title, heading; /* itself, and printable */
     struct attn_buffer text;           /* of all tokens */
-    struct attn_buffer predictions;    /* JSON; empty: none were asked for */
+    struct attn_buffer predictions;    /* JSON, or empty */
     const char *rest;                  /* of the document, from the next mark on */
     float top;                         /* the level of 1, without that of 0 */
     int n_byte;                        /* of a cell in the data blocks, 1 or 2 */
@@ -297,30 +288,27 @@ void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *r
 
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 
-/*
- * What a page knows of its run, as one JSON object in an element that a browser does not show:
- * sizes, tokens, options, heads with their measures, colours, predictions. Texts are themselves;
- * where the page shows something else, printable text or words, that has a key of its own.
- */
+/* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
+ * measures, colours, predictions. Printable forms of texts have separate keys. */
 
-/* What follows the id of a head in that of the block of its exact attention. */
+/* Ends the id of the block of exact attention. */
 #define ATTN_PAGE_EXACT "-exact"
 
 /* Appends PREDICTIONS as an object, to be given later. */
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions);
 
-/* Writes the element with the object. Nothing in it ends the element or begins a comment: `<`, `>`,
- * `&` and line separators are escapes. */
+/* Writes the element with the object. `<`, `>`, `&` and line separators are escapes, so that it
+ * cannot end the element. */
 enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
 
-/* Begins the member NAME of the object that is the page's, on a line of its own. Returns JSON. */
+/* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
-/* The members `nothing` and `colormaps`: colors of cells without a value, and all maps. */
+/* Pushes `nothing` and `colormaps`: colors of cells without a value, and all maps. */
 void attn_page_push_colors(struct attn_json_writer *json);
 
-/* Writes an element ID with an object, likewise. */
+/* Writes an element ID with an object in the same way. */
 void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
 
 enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
@@ -333,8 +321,8 @@ enum attn_status attn_page_picture_write(const struct attn_page *page, struct at
 
 /* --- What makes it live (page_live.c) -------------------------------------------------------- */
 
-/* Writes the module, the model and what is said of both: "live-module", "live-file-0" and so on,
- * "live", "live-steps", and "live-worker", which is the script that runs the module. */
+/* Writes module, model and their facts: "live-module", "live-file-0", ..., "live", "live-steps",
+ * and the script "live-worker". */
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
 
 /* Appends styles and scripts, those of an experiment among them, after the script of the page. */
@@ -342,15 +330,14 @@ void attn_page_live_append_scripts(struct attn_buffer *out);
 
 /* --- The first view (page_first_view.c) ------------------------------------------------------ */
 
-/* What a page shows before its script runs, and where none runs: all heads as one picture, and a
- * table of one of them. */
+/* The page without a script: all heads as one picture, and a table of one of them. */
 
 enum { ATTN_PAGE_MOST_ROWS = 64 }; /* and columns of a head that is shown as a table */
 
 /* Writes both to the page's sink, whose failure is for the caller to look at. */
 enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err);
 
-/* Appends what a head is called: "layer 2, head 5"; of arrays "batch 0, head 3", "head 3". */
+/* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels);
 

@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The object, in the making. Its own members stand on lines of their own; what is inside of them
- * has no blanks. */
+/* The object. Its members begin lines; their values have no blanks. */
 struct run_json {
     const struct attn_page *page;
     struct attn_buffer text;
@@ -40,7 +39,7 @@ static struct attn_json_writer *push_key(struct run_json *to, const char *name)
     return attn_page_push_key(&to->json, name);
 }
 
-/* A number of N_DIGIT digits, whatever the locale; null where there is none. */
+/* A number of N_DIGIT digits in any locale, or null. */
 static void push_number(struct attn_json_writer *json, int n_digit, double value)
 {
     if (isfinite(value))
@@ -51,7 +50,7 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-/* All maps, 256 times red, green and blue each; of diverging ones that of either theme. */
+/* All maps, 256 colors each, diverging ones for either theme. */
 static void push_colormaps(struct attn_json_writer *json)
 {
     static const char *const endings[] = {"", "-dark"};
@@ -114,7 +113,7 @@ void attn_page_push_colors(struct attn_json_writer *json)
     push_colormaps(json);
 }
 
-/* What options ask for of the first look: map, scale, theme, and what was done to the rows. */
+/* The options of the first look: map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
@@ -153,7 +152,7 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* TEXTS as a list; null where they are what stands before. */
+/* TEXTS as a list; null if equal to the previous list. */
 static void push_texts(struct run_json *to, const char *name, const struct attn_token_texts *texts,
                        bool is_same)
 {
@@ -170,7 +169,7 @@ static void push_texts(struct run_json *to, const char *name, const struct attn_
     attn_json_end(json);
 }
 
-/* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
+/* The tokens, and if different their texts in tables and for readers. */
 static void push_tokens(struct run_json *to)
 {
     const struct attn_token_texts *texts = to->page->texts, *names = to->page->names;
@@ -182,7 +181,7 @@ static void push_tokens(struct run_json *to)
     attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
                             sizes[1], texts[1].n);
     for (int i = 0; i < 2; i++) {
-        size_t n_byte = 0; /* an escape is longer than what it stands for */
+        size_t n_byte = 0; /* escapes are longer than their bytes */
 
         for (size_t p = 0; p < texts[i].n; p++)
             n_byte += sizes[i][p];
@@ -202,9 +201,9 @@ static bool begins_pair(const struct attn_labels *labels, size_t i)
     return labels->texts && i > 0 && labels->texts[i] == 2 && labels->texts[i - 1] != 2;
 }
 
-/* Whether something stands between each token and the one before it, 0 or 1, and 2 where the second
- * of two texts begins, or null where that is not known; where words begin, likewise, and what goes
- * on with them; and the positions of the rows, or null: all. */
+/* For each token 1 if text separates it from the one before, 2 if the second text begins there,
+ * else 0, or null; the first tokens of words, or null; the prefix inside words; and the positions
+ * of the rows, or null for all. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
@@ -298,8 +297,7 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
     attn_json_end(json);
 }
 
-/* The position whose row is looked at first: of a picture the first, else that of the mask, or the
- * last. */
+/* The position of the first row: of a picture the first, else that of the mask, or the last. */
 static size_t first_query(const struct attn_page *page)
 {
     const struct attn_writer *writer = &page->base;
@@ -337,7 +335,7 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Of each gradient its site, and the largest size of a cell. Only where there are some. */
+/* Site and largest size of each gradient, if any. */
 static void push_gradients(struct run_json *to)
 {
     const struct attn_page_gradients *gradients = &to->page->gradients;
@@ -356,7 +354,6 @@ static void push_gradients(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Only where it is asked for. */
 static void push_metric(struct attn_json_writer *json, const struct attn_predictions *predictions)
 {
     attn_json_line(json);
@@ -473,8 +470,8 @@ enum attn_status attn_page_picture_write(const struct attn_page *page, struct at
 
 /* --- The element ----------------------------------------------------------------------------- */
 
-/* JSON for the inside of an element: what could end it, and line separators, as escapes. They stand
- * in strings alone. */
+/* Writes JSON for the inside of an element. Characters that could end it, and line separators,
+ * stand in strings alone and become escapes. */
 static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
 {
     static const struct {

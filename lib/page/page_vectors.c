@@ -10,7 +10,7 @@
 
 static const double most_numbers = 8e6; /* of a page, 4 bytes each */
 
-/* What the blocks of a site are called; NULL: the page has none of it. */
+/* The name of the blocks of a site, or NULL. */
 static const char *name_of(const struct attn_page_vectors *vectors, enum attn_site site)
 {
     return site == vectors->query          ? "q"

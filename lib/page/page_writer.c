@@ -29,17 +29,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The files of this folder, which are part of the library (page_files.S): the document with marks
- * @NAME@ where something is put, its style, its script, and what a policy of the document says of
- * both by their hashes, which is made when the library is built. */
+/* Files of this folder (page_files.S): the document with marks @NAME@, style, script, and policies
+ * with their hashes, which are made by the build. */
 extern const char attn_page_html[], attn_page_html_end[];
 extern const char attn_page_css[], attn_page_css_end[];
 extern const char attn_page_js[], attn_page_js_end[];
 extern const char attn_page_policy[], attn_page_policy_end[];
 extern const char attn_page_live_policy[], attn_page_live_policy_end[];
 
-/* Likewise what a page of an experiment has besides, what one with vectors has, with gradients, and
- * over a picture, and the policy for all of them. */
+/* Parts for experiments, vectors, gradients and pictures, and the policy for all of them. */
 extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
 extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
 extern const char attn_page_neurons_css[], attn_page_neurons_css_end[];
@@ -51,7 +49,7 @@ extern const char attn_page_more_policy[], attn_page_more_policy_end[];
 
 enum {
     MOST_WIDE_CELLS = 200000, /* of two bytes */
-    MOST_TITLE = 120,         /* bytes of the text that are the title, where none is given */
+    MOST_TITLE = 120,         /* bytes of the text in the title, if none is given */
     LONGEST_WORD = 24,        /* bytes that are left out so that it ends with a word */
 };
 
@@ -62,7 +60,7 @@ static bool is_comparison(const struct attn_page *w)
     return w->base.options.picture->is_difference;
 }
 
-/* Of all blocks; SIZE_MAX when they are more than can be counted. */
+/* Cells of all blocks, at most SIZE_MAX. */
 static size_t count_cells(const struct attn_page *w)
 {
     const size_t n_set = is_comparison(w) ? 2 : 1 + w->gradients.n;
@@ -95,7 +93,7 @@ static enum attn_status check_selection(const struct attn_page *w, struct attn_e
     return ATTN_INVALID;
 }
 
-/* Appends what the page shows: "fable: layer 2, head 5: pattern". */
+/* Appends the contents of the page: "fable: layer 2, head 5: pattern". */
 static void append_what(const struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -116,8 +114,8 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
                                                         : "pattern");
 }
 
-/* How much of TEXT [size] is shown in MOST bytes: it ends between characters, and where it can
- * between words. */
+/* Bytes of TEXT [size] that fit MOST bytes, up to the end of a character or, if possible, a word.
+ */
 static size_t fit(const char *text, size_t size, size_t most)
 {
     size_t n = most;
@@ -138,7 +136,7 @@ static bool is_named_by_text(const struct attn_page *w)
     return !w->base.options.picture->title && !w->base.labels.axes && w->text.size > 0;
 }
 
-/* Makes the text and the title, which is what people look for: their text, or its beginning. */
+/* Makes the text and the title, by default the beginning of the text. */
 static void make_title(struct attn_page *w)
 {
     const char *given = w->base.options.picture->title;
@@ -189,7 +187,7 @@ static bool has_viewer(const struct attn_page *w)
     return w->heads.n > 0;
 }
 
-/* What the page is called: its experiment, or else its run. */
+/* The heading of the page: its experiment, or else its run. */
 static const struct attn_buffer *heading_of(const struct attn_page *w)
 {
     return w->has_experiment ? &w->experiment.title : &w->heading;
@@ -408,8 +406,7 @@ static void append_live(struct attn_page *w, struct attn_buffer *out)
 
 static const char version[] = ATTN_VERSION;
 
-/* What stands in the place of a mark: what a function appends, or bytes; neither: the mark is a
- * place to stop at. */
+/* The text for a mark: from a function or bytes; without both the document stops there. */
 static const struct mark {
     const char *name;
     void (*append)(struct attn_page *w, struct attn_buffer *out);
@@ -506,8 +503,8 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* Whether HEAD is shown first rather than OTHER: the experiment says so, or it looks at the source,
- * or far. */
+/* Whether HEAD is shown first rather than OTHER: the head of the experiment, one of a source, or
+ * one that looks farther. */
 static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
                       const struct attn_page_head *other)
 {
@@ -611,8 +608,7 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-/* A page that is the figure in SVG, without a script: the page has no view for it. Its title is the
- * figure's, with references as it stands there. */
+/* Writes a page that is one figure in SVG, without a script, with the title of the figure. */
 static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                      struct attn_error *err)
 {
@@ -662,7 +658,7 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
 /* --- A page of a table ----------------------------------------------------------------------- */
 
-/* What the page says of its experiment where no script runs. */
+/* Writes the experiment without a script. */
 static void write_experiment_view(const struct attn_page *w)
 {
     attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);

@@ -34,11 +34,9 @@ enum attn_table_form {
     ATTN_TABLE_JSON_LINES = 4
 };
 
-/*
- * Writes all of TABLE to SINK. PRECISION 0..17 are digits after the point for reals whose notation
+/* Writes all of TABLE to SINK. PRECISION 0..17 are digits after the point for reals whose notation
  * is shortest or fixed; -1: as their notation has it. ATTN_INVALID for another precision; a failure
- * of the sink is the sink's to report (attn_sink_check).
- */
+ * of the sink is the sink's to report (attn_sink_check). */
 ATTN_API enum attn_status attn_table_write(const struct attn_table *table,
                                            enum attn_table_form form, int precision,
                                            struct attn_sink *sink, struct attn_error *err);

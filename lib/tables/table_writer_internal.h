@@ -6,12 +6,10 @@
 #include "encode/json_writer.h"
 #include "tables/table_writer.h"
 
-/*
- * Writes one row as it stands in FORM: a line, or in JSON an object without the end of a line, for
+/* Writes one row as it stands in FORM: a line, or in JSON an object without the end of a line, for
  * a document that the caller makes around it. Rows can be written as they come: CSV of a table
  * without rows is its line of names. ATTN_INVALID for aligned text, whose columns are as wide as
- * all rows.
- */
+ * all rows. */
 enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);

@@ -73,8 +73,8 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
     return attn_color_line_write(&map->line, map->sink, err);
 }
 
-/* Bytes of the first line of TEXT, which ends before N_GAP blanks: as many as WIDTH columns hold,
- * or up to the first such gap. */
+/* Bytes of the first line of TEXT, which ends before N_GAP blanks: the last such gap within WIDTH,
+ * or the first. */
 static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
 {
     size_t found = 0;
@@ -202,8 +202,8 @@ static size_t append_name(struct attn_heatmap *map, const struct attn_token_text
     return width;
 }
 
-/* Makes the label of row or column I: its position and, where it HAS_NAME, its text; or the text
- * alone, where positions say nothing. Returns its columns. */
+/* Makes the label of row or column I: its position and, if HAS_NAME, its text, or the text alone.
+ * Returns its columns. */
 static size_t make_label(struct attn_heatmap *map, const struct attn_figure_axis *axis, size_t i,
                          bool has_name)
 {
@@ -278,8 +278,9 @@ struct sheet {
     const struct attn_level_matrix *matrix;
     struct attn_figure_axis rows, columns;
     struct attn_heatmap_colors colors;
-    size_t position_width; /* columns left of the cells, flush right: positions; of a table all */
-    size_t label_width;    /* and flush left: texts of rows; 0: none */
+    size_t position_width; /* columns left of the cells, flush right: positions, or labels of a
+                              table */
+    size_t label_width;    /* and flush left: texts of rows; or 0 */
     size_t cell_width;
     size_t first_apart, apart_width; /* of a table: the columns from here on, which stand apart */
     bool has_numbers;
@@ -334,7 +335,7 @@ static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_m
     return sheet;
 }
 
-/* What stands left of the header. */
+/* Puts the title of the rows, left of the header. */
 static void put_corner(struct attn_heatmap *map, const struct sheet *sheet)
 {
     const char *title = sheet->rows.title;
@@ -346,7 +347,7 @@ static void put_corner(struct attn_heatmap *map, const struct sheet *sheet)
     attn_color_line_blanks(&map->line, sheet->label_width > n ? sheet->label_width - n : 0);
 }
 
-/* What stands left of row ROW of the cells. */
+/* Puts the labels left of row ROW. */
 static void put_edge(struct attn_heatmap *map, const struct sheet *sheet, size_t row)
 {
     const size_t at = row * sheet->matrix->k;
@@ -394,8 +395,7 @@ static const char *shade(const struct attn_heatmap *map, int step)
     return map->picture->is_plain ? plain[step] : shades[step];
 }
 
-/* Makes the label of a cell that has a text, as "The"; without colours with its number, "The(13)".
- * Returns its columns. */
+/* Makes the label of a cell with a text, "The", without colours "The(13)". Returns its columns. */
 static size_t make_cell_label(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                               size_t i, float value)
 {
@@ -417,8 +417,7 @@ static size_t make_cell_label(struct attn_heatmap *map, const struct attn_level_
     return width;
 }
 
-/* A cell with its number, or its text, on its colour; without numbers the colour alone, or a shade,
- * twice. */
+/* Puts a cell with its number or text on its colour, or the colour or a shade alone. */
 static void put_cell(struct attn_heatmap *map, const struct sheet *sheet, size_t row, size_t column)
 {
     const struct attn_heatmap_colors *colors = &sheet->colors;
@@ -475,8 +474,8 @@ static enum attn_status draw_columns(struct attn_heatmap *map, struct sheet *she
 
 /* --- Half blocks ----------------------------------------------------------------------------- */
 
-/* For numbers that may be negative, the shade of their distance from 0. It is blank below that of a
- * hundredth of the largest number. */
+/* Signed numbers have the shade of their size. Numbers below a hundredth of the largest are blank.
+ */
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place)
 {
@@ -542,7 +541,7 @@ static struct attn_heatmap_half half_at(const struct attn_level_matrix *matrix,
     return half;
 }
 
-/* What is said below a matrix that is pooled. */
+/* Appends the note below a pooled matrix. */
 static void append_pooling(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_buffer_append_format(
@@ -705,8 +704,8 @@ enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
     return attn_heatmap_end_line(map, err);
 }
 
-/* A line with each tick of the scale on its colour, and the words of the scale; where each row has
- * colours of its own, the words alone. */
+/* Draws the ticks of the scale on their colours, and its words; for a scale per row only the words.
+ */
 static enum attn_status draw_ticks(struct attn_heatmap *map,
                                    const struct attn_heatmap_colors *colors, struct attn_error *err)
 {
@@ -854,7 +853,7 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
         ATTN_TRY(draw_columns(map, &sheet, c, end, err));
     }
     sheet.colors.range = attn_level_range(matrix, &sheet.colors.scale, 0);
-    if (sheet.colors.scale.span == ATTN_SPAN_MATRIX) /* the ticks say it */
+    if (sheet.colors.scale.span == ATTN_SPAN_MATRIX) /* the ticks show it */
         sheet.colors.scale.span = ATTN_SPAN_UNIT;
     ATTN_TRY(draw_ticks(map, &sheet.colors, err));
     return attn_buffer_check(&map->label, err);

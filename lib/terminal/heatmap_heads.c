@@ -1,5 +1,5 @@
-/* heatmap_heads.c - heads across and layers down, and a map that has one cell a head; see
- * heatmap_internal.h. */
+/* heatmap_heads.c - see heatmap_internal.h: heads across, layers down, and a map with a cell per
+ * head. */
 #include "terminal/heatmap_internal.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* What a head may look at, in the order in which equal ones are taken. */
+/* Targets of attention; the first of equal ones counts. */
 static const struct {
     enum attn_measure measure;
     char letter;
@@ -102,8 +102,8 @@ static void append_words(const struct attn_head_map *heads)
     attn_buffer_append_string(&heads->map->label, "; mean weight:");
 }
 
-/* Takes cells of WIDTH columns, and so many layers beside each other that they fit a screen. False:
- * some heads go below others. */
+/* Plans cells of WIDTH columns, and layers beside each other to fit a screen. False if heads wrap.
+ */
 static bool fits(struct attn_head_map *heads, size_t width)
 {
     enum { SCREEN_LINES = 24, N_HEADER = 1 };
@@ -141,8 +141,8 @@ void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
     *heads = best;
 }
 
-/* Whether a head's induction says something: it sums the weights on several tokens, so where tokens
- * come again and again a head that looks everywhere has some, too. */
+/* Whether a head's induction is meaningful. It sums the weights on several tokens, so with repeated
+ * tokens a head that looks everywhere has some, too. */
 static bool has_induction(const struct attn_head_map *heads, int layer, int head)
 {
     const struct attn_measure_group *m = heads->measures;
@@ -151,7 +151,7 @@ static bool has_induction(const struct attn_head_map *heads, int layer, int head
            attn_measure_group_find(m, ATTN_MEASURE_INDUCTION, layer, head) >= 0.3;
 }
 
-/* A head's letter and the weight that it stands for. '-': none of them is a number. */
+/* The letter of a head and its weight; '-' without any number. */
 static char kind_of(const struct attn_head_map *heads, int layer, int head, double *weight)
 {
     char letter = '-';

@@ -28,13 +28,13 @@
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {
-    const struct attn_writer *writer;     /* borrowed; NULL: what is drawn is of a table: */
+    const struct attn_writer *writer;     /* borrowed; NULL: a table is drawn: */
     const struct attn_figure_grid *table; /* borrowed */
     const struct attn_picture_options *picture;
     struct attn_sink *sink;            /* borrowed */
     struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_color_line line;
-    struct attn_buffer label; /* what comes next in the line; empty between any two calls */
+    struct attn_buffer label; /* the next part of the line; empty between calls */
     size_t width;             /* columns */
     size_t most_number_rows;  /* a matrix of more rows has no numbers */
 };
@@ -44,15 +44,15 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
                                    struct attn_sink *sink, struct attn_error *err);
 void attn_heatmap_release(struct attn_heatmap *map);
 
-/* Columns that attn_heatmap_draw can draw: a matrix of more is to be pooled. */
+/* Columns that attn_heatmap_draw can draw; matrices of more are pooled. */
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
-/* The line above a matrix, which may be too long for one; or appends its words to the label. */
+/* Writes the line above a matrix, or appends its words to the label. */
 void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
-/* Header and rows, and when it is pooled, how. */
+/* Draws header and rows, and for pooled matrices a note. */
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
@@ -63,16 +63,16 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
 /* Lines that attn_heatmap_draw takes. */
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 
-/* Whether all matrices of LEVELS have a column for each patch of the picture that was run, and its
- * rows of patches fit the width (heatmap_patches.c). */
+/* Whether all matrices of LEVELS have a column for each patch of the picture, and it fits the width
+ * (heatmap_patches.c). */
 bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels);
 
-/* ROW of MATRIX, which is not pooled, as that picture, with its name and legend. */
+/* Draws ROW of MATRIX, which is not pooled, over the picture, with name and legend. */
 enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            struct attn_error *err);
 
-/* Which weights the colours or shades stand for, and on which scale. */
+/* Draws the legend of colours or shades. */
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
@@ -96,13 +96,12 @@ enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
 void attn_heatmap_put_label(struct attn_heatmap *map);
 enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_error *err);
 
-/* Ends the line with the label, in as many lines as the width needs, and empties it. They end where
- * it has N_GAP blanks or more; a part that is longer than a line ends at any blank. Where N_LINE is
- * given, the lines are only counted. */
+/* Ends the line with the label, broken at N_GAP or more blanks to fit the width, or at any blank in
+ * longer parts, and empties it. With N_LINE it only counts lines. */
 enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap, size_t *n_line,
                                        struct attn_error *err);
 
-/* What of a matrix its colours need. */
+/* The colours of a matrix. */
 struct attn_heatmap_colors {
     const struct attn_colormap *map;
     enum attn_theme theme;
@@ -132,8 +131,8 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
-/* Ends with the label and the scale, "0 to 1, square root" around shades or colours, or with that
- * on a line of its own. Where N_LINE is given, the lines are only counted. */
+/* Ends with the label and the scale, "0 to 1, square root" around colours or shades, on one line or
+ * two. With N_LINE it only counts lines. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors, size_t *n_line,
                                          struct attn_error *err);
@@ -144,17 +143,16 @@ static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_
     return (struct attn_figure_axis){.n = tokens->n, .texts = tokens};
 }
 
-/* Draws HEAD, which may be "", and the rows or columns of AXIS with their labels, "keys:  0 eat  1
- * dessert", in MOST_LINES lines at most; "..." stands for the rest. Where N_LINE is given, the
- * lines are only counted. */
+/* Draws HEAD, which may be "", and the labels of AXIS, "keys: 0 eat 1 dessert", in MOST_LINES lines
+ * at most, "..." for the rest. With N_LINE it only counts lines. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_figure_axis *axis, const char *head,
                                          size_t most_lines, size_t *n_line, struct attn_error *err);
 
 /* --- Heads across, layers down ---------------------------------------------------------------- */
 
-/* The columns of such a sheet. Where the terminal is wide the second half of the layers stands
- * beside the first, and so on. */
+/* Its columns. On a wide terminal the second half of the layers stands beside the first, and so on.
+ */
 struct attn_head_columns {
     size_t left;     /* of "layer 1 " */
     size_t pitch;    /* from one head to the next */
@@ -165,13 +163,12 @@ struct attn_head_columns {
     size_t gap;      /* between two layers that are beside each other */
 };
 
-/* Columns of N_HEAD heads, each of WIDTH columns with GAP after it, and of N_BESIDE layers. False:
- * some heads go below the others, or the layers do not fit. */
+/* Finds columns for N_HEAD heads of WIDTH columns and a GAP, and N_BESIDE layers. False if heads
+ * wrap, or layers do not fit. */
 bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_t n_head,
                            size_t width, size_t gap, size_t n_beside);
 
-/* "  head  0       1" above each layer of the first line; numbers that have no room are left
- * out. */
+/* Draws " head 0 1" above each layer of the first line, without numbers that do not fit. */
 enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
                                                 const struct attn_head_columns *columns,
                                                 struct attn_error *err);
@@ -207,8 +204,8 @@ struct attn_thumbnails {
     struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
-/* As large as fits MOST_LINES lines, but of 5 x 5 cells or more; where even these do not fit,
- * n_line is 0, and nothing is to be taken or drawn. */
+/* Plans thumbnails as large as MOST_LINES lines hold, of 5 x 5 cells or more. If these do not fit,
+ * n_line is 0, and nothing is taken or drawn. */
 enum attn_status attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct attn_heatmap *map,
                                       const struct attn_levels *levels, enum attn_site site,
                                       size_t most_lines, struct attn_error *err);
@@ -240,11 +237,11 @@ struct attn_head_map {
     size_t n_line;
 };
 
-/* What is to be measured, as bits: previous, first, self, induction, far. */
+/* The measures that it needs: previous, first, self, induction, far. */
 attn_measure_set attn_head_map_measures(void);
 
-/* With cells as wide as the width allows, unless narrow ones fit MOST_LINES lines and these do not.
- * MEASURES need not have been made yet. */
+/* Plans cells as wide as the width allows, or narrow ones if only these fit MOST_LINES lines.
+ * MEASURES need no values yet. */
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
                         const struct attn_measure_group *measures, size_t most_lines);

@@ -1,7 +1,5 @@
-/*
- * heatmap_patches.c - the row of a head as the picture that was run: a cell a patch, percents where
- * they fit, and below what comes before the patches, [CLS] and registers.
- */
+/* heatmap_patches.c - a row of a head over the picture of the run: a cell per patch, with percents
+ * if they fit, and [CLS] and registers below. */
 #include "terminal/heatmap_internal.h"
 
 #include "encode/float_text.h"
@@ -38,7 +36,7 @@ bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct att
     return levels->n > 0 && pitch_of(map, false) > 0;
 }
 
-/* Colours up to the largest weight on a patch, unless something else is asked for. */
+/* Colours up to the largest weight on a patch by default. */
 static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
                                             const struct attn_level_matrix *matrix, size_t row)
 {
@@ -57,8 +55,7 @@ static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
     return colors;
 }
 
-/* "12.3", or where that IS_NARROW "12" and ".4"; "." for what rounds to 0; "!!" for what is not
- * finite. */
+/* Appends "12.3" or, if IS_NARROW, "12" and ".4"; "." for 0 after rounding; "!!" if not finite. */
 static void append_number(struct attn_buffer *out, enum attn_cell_kind kind, float value,
                           bool is_narrow)
 {
@@ -173,6 +170,6 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
     ATTN_TRY(draw_cells(map, &colors, matrix, row, pitch, err));
     ATTN_TRY(draw_front(map, matrix, row, is_share, err));
     if (pitch > SHADE && map->line.depth == ATTN_DEPTH_NONE)
-        return ATTN_OK; /* the numbers say it */
+        return ATTN_OK; /* the numbers suffice */
     return attn_heatmap_end_legend(map, &colors, NULL, err);
 }

@@ -15,7 +15,7 @@ enum {
     N_HEADER = 1
 };
 
-/* What came of a cell's rows. */
+/* The sum of a cell's rows. */
 struct attn_thumbnail_cell {
     float sum; /* of each row the number farthest from 0 */
     uint32_t n_row;
@@ -105,8 +105,7 @@ static size_t row_lines(const struct attn_thumbnails *t, size_t row, size_t firs
     return most;
 }
 
-/* "queries down, keys across, mean row maximum of 2 x 2": which rows and columns there are, and how
- * many are one. */
+/* Appends the axes and the pooling: "queries down, keys across, mean row maximum of 2 x 2". */
 static void append_words(const struct attn_thumbnails *t)
 {
     const bool is_share = attn_site_range(t->site) == ATTN_RANGE_SHARE;
@@ -158,8 +157,8 @@ static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
     return is_fit;
 }
 
-/* Whether A, which fits, is a better plan than B. Whole matrices are; then those that leave room on
- * a screen, of these large ones, with layers below each other; then those of few lines. */
+/* Whether A, which fits, is better than B: whole matrices before others, then plans that leave room
+ * on a screen, the largest of these, and else those of few lines. */
 static bool is_better(const struct attn_thumbnails *a, const struct attn_thumbnails *b,
                       size_t most_lines)
 {
@@ -228,14 +227,14 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
 
 /* --- Taking ---------------------------------------------------------------------------------- */
 
-/* What a row has in each column of cells. */
+/* A row in one column of cells. */
 struct band {
     uint32_t farthest; /* from 0, of its numbers, as order_of has it */
     bool has_value;
 };
 
-/* The bits of a float with the sign last, so that those of a number farther from 0 are more, and
- * those of infinities and NaN most. */
+/* The bits of a float with the sign last, which order numbers by distance from 0, infinities and
+ * NaN last. */
 static uint32_t order_of(float value)
 {
     uint32_t bits;
@@ -399,8 +398,8 @@ static size_t put_line(const struct attn_thumbnails *t, size_t down, size_t acro
     return n;
 }
 
-/* A line of the heads FIRST and on of a layer, after "layer 1 ", "batch 0 ", or " head14 " of heads
- * that have wrapped, which are blank after the first line. Returns its columns. */
+/* Puts a line of the heads from FIRST of a layer, after "layer 1 ", "batch 0 " or, if wrapped, "
+ * head14 ", blank after the first line. Returns its columns. */
 static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
 {
     struct attn_heatmap *map = t->map;

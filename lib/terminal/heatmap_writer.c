@@ -1,7 +1,5 @@
-/*
- * heatmap_writer.c - the format of heat maps for reading: of matrices one below the other, the
- * thumbnails of all (--figure grid), or the text coloured by one row (--figure tokens).
- */
+/* heatmap_writer.c - the format of heat maps as text: matrices, thumbnails (--figure grid), the
+ * text coloured by one row (--figure tokens), or patches. */
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
@@ -76,12 +74,10 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
 
 /* --- Tokens ---------------------------------------------------------------------------------- */
 
-/*
- * Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
+/* Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
  * map's width, each token on the colour of its weight; without colours the percent stands after the
  * token: The(13) keys(79). The query's own token is underlined. ATTN_INVALID when its columns have
- * no texts.
- */
+ * no texts. */
 static enum attn_status draw_tokens(struct attn_heatmap *map,
                                     const struct attn_level_matrix *matrix, struct attn_error *err)
 {

@@ -48,7 +48,7 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
                                                     enum attn_site site, int layer, int head)
 {
-    for (size_t i = panels->n; i-- > 0;) { /* it came last, or is near what did */
+    for (size_t i = panels->n; i-- > 0;) { /* most likely the last one */
         const struct attn_text_panel *panel = &panels->items[i];
 
         if (panel->site == site && panel->layer == layer && panel->head == head)
@@ -161,14 +161,13 @@ static void add_label(struct attn_panel_table *t, const struct attn_token_texts 
     attn_text_table_cell(&t->table, t->label.data, t->label.size);
 }
 
-/* The tokens of what a layer attends to. */
+/* The tokens of the keys of a layer. */
 static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t, int layer)
 {
     return &t->tokens[!attn_writer_has_own_keys(t->writer, layer)];
 }
 
-/* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows
- * are. */
+/* Adds labels above the columns: TOKENS, or numbers if NULL. CORNER is the name of the rows. */
 static void add_header(struct attn_panel_table *t, const char *corner,
                        const struct attn_token_texts *tokens)
 {
@@ -269,8 +268,7 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     return attn_text_table_measure(&t->table, err);
 }
 
-/* N columns without some MORE, and so that as many are from the beginning as from the end; LEAST or
- * more. */
+/* N columns less MORE, an even number, at least LEAST. */
 static size_t fewer(size_t n, size_t least, size_t more)
 {
     const size_t left = (n - (more > 0 ? more : 1)) / 2 * 2;

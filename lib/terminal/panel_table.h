@@ -24,8 +24,7 @@
 
 /* --- What is kept ----------------------------------------------------------------------------- */
 
-/* N things of which n_shown are shown: when that is fewer, `half` at the beginning, the others at
- * the end. */
+/* N things of which n_shown are shown, `half` of these from the beginning. */
 struct window {
     size_t n, n_shown, half;
 };
@@ -77,7 +76,7 @@ struct attn_text_panel {
     int layer, head;
     struct window rows, columns;
     float *values;    /* [rows.n_shown, columns.n_shown] owns */
-    bool *is_visible; /* likewise: false for masked cells */
+    bool *is_visible; /* [rows.n_shown, columns.n_shown] owns; false for masked cells */
 };
 
 /* Initialize with = {0}; may be used again after the release. */
@@ -86,7 +85,7 @@ struct attn_text_panels {
     size_t n, capacity;
 };
 
-/* What will be shown of the event's head, without room for the cells. */
+/* The panel of the event's head, without cells. */
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_place *place,
                                           const struct attn_text_limits *limits);
@@ -123,8 +122,8 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
                                        bool has_labels, struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
 
-/* Where it is wider than MOST_COLUMNS its numbers have three digits after the point instead of
- * four, then columns in the middle are left out, and of the last four a digit more. */
+/* Writes the table in MOST_COLUMNS: with fewer digits, without columns in the middle, then with the
+ * digits that fit. */
 enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err);

@@ -37,12 +37,12 @@ struct screen_writer {
     struct attn_writer base;
     struct attn_heatmap map;
     struct attn_panel_table table;
-    struct attn_levels *levels; /* owns; of the pattern */
+    struct attn_levels *levels; /* owns; patterns */
     struct attn_thumbnails thumbnails;
     struct attn_head_map heads; /* where thumbnails have no room */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
-    struct attn_text_panels *vectors; /* [n_layer] owns; of z */
+    struct attn_text_panels *vectors; /* [n_layer] owns; z */
     enum attn_site site;              /* of the matrices */
     size_t n_token_line;
     bool has_gap; /* above the last line */
@@ -81,7 +81,7 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
     return attn_heatmap_end_text(&w->map, 1, n_line, err);
 }
 
-/* "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53)", on one line or
+/* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53)", on one line or
  * two. */
 static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                  double far, size_t *n_line, struct attn_error *err)
@@ -148,7 +148,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
     return most;
 }
 
-/* Lines of all that has always as many; of the context vectors the two above them. */
+/* Lines of the parts of fixed height, with two above the context vectors. */
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* with an empty line each */

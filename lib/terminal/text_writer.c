@@ -19,7 +19,7 @@
 #include "trace/trace_internal.h"
 #include "writers/format_internal.h"
 
-/* What is printed together: a layer, or the sites of the model before or after them. */
+/* Panels printed together: of a layer, or of the sites before or after the layers. */
 struct group {
     struct attn_text_panels panels;
     size_t n_site_left; /* sites that are not complete */
@@ -33,7 +33,7 @@ struct text_writer {
     struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
     size_t n_group, at;       /* all, and the one that is printed next */
     bool has_printed;         /* so that the next table has an empty line before it */
-    /* the largest of each that was shortened; 0: none was */
+    /* the largest of those that were shortened, or 0 */
     size_t most_positions, most_projected, most_components;
 };
 
@@ -62,7 +62,7 @@ static void note_shortened(struct window window, size_t *most)
 
 /* --- Printing ------------------------------------------------------------------------------ */
 
-/* The empty line between two things, the first of which may be nothing. */
+/* Prints an empty line except at the beginning. */
 static void print_separator(struct text_writer *w)
 {
     if (w->has_printed)

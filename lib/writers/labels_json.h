@@ -1,8 +1,6 @@
-/*
- * labels_json.h - the parts of a run as JSON: rows of numbers, options, tokens, predictions. Each
+/* labels_json.h - the parts of a run as JSON: rows of numbers, options, tokens, predictions. Each
  * function appends one value. Texts are strings by JSON's rules (base/escape.h). PRECISION is as
- * for attn_number_text; NaN and infinity are null. Lack of memory stays in the buffer.
- */
+ * for attn_number_text; NaN and infinity are null. Lack of memory stays in the buffer. */
 #ifndef ATTN_WRITERS_LABELS_JSON_H
 #define ATTN_WRITERS_LABELS_JSON_H
 

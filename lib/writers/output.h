@@ -1,6 +1,5 @@
-/*
- * output.h - outputs in addition to tensors: the labels of their rows and columns, and predictions.
- */
+/* output.h - outputs in addition to tensors: the labels of their rows and columns, and
+ * predictions. */
 #ifndef ATTN_WRITERS_OUTPUT_H
 #define ATTN_WRITERS_OUTPUT_H
 
@@ -13,25 +12,22 @@ struct attn_option {
     const char *name, *value;
 };
 
-/*
- * The axes of arrays that attention is computed on, without a model (attn_attend). For the trace
+/* The axes of arrays that attention is computed on, without a model (attn_attend). For the trace
  * they are one layer, 0, with one list of heads: head h of batch b is b * (n_head / n_batch) + h.
  * Outputs restore their axes, and use plain names: array `pattern` [T, S], [H, T, S] or [B, H, T,
  * S], `z` [T, Ev], [H, T, Ev] or [B, H, T, Ev]; file pattern.csv, H03.pattern.csv or
  * B00H03.pattern.csv. If heads are selected, `heads` lists those in the arrays: if all batches keep
  * the same heads, the heads of each batch, and arrays are [B, H', T, S]; else heads of that one
- * list, and arrays are [H', T, S]. Tidy has layer 0, and heads of that list.
- */
+ * list, and arrays are [H', T, S]. Tidy has layer 0, and heads of that list. */
 struct attn_array_axes {
     int rank;       /* of the inputs: 2 [T, E], 3 [H, T, E], 4 [B, H, T, E] */
     size_t n_batch; /* B, which divides n_head and n_kv_head; 1 unless rank is 4 */
 };
 
-/*
- * The picture that lies behind the map of a head, as the model saw it: cropped and resized. Keys
+/* The picture that lies behind the map of a head, as the model saw it: cropped and resized. Keys
  * are first n_front positions that are no patches, [CLS] and registers, then n_row rows of n_col
- * patches, row by row: n_front + n_row * n_col positions in all. Patches divide the picture evenly.
- */
+ * patches, row by row: n_front + n_row * n_col positions in all. Patches divide the picture
+ * evenly. */
 struct attn_backdrop {
     const unsigned char *rgb; /* [height, stride, 3] sRGB, of which width are seen; borrowed */
     size_t height, width, stride;

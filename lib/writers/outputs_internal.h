@@ -16,11 +16,9 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err);
 
-/*
- * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
- * borrowed until attn_outputs_free; the items, and not OPTIONS, say own, is_addition and
- * is_synced. N may be 0.
- */
+/* Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
+ * borrowed until attn_outputs_free; the items, and not OPTIONS, say own, is_addition and is_synced.
+ * N may be 0. */
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      const struct attn_labels *labels,
                                      const struct attn_writer_options *options,
@@ -56,11 +54,9 @@ struct attn_output_table {
     int precision;    /* as attn_table_write has it */
 };
 
-/*
- * Writes N TABLES into the directory of ITEM, a file each, as outputs of tensors are written there:
+/* Writes N TABLES into the directory of ITEM, a file each, as outputs of tensors are written there:
  * with the manifest, instead of what earlier runs wrote in the same format, and after waiting for
- * other writers until *CANCEL (which may be NULL) is not 0. LABELS say what was run.
- */
+ * other writers until *CANCEL (which may be NULL) is not 0. LABELS say what was run. */
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
                                           const struct attn_labels *labels,

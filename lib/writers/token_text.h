@@ -1,6 +1,4 @@
-/*
- * token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h.
- */
+/* token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h. */
 #ifndef ATTN_WRITERS_TOKEN_TEXT_H
 #define ATTN_WRITERS_TOKEN_TEXT_H
 
@@ -20,12 +18,10 @@ struct attn_token_texts {
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
 
-/*
- * The same for pictures and for tables that people read. Tokens that are pieces of one character,
+/* The same for pictures and for tables that people read. Tokens that are pieces of one character,
  * as byte-level vocabularies make them of scripts that they do not know, are shown as that
  * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
- * on.
- */
+ * on. */
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 

@@ -29,10 +29,8 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture);
  * gradients have, a sum is no measure of their size. */
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
-/*
- * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested but
- * the labels lack tokens, or hold other sites than patterns.
- */
+/* LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested but
+ * the labels lack tokens, or hold other sites than patterns. */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,

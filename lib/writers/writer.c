@@ -1,6 +1,4 @@
-/*
- * writer.c - the frame around the formats; see writer.h.
- */
+/* writer.c - the frame around the formats; see writer.h. */
 #include "writers/writer.h"
 
 #include "base/given.h"

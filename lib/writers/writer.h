@@ -57,13 +57,11 @@ struct attn_writer_options {
 
 struct attn_writer;
 
-/*
- * PATH is a file, or for some formats a directory: made when absent, written into when it exists. A
+/* PATH is a file, or for some formats a directory: made when absent, written into when it exists. A
  * directory gets a manifest, run.json, of the written files, and _finish removes the files that
  * earlier runs wrote there in the same format, unless options->is_addition. ATTN_IO if another
  * writer is writing into it: attn_outputs_create waits, and writes several formats into one
- * directory. ATTN_INVALID if the format cannot hold the selected sites: tidy requires patterns.
- */
+ * directory. ATTN_INVALID if the format cannot hold the selected sites: tidy requires patterns. */
 enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
                                     const struct attn_labels *labels,
                                     const struct attn_writer_options *options,
