@@ -246,14 +246,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(list_files(args, taken, err));
     question->files = taken->files;
     question->n_file = taken->n_file;
-    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, err));
     ATTN_TRY(steering_fill(&taken->steering, question->host, &question->request, err));
     how.answer = answer_of(&args->question.answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (args->question.running.is_verbose && !how.study)
+    if (args->question.running.is_verbose && !args->question.items.path)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;

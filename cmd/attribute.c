@@ -210,7 +210,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_attribute_grid(&how, NULL, question->words, &question->grid);
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
-    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     how.n_most = (size_t)tables->n_most;
     attn_attribute_grid(&how, question->table, question->words, &question->grid);

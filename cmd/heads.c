@@ -227,7 +227,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
         ATTN_TRY(question_begin_items(question, &how.study, err));
         ATTN_TRY(question_open(question, err));
     } else {
-        ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+        ATTN_TRY(question_begin(question, &how.study, err));
     }
     if (args->pattern) {
         how.pattern = question->own;

@@ -80,7 +80,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->question.answer, &ids);
     how.reads_heads = args->reads_heads;
     attn_lens_grid(&how, NULL, question->words, &question->grid);
-    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+    ATTN_TRY(question_begin(question, &how.study, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));

@@ -108,6 +108,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct score_args *args = question->call->args;
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_study_args texts = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
     struct answer_ids ids;
 
@@ -116,20 +117,21 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.merges_words = args->merges_words;
     how.per = (enum attn_score_per)args->per;
     how.answer = answer_of(&args->question.answer, &ids);
-    how.n_text = args->question.texts.path != NULL; /* there will be some */
+    texts.are_texts = true;
+    how.study = args->question.texts.path ? &texts : NULL; /* as it will be */
     attn_score_grid(&how, NULL, question->words, &question->grid);
-    how.n_text = 0;
-    ATTN_TRY(question_begin(question, &how.study, &how.texts, &how.n_text, err));
+    how.study = NULL;
+    ATTN_TRY(question_begin(question, &how.study, err));
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
     attn_score_grid(&how, question->table, question->words, &question->grid);
-    if (!how.study && !how.texts && !how.merges_words && how.stride == 0 &&
+    if (!how.study && !how.merges_words && how.stride == 0 &&
         tables_have_pictures(&args->question.tables)) {
         question->grid.positions = "position";
         ATTN_TRY(question_write_labelled(question, err));
     } else {
         ATTN_TRY(question_write(question, err));
     }
-    if (question_is_noted(question) && !how.study)
+    if (question_is_noted(question) && !args->question.items.path)
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }

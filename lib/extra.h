@@ -14,7 +14,6 @@
 /* Models and texts by their names. */
 #include "model/builtin.h"
 #include "catalog/catalog.h"
-#include "run/texts.h"
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"

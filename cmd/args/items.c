@@ -141,6 +141,22 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     return ATTN_OK;
 }
 
+enum attn_status items_open_texts(const char *path, bool are_lines, struct items *items,
+                                  struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    options.path = path;
+    options.form = are_lines ? ATTN_ITEMS_LINES : ATTN_ITEMS_TEXTS;
+    options.cancel = interrupt_flag();
+    ATTN_TRY(attn_items_open(&options, &items->items, err));
+    items->args = ATTN_STUDY_ARGS_DEFAULT;
+    items->args.items = items->items;
+    items->args.are_texts = true;
+    items->args.sum = &items->sum;
+    return ATTN_OK;
+}
+
 void items_close(struct items *items)
 {
     attn_items_free(items->items);

@@ -44,6 +44,10 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
                             bool has_texts, struct items *items, struct attn_error *err);
 void items_close(struct items *items);
 
+/* Opens the file of --texts: its lines, or JSON Lines. */
+enum attn_status items_open_texts(const char *path, bool are_lines, struct items *items,
+                                  struct attn_error *err);
+
 /* Where ARGS want a line for each item, asks for it: of the model of SOURCE, borrowed. */
 enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
                                 const struct attn_source *source, struct items *items,

@@ -91,10 +91,12 @@ enum attn_status question_answer(struct question *question,
         colormaps_print(&args->tables.picture, question->call->out);
     else
         status = end_each(question, work(question, err), err);
+    if (status == ATTN_FORMAT && err->stage == ATTN_STAGE_INPUT && args->texts.path &&
+        !args->texts.is_lines)
+        attn_error_hint(err, "with --lines each line is a text");
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     input_release(&question->input);
-    attn_texts_free(question->texts);
     items_close(&question->items);
     attn_mask_array_release(&question->mask);
     model_host_close(question->host);
@@ -219,10 +221,9 @@ enum attn_status question_begin_items(struct question *question,
 }
 
 enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
-                                const struct attn_input **items, size_t *n, struct attn_error *err)
+                                struct attn_error *err)
 {
     const struct texts_args *args = &question->args->texts;
-    enum attn_status status;
 
     ATTN_TRY(question_begin_items(question, study, err));
     if (*study)
@@ -235,13 +236,8 @@ enum attn_status question_begin(struct question *question, const struct attn_stu
     question->unit = "texts";
     question->reuse = true;
     ATTN_TRY(question_open(question, err));
-    status = attn_texts_read(strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path,
-                             args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
-                             &question->texts, err);
-    if (status == ATTN_FORMAT && !args->is_lines)
-        attn_error_hint(err, "with --lines each line is a text");
-    ATTN_TRY(status);
-    *items = attn_texts_items(question->texts, n);
+    ATTN_TRY(items_open_texts(args->path, args->is_lines, &question->items, err));
+    *study = &question->items.args;
     return ATTN_OK;
 }
 
@@ -329,23 +325,21 @@ static void describe_means(const struct question *question, char means[MEANS_SIZ
 {
     const struct items *items = &question->items;
     const size_t n_item = items->sum.n_item - items->sum.n_failed, n_pair = items->sum.n_pair;
-    size_t n_text = 0;
 
     means[0] = '\0';
-    if (question->texts)
-        attn_texts_items(question->texts, &n_text);
     if (items->items && items->args.paired)
         snprintf(means, MEANS_SIZE, "mean difference over %zu pair%s, %s", n_pair,
                  n_pair == 1 ? "" : "s", attn_quote_string(items->args.paired).text);
-    else if (items->items || question->texts)
-        snprintf(means, MEANS_SIZE, "mean over %zu %s", items->items ? n_item : n_text,
-                 items->items ? "items" : "texts");
+    else if (items->items)
+        snprintf(means, MEANS_SIZE, "mean over %zu %s", n_item,
+                 items->args.are_texts ? "texts" : "items");
 }
 
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
+    const bool has_items = question->items.items && !question->items.args.are_texts;
     const enum attn_status sorted = sort_table(question, err);
     struct attn_table_grid grid = question->grid;
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
@@ -353,7 +347,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     bool is_shown = true;     /* unless the lines of items take standard output */
     bool has_rows;            /* a heading without rows is only for programs */
 
-    if (question->items.items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
+    if (has_items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
         return at_stage(
             ATTN_STAGE_INPUT,
             attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to draw"),
@@ -390,13 +384,13 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
-    has_rows = !question->items.items || attn_table_n_row(question->table) > 0;
+    has_rows = !has_items || attn_table_n_row(question->table) > 0;
     if (is_shown && (has_rows || outputs_are_wanted(&tables->output)) &&
-        (sorted == ATTN_OK || question->texts || question->items.items))
+        (sorted == ATTN_OK || question->items.items))
         ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* what is there stays after a failure */
-    if (sorted != ATTN_OK || !question->items.items)
+    if (sorted != ATTN_OK || !has_items)
         return sorted;
     if (is_shown && !outputs_are_wanted(&tables->output))
         items_write_sum(&question->items, question->call->out);

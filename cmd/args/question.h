@@ -4,7 +4,7 @@
  *
  *     static enum attn_status work(struct question *question, struct attn_error *err)
  *     {
- *         ATTN_TRY(question_begin(question, &args->texts, &how.texts, &how.n_text, err));
+ *         ATTN_TRY(question_begin(question, &how.study, err));
  *         ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
  *         return question_write(question, err);
  *     }
@@ -77,8 +77,7 @@ struct question {
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
-    struct attn_texts *texts; /* owns; many texts instead of one, or NULL */
-    struct items items;       /* likewise */
+    struct items items; /* many items or texts instead of one input */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
@@ -103,10 +102,10 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 enum attn_status question_begin_items(struct question *question,
                                       const struct attn_study_args **study, struct attn_error *err);
 
-/* Opens the host and the input: --items, as question_begin_items does; or --texts, ITEMS [*n],
- * borrowed until question_answer returns; or one text, which is read into the request. */
+/* Opens the host and the input: --items, as question_begin_items does, or --texts in the same way;
+ * or one text, which is read into the request. */
 enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
-                                const struct attn_input **items, size_t *n, struct attn_error *err);
+                                struct attn_error *err);
 
 /* Sorts the table and writes it where the options say; of items, below a text, what was computed.
  * One of many texts or items is also written, as it is, where they name a column that it does not

@@ -621,7 +621,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
                               part_name(args->parts, false));
     if (args->n_set > 0 && args->is_cumulative)
         return attn_error_set(err, ATTN_INVALID, "`sets` and `is_cumulative` do not go together");
-    if (args->n_text > 0 && (args->is_cumulative || args->n_control > 0))
+    if (attn_study_is_of_texts(args->study) && (args->is_cumulative || args->n_control > 0))
         return attn_error_set(
             err, ATTN_INVALID,
             "`is_cumulative` and `n_control` need one text or `items`, not `texts`");
@@ -717,8 +717,7 @@ static const struct attn_experiment experiment = {
     .needs_output = true,
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
-    .texts = offsetof(struct attn_ablate_args, texts),
-    .n_text = offsetof(struct attn_ablate_args, n_text),
+    .takes_texts = true,
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
     .answer = offsetof(struct attn_ablate_args, answer),
@@ -809,14 +808,15 @@ static enum attn_status make_plan(struct attn_host *host, const struct attn_requ
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
-    if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 &&
-        (args.study || args.n_text > 1)) {
+    if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 && args.study) {
         plan->found = attn_alloc(1, sizeof *plan->found, err);
         if (!plan->found)
             return ATTN_NO_MEMORY;
         ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
     }
-    return args.study && args.is_cumulative ? find_order(host, request, &args, plan, err) : ATTN_OK;
+    return attn_study_is_of_items(args.study) && args.is_cumulative
+               ? find_order(host, request, &args, plan, err)
+               : ATTN_OK;
 }
 
 static void release_plan(struct plan *plan)

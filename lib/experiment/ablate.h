@@ -80,13 +80,11 @@ struct attn_ablate_args {
     uint64_t seed;      /* of the choice of a reference, and of the controls */
     bool is_cumulative; /* each row removes one more part, in the order of their changes */
     size_t n_control;   /* number of random choices; 0: no controls */
-    /* [n_text] instead of the request's input, without is_cumulative and controls; or NULL. */
-    const struct attn_input *texts;
-    size_t n_text;
     /* [n_set] instead of single heads; for HEADS, without is_cumulative. */
     const struct attn_ablate_set *sets;
     size_t n_set;
-    const struct attn_study_args *study; /* items instead of both; or NULL */
+    const struct attn_study_args *study; /* items instead of the request's input, or texts without
+                                            is_cumulative and controls; or NULL */
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

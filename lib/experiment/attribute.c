@@ -433,17 +433,17 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     if (args->by_token && !is_dla)
         return attn_error_set(err, ATTN_INVALID, "`by_token` needs the `method` dla");
-    if (args->n_text > 0 && !is_dla)
+    if (attn_study_is_of_texts(args->study) && !is_dla)
         return attn_error_set(err, ATTN_INVALID,
                               "`texts` need the `method` dla: tokens and cells belong to one text");
     if (args->study && args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
         return attn_error_set(
             err, ATTN_INVALID,
             "`method` attn_x_grad and `items` do not go together: cells belong to one text");
-    if (args->by_token && (args->n_text > 0 || args->study))
+    if (args->by_token && args->study)
         return attn_error_set(err, ATTN_INVALID,
                               "`by_token` and `%s` do not go together: keys belong to one text",
-                              args->study ? "items" : "texts");
+                              attn_study_is_of_items(args->study) ? "items" : "texts");
     return ATTN_OK;
 }
 
@@ -491,8 +491,7 @@ static const struct attn_experiment experiment = {
     .n_column = N_COLUMN,
     .needs_output = true,
     .state_size = sizeof(struct logit_split),
-    .texts = offsetof(struct attn_attribute_args, texts),
-    .n_text = offsetof(struct attn_attribute_args, n_text),
+    .takes_texts = true,
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,
     .answer = offsetof(struct attn_attribute_args, answer),

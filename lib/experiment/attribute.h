@@ -97,11 +97,8 @@ struct attn_attribute_args {
     bool by_token; /* dla: each head by the key that it read from, its pattern times value: the rows
                       layer, head, key, token, logit with the largest magnitudes */
     size_t n_most; /* number of these rows, or of cells; 0: 20 */
-    /* dla: [n_text] instead of the request's input, without by_token; or NULL. The table has means,
-     * each text counted once, and the columns logit_sd and texts. */
-    const struct attn_input *texts;
-    size_t n_text;
-    const struct attn_study_args *study; /* items instead of both, not for attn_x_grad; or NULL */
+    const struct attn_study_args *study; /* items instead of the request's input, not by_token and
+                                            not for attn_x_grad; texts for dla; or NULL */
     enum attn_attribute_method method;
     size_t n_point;              /* of ig; 0: 50 */
     enum attn_baseline baseline; /* of ig */

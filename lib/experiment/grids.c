@@ -2,7 +2,7 @@
 #include "experiment/grids.h"
 
 #include "base/table_internal.h"
-#include "study/study.h"
+#include "study/study_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,8 @@ void attn_survey_grid(const struct attn_survey_args *args, const struct attn_tab
                                      .asked = "in each head"};
     if (args->has_effect && strcmp(grid->values, "change") == 0)
         grid->asked = "without each head";
-    if (!args->study && args->from && args->to && strcmp(grid->values, "weight") == 0) {
+    if (!attn_study_is_of_items(args->study) && args->from && args->to &&
+        strcmp(grid->values, "weight") == 0) {
         const size_t used = grid->values == words ? strlen(words) + 1 : 0;
         const int size = snprintf(words + used, ATTN_GRID_WORDS_SIZE - used,
                                   "from %s to %s in each head", args->from, args->to);
@@ -142,8 +143,8 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
 void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
-    const bool is_of_many = args->n_text > 0 || args->study;
-    const bool has_target = args->answer.target || args->answer.target_id || args->study;
+    const bool is_of_many = args->study, has_items = attn_study_is_of_items(args->study);
+    const bool has_target = args->answer.target || args->answer.target_id || has_items;
 
     (void)table;
     *grid = (struct attn_table_grid){.rows = "layer",
@@ -167,8 +168,8 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
     }
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s of the %s",
              args->reads_heads ? "logit" : "probability",
-             args->study ? "target" : "most probable token");
-    grid->quantity = has_target && !args->study ? "@" : words;
+             has_items ? "target" : "most probable token");
+    grid->quantity = has_target && !has_items ? "@" : words;
 }
 
 /* Direct logit attribution: parts of the model, or heads by key. */
@@ -261,13 +262,13 @@ void attn_score_grid(const struct attn_score_args *args, const struct attn_table
 {
     (void)words;
     *grid = (struct attn_table_grid){.rows = NULL};
-    if (args->study) {
+    if (attn_study_is_of_items(args->study)) {
         grid->rows = grid->columns = table && args->study->sum && args->study->sum->n_label > 0
                                          ? attn_table_column(table, 0)->name
                                          : "n";
         grid->values = table && attn_table_find(table, "right") == SIZE_MAX ? "bits" : "right";
         grid->figure = ATTN_FIGURE_BARS;
-    } else if (args->n_text == 0) {
+    } else if (!args->study) {
         *grid = (struct attn_table_grid){.rows = "position",
                                          .columns = "position",
                                          .texts = "token",

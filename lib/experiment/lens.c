@@ -116,7 +116,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
             err, ATTN_INVALID,
             "`queries` name positions, and the classifier of '%s' reads all patches at once",
             attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
-    lens->is_mean = lens->frame.n_text > 0 || lens->frame.item;
+    lens->is_mean = lens->frame.is_one_of_many;
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
@@ -449,8 +449,7 @@ static const struct attn_experiment experiment = {
     .n_column = N_COLUMN,
     .needs_output = true,
     .state_size = sizeof(struct lens),
-    .texts = offsetof(struct attn_lens_args, texts),
-    .n_text = offsetof(struct attn_lens_args, n_text),
+    .takes_texts = true,
     .study = offsetof(struct attn_lens_args, study),
     .take_item = take_item,
     .answer = offsetof(struct attn_lens_args, answer),

@@ -26,9 +26,8 @@ struct attn_lens_args {
     size_t top;                     /* number of most probable tokens per reading; 0: 3 */
     struct attn_answer_args answer; /* with a target: its rank instead; and its foil */
     bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
-    const struct attn_input *texts; /* [n_text] instead of the request's input; or NULL */
-    size_t n_text;
-    const struct attn_study_args *study; /* items instead of both; or NULL */
+    const struct attn_study_args *study; /* items or texts instead of the request's input; or
+                                            NULL */
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})

@@ -339,14 +339,15 @@ static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *of_
     sum->nats += of_text->nats;
 }
 
-/* An attn_done_fn. */
-static enum attn_status take_text(void *user, const struct attn_many_result *result,
-                                  struct attn_error *err)
+/* An attn_study_find_fn. */
+static enum attn_status add_text(void *user, const struct attn_item *item, bool is_second,
+                                 const struct attn_many_result *result,
+                                 struct attn_study_answer *answer, struct attn_error *err)
 {
     struct scoring *scoring = user;
     const struct attn_score_sum of_text = sum_of(result);
 
-    (void)err;
+    (void)item, (void)is_second, (void)answer, (void)err;
     add_sum(scoring->frame.sum, &of_text);
     if (of_text.n_token > 0)
         attn_moments_add(&scoring->nats, of_text.nats / (double)of_text.n_token);
@@ -355,13 +356,18 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
 
 static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *err)
 {
+    const struct attn_study_pack pack = {.study = scoring->frame.study,
+                                         .host = scoring->frame.host,
+                                         .request = &scoring->frame.request,
+                                         .find = add_text,
+                                         .user = scoring};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
     const struct attn_score_sum *sum = scoring->frame.sum;
     const struct attn_moments *nats = &scoring->nats;
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
 
     options.has_surprisal = true;
-    ATTN_TRY(attn_frame_run_texts(&scoring->frame, &options, take_text, err));
+    ATTN_TRY(attn_study_pack_run(&pack, &options, err));
     row[TEXTS] = attn_cell_integer((int64_t)nats->n);
     row[TOKENS] = attn_cell_integer((int64_t)sum->n_token);
     if (nats->n > 0) {
@@ -393,7 +399,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->per != ATTN_SCORE_PER_SUM || is_about_token(args))
         return attn_error_set(err, ATTN_INVALID,
                               "`per`, `target`, `foil`, `at` and `metric` need `items`");
-    if (args->n_text == 0 || (args->stride == 0 && !args->merges_words))
+    if (!args->study || (args->stride == 0 && !args->merges_words))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
 }
@@ -417,7 +423,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     size_t n_row;
 
     scoring->args = frame->args;
-    if (frame->n_text > 0) {
+    if (frame->study) {
         attn_frame_choose_nothing(&frame->request);
         return ATTN_OK;
     }
@@ -446,7 +452,7 @@ static uint64_t hidden(const void *state)
     const uint64_t of_many = ATTN_COLUMN_BIT(TEXTS) | ATTN_COLUMN_BIT(TOKENS) |
                              ATTN_COLUMN_BIT(BITS_SD) | ATTN_COLUMN_BIT(NATS_SD);
 
-    return scoring->frame.n_text > 0 ? of_one : of_many;
+    return scoring->frame.study ? of_one : of_many;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -455,7 +461,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_score_sum *sum = scoring->frame.sum;
     const size_t n = scoring->text.n, n_ctx = scoring->n_ctx;
 
-    if (scoring->frame.n_text > 0)
+    if (scoring->frame.study)
         return ask_texts(scoring, err);
     if (scoring->frame.config->is_encoder)
         ATTN_TRY(score_masked(scoring, err));
@@ -486,8 +492,8 @@ static const struct attn_experiment of_texts = {
     .n_column = N_COLUMN,
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
-    .texts = offsetof(struct attn_score_args, texts),
-    .n_text = offsetof(struct attn_score_args, n_text),
+    .study = offsetof(struct attn_score_args, study),
+    .takes_texts = true,
     .makes_runs = true,
     .check = check_args,
     .prepare = prepare,
@@ -791,8 +797,6 @@ static const struct attn_experiment of_items = {
     .answer = offsetof(struct attn_score_args, answer),
     .pairs = pairs_of_items,
     .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
-    .texts = offsetof(struct attn_score_args, texts),
-    .n_text = offsetof(struct attn_score_args, n_text),
     .makes_runs = true,
     .check = check_items,
     .prepare = prepare_items,
@@ -807,7 +811,8 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT, peeked = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
     struct attn_error unseen = {0}; /* the inquiry reports it */
-    const bool has_items = attn_options_read(given, &peeked, &unseen) == ATTN_OK && peeked.study;
+    const bool has_items = attn_options_read(given, &peeked, &unseen) == ATTN_OK &&
+                           attn_study_is_of_items(peeked.study);
 
     return attn_experiment_perform(has_items ? &of_items : &of_texts, &inquiry, err);
 }

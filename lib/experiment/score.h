@@ -60,10 +60,8 @@ struct attn_score_args {
     bool merges_words; /* a row per word: its first position, its text, and the sums of bits and
                           nats over its tokens; the other columns are missing. The word with the
                           first token of the text has no sums */
-    const struct attn_input *texts; /* [n_text] instead of the request's input, without stride and
-                                       merges_words; or NULL */
-    size_t n_text;
-    const struct attn_study_args *study; /* items instead of both; or NULL */
+    const struct attn_study_args *study; /* items or texts instead of the request's input, without
+                                            stride and merges_words; or NULL */
     enum attn_score_per per;             /* of items without a target */
     struct attn_answer_args answer;      /* the defaults for items without a target, foil or `at`;
                                             the metric is neither kl nor ce */

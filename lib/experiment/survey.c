@@ -355,18 +355,6 @@ static void take_measures(struct survey *survey, const struct attn_many_result *
     }
 }
 
-/* An attn_done_fn. */
-static enum attn_status take_text(void *user, const struct attn_many_result *result,
-                                  struct attn_error *err)
-{
-    struct survey *survey = user;
-
-    (void)err;
-    take_measures(survey, result);
-    add_found(survey);
-    return ATTN_OK;
-}
-
 /* --- The effect ------------------------------------------------------------------------------- */
 
 static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
@@ -648,7 +636,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (!args->study && !args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
-    if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
+    if ((args->has_probe || attn_study_is_of_texts(args->study)) &&
+        (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
@@ -674,8 +663,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->measured = survey->shown;
     for (size_t i = 0; i < N_DETECTOR; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
-    /* A list of texts has the columns of many texts even if it has one element. */
-    frame->rows.is_of_many = args->n_text > 0 || (args->has_probe && args->n_probe > 0);
+    frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
@@ -695,14 +683,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_survey_args *args = survey->args;
     const struct attn_input input = survey->frame.request.input;
     const size_t n = n_all(survey);
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
     if (survey->frame.study)
         return ask_items(survey, err);
-    options.measures = survey->measured;
-    ATTN_TRY(args->has_probe     ? survey_probes(survey, err)
-             : args->n_text == 0 ? survey_text(survey, &input, err)
-                                 : attn_frame_run_texts(&survey->frame, &options, take_text, err));
+    ATTN_TRY(args->has_probe ? survey_probes(survey, err) : survey_text(survey, &input, err));
     if (args->has_effect)
         ATTN_TRY(add_effects(survey, err));
     for (size_t i = 0; i < n; i++)
@@ -715,8 +699,7 @@ static const struct attn_experiment experiment = {
     .columns = columns,
     .n_column = N_COLUMN,
     .state_size = sizeof(struct survey),
-    .texts = offsetof(struct attn_survey_args, texts),
-    .n_text = offsetof(struct attn_survey_args, n_text),
+    .takes_texts = true,
     .sort = offsetof(struct attn_survey_args, sort),
     .n_most = offsetof(struct attn_survey_args, n_most),
     .makes_runs = true,

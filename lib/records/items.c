@@ -43,10 +43,9 @@ struct made_item {
     struct attn_record_store stores[ATTN_N_ITEM_PAIR]
                                    [2]; /* for the inputs; the first has id and source */
     struct kept *kept;                  /* owns all */
-    const char **next;                  /* [item.n_next] */
     struct attn_item_place *places;     /* [item.n_place] */
     struct attn_item_label *labels;     /* [item.n_label] */
-    size_t next_capacity, place_capacity, label_capacity;
+    size_t place_capacity, label_capacity;
     struct sha256_ctx read; /* all bytes of the input up to the item's end */
     uint64_t end;           /* of the item, in bytes of the input */
 };
@@ -220,30 +219,6 @@ static enum attn_status take_token(struct attn_item *item, struct attn_record_re
     return ATTN_OK;
 }
 
-/* Reads a continuation, or a list of them. */
-static enum attn_status take_next(struct made_item *made, struct attn_record_reading *reading,
-                                  const struct attn_json_token *value, struct attn_error *err)
-{
-    struct attn_json_token next = *value;
-    const bool is_list = value->type == ATTN_JSON_ARRAY_BEGIN;
-
-    do {
-        const char *text = NULL;
-
-        if (is_list)
-            ATTN_TRY(attn_json_next(&reading->reader, &next, err));
-        if (is_list && next.type == ATTN_JSON_ARRAY_END)
-            return ATTN_OK;
-        ATTN_TRY(take_text(made, reading, "next", &next, &text, err));
-        if (!text)
-            return ATTN_OK;
-        ATTN_TRY(attn_grow(&made->next, &made->next_capacity, made->item.n_next + 1,
-                           sizeof *made->next, err));
-        made->next[made->item.n_next++] = text;
-    } while (is_list);
-    return ATTN_OK;
-}
-
 static enum attn_status take_place(struct made_item *made, struct attn_record_reading *reading,
                                    const char *name, const struct attn_json_token *value,
                                    struct attn_error *err)
@@ -330,10 +305,8 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
                                        &made->item.corrupted_source, err);
     if (known->token > 0)
         return take_token(&made->item, reading, known, value, err);
-    if (known->text > 0)
-        return (known->takes_integers ? take_position : take_text)(
-            made, reading, name, value, (const char **)((char *)made + known->text), err);
-    return take_next(made, reading, value, err);
+    return (known->takes_integers ? take_position : take_text)(
+        made, reading, name, value, (const char **)((char *)made + known->text), err);
 }
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
@@ -355,7 +328,7 @@ static void fail(struct attn_item *item, enum attn_record_failure failure, const
 
 static bool is_there(const struct attn_input *input)
 {
-    return input->text || input->ids || input->image;
+    return input->text || input->ids || input->image || input->embeddings || input->pixels;
 }
 
 /* Makes pair P the input of the item, which has at least one half of it. */
@@ -482,7 +455,6 @@ void attn_item_free(struct attn_item *item)
         next = kept->next;
         attn_free(kept);
     }
-    attn_free(made->next);
     attn_free(made->places);
     attn_free(made->labels);
     attn_free(made);
@@ -509,12 +481,54 @@ static const char *text_of_line(const struct attn_items *items, size_t *size)
     return text->size > 0 ? text->data + (has_mark ? n : 0) : "";
 }
 
+/* Whether each line is an item that is only a text. */
+static bool are_texts(const struct attn_items *items)
+{
+    return items->options.form == ATTN_ITEMS_LINES || items->options.form == ATTN_ITEMS_TEXTS;
+}
+
+/* Makes the input of MADE's record the only one. */
+static void choose_only(struct made_item *made)
+{
+    made->inputs[ATTN_ITEM_SINGLE][0] = made->item.record.input;
+    choose_pair(made, ATTN_ITEM_SINGLE);
+}
+
+/* Reads the current line, which is a text, into MADE. */
+static enum attn_status read_text(const struct attn_items *items, struct made_item *made,
+                                  struct attn_error *err)
+{
+    struct attn_record_store *store = &made->stores[ATTN_ITEM_SINGLE][0];
+    struct attn_record *record = &made->item.record;
+    const struct attn_buffer *line = &items->line.text;
+    struct attn_buffer *text = &store->text;
+    size_t size;
+    const char *object = text_of_line(items, &size);
+
+    if (items->options.form == ATTN_ITEMS_LINES) {
+        attn_buffer_append(text, line->data, line->size);
+        if (text->size > 0 && text->data[text->size - 1] == '\r')
+            text->size--;
+        record->input.text = attn_buffer_string(text);
+        record->input.n_text = text->size;
+        choose_only(made);
+        return attn_buffer_check(text, err);
+    }
+    ATTN_TRY(attn_record_read(object, size, NULL, store, record, err));
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s': %s", made->item.line,
+                              attn_quote_string(attn_items_name(items)).text, record->err.message);
+    record->source = (struct attn_input){.text = NULL}; /* one of the keys that are ignored */
+    choose_only(made);
+    return ATTN_OK;
+}
+
 /* Reads the current line into MADE. A malformed line is a failure of the item. */
 static enum attn_status read_item(struct attn_items *items, struct made_item *made,
                                   struct attn_error *err)
 {
     const struct attn_record_keys keys = {
-        .take = take, .user = made, .has_no_offsets = items->csv.separator};
+        .has_next = true, .take = take, .user = made, .has_no_offsets = items->csv.separator};
     char bytes[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
     struct attn_item *item = &made->item;
     struct attn_error why = {0};
@@ -527,6 +541,8 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
              attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
     }
+    if (are_texts(items))
+        return read_text(items, made, err);
     if (items->csv.separator) {
         attn_buffer_reset(&items->json);
         if (attn_csv_reader_append(&items->csv, text, size, &items->json, &why) != ATTN_OK) {
@@ -543,7 +559,6 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
         fail(item, item->record.failure, "%s", why.message);
     }
     choose_first(made);
-    item->next = made->next;
     item->places = made->places;
     item->labels = made->labels;
     return ATTN_OK;
@@ -589,7 +604,7 @@ bool attn_items_have_header(const struct attn_items *items)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Reads the next line that is not blank. *line is its number. */
+/* Reads the next line, or the next one that is not blank. *line is its number. */
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
                                   struct attn_error *err)
 {
@@ -611,13 +626,41 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
         text = text_of_line(items, &size);
         while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
             size--;
-    } while (!*is_over && size == 0 && !items->line.is_too_long);
+    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items));
+    return ATTN_OK;
+}
+
+/* Makes the next item from an input in memory. */
+static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
+                                   struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    const struct attn_input *input;
+    struct made_item *made;
+
+    *item = NULL;
+    if (items->n_read >= options->n_input || items->n_read >= items->limit)
+        return ATTN_OK;
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    input = &options->inputs[items->n_read];
+    sha256_update(&items->read, input->n_text, (const uint8_t *)input->text);
+    sha256_update(&items->read, input->n_id * sizeof *input->ids, (const uint8_t *)input->ids);
+    made->item.record.number = items->n_read++;
+    made->item.record.input = *input;
+    made->item.line = made->end = items->n_read;
+    made->read = items->read;
+    choose_only(made);
+    *item = &made->item;
     return ATTN_OK;
 }
 
 static enum attn_status read_next(struct attn_items *items, struct attn_item **item,
                                   struct attn_error *err)
 {
+    if (items->options.inputs)
+        return take_input(items, item, err);
     for (;;) {
         struct made_item *made;
         enum attn_status status;
@@ -626,6 +669,10 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
 
         ATTN_TRY(read_line(items, &line, &is_over, err));
         *item = NULL;
+        if (is_over && items->n_read == 0 && are_texts(items))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' has no lines, expected one text per line",
+                                  attn_quote_string(attn_items_name(items)).text);
         if (is_over)
             return ATTN_OK;
         is_of_shard = items->line.begin >= items->from;
@@ -860,6 +907,10 @@ double attn_items_share(const struct attn_items *items)
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
         return (double)NAN;
     attn_batch_lines_range(items->lines, &begin, &at);
+    if (items->options.inputs) {
+        at = items->n_read;
+        size = items->options.n_input;
+    }
     size = items->limit < size ? items->limit : size;
     if (at <= items->from)
         return 0;
@@ -895,6 +946,8 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
     uint64_t size;
     const bool is_file = attn_batch_lines_is_file(items->lines, &size);
 
+    if (options->inputs)
+        size = options->n_input;
     if (options->n_shard == 0)
         return ATTN_OK;
     if (options->shard >= options->n_shard)
@@ -907,6 +960,7 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
     if (options->shard >= options->n_shard || !is_file)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     items->from = share(size, options->shard, options->n_shard);
+    items->n_read = options->inputs ? items->from : 0;
     items->limit = share(size, options->shard + 1, options->n_shard);
     return ATTN_OK;
 }
@@ -914,11 +968,12 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
 static enum attn_status open_items(struct attn_items *items, struct attn_error *err)
 {
     const struct attn_items_options *options = &items->options;
-    const bool is_path = options->path && strcmp(options->path, "-") != 0;
+    const bool is_path = options->path && strcmp(options->path, "-") != 0 && !options->inputs;
     struct attn_batch_lines_options lines = {
-        .data = options->data,
-        .n_data = options->n_data,
-        .separator = find_separator(options),
+        .path = options->inputs ? "inputs" : NULL,
+        .data = options->inputs ? "" : options->data,
+        .n_data = options->inputs ? 0 : options->n_data,
+        .separator = options->inputs ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
         .stop = {.cancel = options->cancel},
         .read = &items->read,
@@ -952,7 +1007,8 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
     if (!attn_is_given(given, "options", err) || !attn_is_given(items, "items", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
-    if (!attn_is_choice(options.form, ATTN_ITEMS_TSV + 1, "form", err))
+    if (!attn_is_choice(options.form, ATTN_ITEMS_TEXTS + 1, "form", err) ||
+        (options.n_input > 0 && !attn_is_given(options.inputs, "inputs", err)))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
@@ -1010,7 +1066,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
     forget_ahead(items);
     attn_batch_lines_rewind(items->lines);
     sha256_init(&items->read);
-    items->n_read = 0;
+    items->n_read = items->options.inputs ? items->from : 0;
     items->line_number = 1;
     return items->csv.separator
                ? attn_error_at(read_line(items, &line, &is_over, err), ATTN_STAGE_INPUT, err)

@@ -34,8 +34,6 @@
  * CSV that JSON would take for a number, true or false is that, and an empty one no key: the same
  * data are the same items in all three. A byte order mark, \r\n and blank lines are passed over. An
  * item that cannot be read is an item all the same, with the reason and its line in its record.
- *
- * Memory does not grow with the number of items.
  */
 #ifndef ATTN_RECORDS_ITEMS_H
 #define ATTN_RECORDS_ITEMS_H
@@ -49,7 +47,10 @@ enum attn_items_form {
     ATTN_ITEMS_BY_NAME = 0, /* .csv and .tsv are what they say, all else JSON Lines */
     ATTN_ITEMS_JSON_LINES = 1,
     ATTN_ITEMS_CSV = 2,
-    ATTN_ITEMS_TSV = 3
+    ATTN_ITEMS_TSV = 3,
+    ATTN_ITEMS_LINES = 4, /* each line is a text without a final \r, the blank ones too */
+    ATTN_ITEMS_TEXTS = 5  /* JSON Lines of which only the input counts, as with `pair`, `types` and
+                             `key_mask`. A bad line ends the reading: ATTN_FORMAT */
 };
 
 enum { ATTN_MAX_LINE = 16 << 20 }; /* bytes of the longest line by default */
@@ -66,6 +67,8 @@ struct attn_items_options {
     size_t shard, n_shard; /* shard of n_shard: the records that begin in its part of the bytes;
                               their numbers are those in the whole. n_shard 0: all of them */
     const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
+    const struct attn_input *inputs;     /* [n_input] an item each, instead of a file; borrowed */
+    size_t n_input;
 };
 
 #define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
@@ -104,8 +107,6 @@ struct attn_item {
     int32_t target_id, foil_id;
     bool has_target_id, has_foil_id;
     const char *at, *from, *to, *queries; /* terminated */
-    const char *const *next;              /* [n_next] terminated */
-    size_t n_next;
     const struct attn_item_place *places; /* [n_place] */
     size_t n_place;
     const struct attn_item_label *labels; /* [n_label] in the order of the record */
@@ -140,8 +141,8 @@ ATTN_API const char *attn_items_name(const struct attn_items *items);
 /* The share of the input that was read, 0..1; NaN where its size is not known. */
 ATTN_API double attn_items_share(const struct attn_items *items);
 
-/* The names of the labels that items have: those of the header, or of JSON Lines those of the first
- * item that could be read, after that; of a shard, the first of all. NULL where there are none. */
+/* The names of the labels: those of the header, or of JSON Lines those of the first item that could
+ * be read, after that; of a shard, the first of all. NULL without labels. */
 ATTN_API const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 #endif

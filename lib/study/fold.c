@@ -1227,7 +1227,9 @@ enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct a
     for (size_t i = 0; i < fold->n_column; i++)
         columns[i] = fold->columns[i].column;
     fill_rows(fold, group, means);
-    status = attn_rows_create(&rows, fold->form.name, err);
+    status = derive(fold, group, means, false, err);
+    if (status == ATTN_OK)
+        status = attn_rows_create(&rows, fold->form.name, err);
     for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
         struct attn_cell cells[ATTN_MOST_COLUMNS];
 

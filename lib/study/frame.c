@@ -20,9 +20,8 @@ struct asking {
     struct attn_host *host;     /* borrowed: the inquiry's host, its other tower, or `labelled` */
     struct attn_host *labelled; /* owns; if pictures are compared with texts; or NULL */
     struct attn_request request;
-    const struct attn_input *texts; /* [n_text] borrowed */
-    size_t n_text;
     const struct attn_study_args *study; /* borrowed; or NULL */
+    bool has_texts;                      /* the study is of texts */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
     size_t n_label;                      /* leading columns that name the group of items */
@@ -59,16 +58,12 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
         ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
     if (experiment->study > 0)
         memcpy(&asking->study, args + experiment->study, sizeof asking->study);
-    if (experiment->n_text == 0)
+    asking->has_texts = attn_study_is_of_texts(asking->study);
+    if (!asking->has_texts || experiment->takes_texts)
         return ATTN_OK;
-    memcpy(&asking->texts, args + experiment->texts, sizeof asking->texts);
-    memcpy(&asking->n_text, args + experiment->n_text, sizeof asking->n_text);
-    if (asking->study && asking->n_text > 0)
-        return attn_error_at(
-            attn_error_set(err, ATTN_INVALID, "`items` and `texts` are both given, expected one"),
-            ATTN_STAGE_OPTIONS, err);
-    return asking->n_text == 0 || attn_is_given(asking->texts, "texts", err) ? ATTN_OK
-                                                                             : ATTN_INVALID;
+    return attn_error_at(
+        attn_error_set(err, ATTN_INVALID, "'%s' takes items, and no `texts`", experiment->name),
+        ATTN_STAGE_OPTIONS, err);
 }
 
 /* Chooses the host by INPUT, the first input: one of two towers, and with labels a classifier. */
@@ -146,8 +141,7 @@ static struct attn_frame *make_frame(const struct asking *asking, const struct a
     frame->study = asked->study;
     frame->item = asked->item;
     frame->answer = asked->answer;
-    frame->texts = asking->texts;
-    frame->n_text = asking->n_text;
+    frame->is_one_of_many = asking->study;
     return frame;
 }
 
@@ -188,72 +182,6 @@ static enum attn_status ask(const struct asking *asking, const struct asked *ask
     return status;
 }
 
-/* Adds the rows of text I, TABLE, to FOLD, the means over all. */
-static enum attn_status add_text(struct attn_fold *fold, size_t i, const struct attn_table *table,
-                                 size_t *n_row, struct attn_error *err)
-{
-    static const struct attn_item unlabeled;
-    const struct attn_fold_entry entry = {.item = &unlabeled, .table = table};
-
-    if (i == 0)
-        *n_row = attn_table_n_row(table);
-    if (attn_table_n_row(table) != *n_row)
-        return attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu", i + 1,
-                              attn_table_n_row(table), *n_row);
-    return attn_fold_add(fold, &entry, err);
-}
-
-/* Runs the experiment for each text, one after the other. The request's on_progress counts
- * texts. */
-static enum attn_status fold_texts(struct asking *asking, struct attn_fold *fold,
-                                   struct attn_error *err)
-{
-    const struct attn_request *asked = &asking->request;
-    struct attn_request one_text = *asked;
-    struct attn_spaces spaces = {0};
-    const struct asked one = {
-        .request = &one_text, .args = asking->inquiry->args, .sum = asking->sum, .spaces = &spaces};
-    size_t n_row = 0;
-
-    one_text.on_progress = NULL;     /* it counts texts */
-    one_text.reading.example = NULL; /* the hint names the text instead */
-    for (size_t i = 0; i < asking->n_text; i++) {
-        struct attn_table *table = NULL;
-        enum attn_status status;
-
-        one_text.input = asking->texts[i];
-        status = ask(asking, &one, &table, err);
-        if (status == ATTN_OK)
-            status = add_text(fold, i, table, &n_row, err);
-        attn_table_free(table);
-        if (status != ATTN_OK) {
-            attn_error_hint(err, "in text %zu of %zu", i + 1, asking->n_text);
-            return status;
-        }
-        if (asked->on_progress)
-            asked->on_progress(asked->user, i + 1, asking->n_text);
-    }
-    attn_spaces_note(&spaces, attn_request_notes(asked));
-    return attn_fold_tabulate_texts(fold, &asking->table, err);
-}
-
-/* Fills the table with the means over the texts. */
-static enum attn_status ask_texts(struct asking *asking, struct attn_error *err)
-{
-    const struct attn_study_args ungrouped = ATTN_STUDY_ARGS_DEFAULT;
-    const struct attn_fold_form form = {.name = asking->experiment->name,
-                                        .columns = asking->experiment->columns,
-                                        .n_column = asking->experiment->n_column,
-                                        .keeps_keys = true};
-    struct attn_fold *fold;
-    enum attn_status status;
-
-    ATTN_TRY(attn_fold_create(&form, &ungrouped, &fold, err));
-    status = fold_texts(asking, fold, err);
-    attn_fold_free(fold);
-    return status;
-}
-
 /* --- Items ------------------------------------------------------------------------------------ */
 
 struct items {
@@ -262,7 +190,7 @@ struct items {
 };
 
 /* An attn_study_ask_fn: applies ITEM to copies of the request and the arguments, and runs the
- * experiment. */
+ * experiment. A text is only an input. */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
@@ -272,9 +200,16 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     const size_t *size = asking->inquiry->args; /* they begin with it */
     struct attn_request request = asking->request;
     void *args = attn_alloc(1, *size, err), *sum = attn_alloc(1, experiment->sum_size, err);
-    const struct asked one = {
+    struct asked one = {
         .request = &request, .args = args, .sum = sum, .item = item, .answer = answer};
     enum attn_status status = args && sum ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (asking->has_texts) {
+        one.sum = asking->sum;
+        one.item = NULL;
+        one.answer = NULL;
+        one.spaces = &answer->spaces;
+    }
 
     if (status == ATTN_OK) {
         memcpy(args, asking->inquiry->args, *size);
@@ -285,9 +220,10 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
         request.input = item->record.input;
         if (item->record.source.text || item->record.source.ids || item->record.source.embeddings)
             request.source = item->record.source;
+    }
+    if (status == ATTN_OK && !asking->has_texts)
         status =
             attn_error_at(experiment->take_item(args, &request, item, err), ATTN_STAGE_INPUT, err);
-    }
     if (status == ATTN_OK)
         status = ask(asking, &one, &answer->table, err);
     attn_free(args);
@@ -296,7 +232,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
 }
 
 /* Sets the columns of the items' tables before the first item, and fails for what is wrong in all
- * items. */
+ * items. The first text shows its columns. */
 static enum attn_status show_columns(const struct asking *asking, struct attn_study *study,
                                      struct attn_error *err)
 {
@@ -310,6 +246,8 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_st
     enum attn_status status;
     void *args;
 
+    if (asking->has_texts)
+        return ATTN_OK;
     ATTN_TRY(attn_study_peek(study, &first.item, err));
     if (!first.item)
         first.item = &nothing;
@@ -366,6 +304,8 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
     const struct attn_answer_args *answer;
     const struct attn_input *source;
 
+    if (asking->has_texts)
+        return (struct attn_study_defaults){.keys = 0};
     if (experiment->answer > 0) {
         answer = (const void *)(args + experiment->answer);
         defaults.keys |= (answer->target || answer->target_id ? ATTN_ITEM_KEY_BIT(TARGET) : 0) |
@@ -402,7 +342,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .unfilled = experiment->unfilled,
                  .derive = experiment->derive,
                  .args = asking->inquiry->args,
-                 .hint = experiment->hint},
+                 .hint = experiment->hint,
+                 .keeps_keys = asking->has_texts},
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .host = asking->inquiry->host,
@@ -410,15 +351,15 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .defaults = defaults_of(asking),
     };
     struct items items = {.asking = asking};
-    struct attn_study_sum sum;
-    struct attn_table *none = NULL;
+    struct attn_study_sum sum = {0};
+    struct attn_table *own = NULL;   /* the rows of all texts */
     struct attn_error failure = {0}; /* a caller may have none */
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    if (!args.sort && experiment->sort > 0)
+    if (!args.sort && experiment->sort > 0 && !asking->has_texts)
         memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
                sizeof args.sort);
     ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
@@ -429,8 +370,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                                   .sum = asking->sum,
                                   .study = items.study};
 
-        status = ask(asking, &all, &none, &failure);
-        attn_table_free(none);
+        status = ask(asking, &all, &own, &failure);
     } else if (status == ATTN_OK) {
         status = show_columns(asking, items.study, &failure);
         if (status == ATTN_OK)
@@ -438,10 +378,15 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     }
     if (status == ATTN_OK)
         status = attn_study_end(items.study, &asking->table, &failure);
+    if (status == ATTN_OK && !asking->table) {
+        asking->table = own;
+        own = NULL;
+    }
     if (status == ATTN_OK)
         asking->n_label = args.sum->n_label;
     else
         attn_study_keep(items.study, &failure);
+    attn_table_free(own);
     attn_study_free(items.study);
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
@@ -458,9 +403,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
         return ATTN_NO_MEMORY;
     if (asking->study)
         return ask_items(asking, err);
-    ATTN_TRY(choose_host(asking, asking->n_text > 0 ? asking->texts : &asking->request.input, err));
-    if (asking->n_text > 0 && !asking->experiment->makes_runs)
-        return ask_texts(asking, err);
+    ATTN_TRY(choose_host(asking, &asking->request.input, err));
     one.args = asking->inquiry->args;
     one.sum = asking->sum;
     ATTN_TRY(ask(asking, &one, &asking->table, err));
@@ -602,53 +545,4 @@ void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)
 {
     if (frame->request.on_progress)
         frame->request.on_progress(frame->request.user, n_done, n);
-}
-
-/* Texts that attn_run_many reads. */
-struct texts {
-    struct attn_frame *frame;
-    attn_done_fn take;
-    size_t n_given;
-};
-
-/* An attn_next_fn. */
-static enum attn_status give_text(void *user, struct attn_record *record, bool *is_over,
-                                  struct attn_error *err)
-{
-    struct texts *texts = user;
-
-    (void)err;
-    *is_over = texts->n_given == texts->frame->n_text;
-    if (!*is_over)
-        record->input = texts->frame->texts[texts->n_given++];
-    record->source = texts->frame->request.source;
-    return ATTN_OK;
-}
-
-/* An attn_done_fn. All texts have the same weight in a mean, so a failure ends the run. */
-static enum attn_status take_text(void *user, const struct attn_many_result *result,
-                                  struct attn_error *err)
-{
-    const struct texts *texts = user;
-    const size_t i = result->record->number, n = texts->frame->n_text;
-
-    if (result->record->failure != ATTN_RECORD_FAILURE_NONE) {
-        const enum attn_status status = attn_error_copy(err, &result->record->err);
-
-        attn_error_hint(err, "in text %zu of %zu", i + 1, n);
-        return attn_error_at(status, ATTN_STAGE_INPUT, err);
-    }
-    ATTN_TRY(texts->take(texts->frame, result, err));
-    attn_frame_report(texts->frame, i + 1, n);
-    return ATTN_OK;
-}
-
-enum attn_status attn_frame_run_texts(struct attn_frame *frame, struct attn_many_options *options,
-                                      attn_done_fn take, struct attn_error *err)
-{
-    struct texts texts = {.frame = frame, .take = take};
-    const struct attn_many_calls calls = {.next = give_text, .done = take_text, .user = &texts};
-
-    options->request = &frame->request;
-    return attn_run_many(frame->host, options, &calls, err);
 }

@@ -1,7 +1,7 @@
 /*
  * frame.h - what all experiments have in common. An experiment is a row: its columns, and functions
- * that say what it asks. The frame reads what is given, prepares the run, makes the table, takes
- * the means over texts, reports progress and frees. For the files of this layer.
+ * that say what it asks. The frame reads what is given, prepares the run, makes the table,
+ * reports progress and frees. For the files of this layer.
  *
  *     struct lens {
  *         struct attn_frame frame; // comes first
@@ -42,15 +42,15 @@ struct attn_experiment {
     const char *name;                  /* of its table */
     const struct attn_column *columns; /* [n_column] of its table; none: no table */
     size_t n_column;
-    size_t state_size; /* of its struct */
-    size_t sum_size;   /* of its results beside the table; 0: none */
-    /* Offsets in the arguments of the list of texts and of its length; 0: it takes no texts. */
-    size_t texts, n_text;
+    size_t state_size;   /* of its struct */
+    size_t sum_size;     /* of its results beside the table; 0: none */
     size_t sort, n_most; /* offsets of the fields of a struct attn_table_order, which sorts the
                             table; 0: the table is not sorted */
     /* Offset in the arguments of the pointer to a study; 0: it takes no items. The experiment runs
      * for each item, in parallel on the host's threads, and the table is the fold (fold.h). */
     size_t study;
+    bool takes_texts; /* the items may be texts, to which all arguments apply as to one text. They
+                         add to one sum */
     /* Applies ITEM to copies of the arguments and of the request, which already have its input and
      * its source. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
@@ -64,9 +64,8 @@ struct attn_experiment {
     uint64_t counts, derived, bounded, names, unfilled; /* columns (struct attn_fold_form) */
     attn_fold_derive_fn derive;                         /* likewise */
     const char *hint;                                   /* likewise */
-    bool makes_runs;   /* by itself, also those of texts (attn_frame_run_texts). False: the frame
-                          checks the host and prepares the run; the experiment runs for each text in
-                          turn, and the table has the means */
+    bool makes_runs;   /* by itself, also those of items (attn_study_pack_run). False: the frame
+                          checks the host and prepares the run of each input */
     bool needs_output; /* the model of such a run needs an output layer */
     enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. Its
@@ -107,14 +106,13 @@ struct attn_frame {
     struct attn_host *host;           /* borrowed; of the model that runs */
     const struct attn_config *config; /* of its model; if makes_runs, set by the experiment */
     const void *args;                 /* borrowed; as they were read */
-    void *sum;                        /* borrowed; zeros at first. Several texts add to one sum */
+    void *sum;                        /* borrowed; zeros at first */
     struct attn_request request;      /* the request for this input */
-    const struct attn_input *texts;   /* [n_text] borrowed; all texts, if there are several */
-    size_t n_text;
+    bool is_one_of_many;              /* the input is one of several texts or items */
     const void *plan;                 /* borrowed; of the experiment */
     struct attn_study *study;         /* borrowed; if makes_runs: the experiment runs the items
                                          itself */
-    const struct attn_item *item;     /* borrowed; the current item; or NULL */
+    const struct attn_item *item;     /* borrowed; the current item, which is not a text; or NULL */
     struct attn_study_answer *answer; /* borrowed; about that item, results beside its rows */
     struct attn_run *run;             /* owns; of the request */
     struct attn_run *other;           /* owns; the run that it is compared with */
@@ -177,10 +175,5 @@ enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_c
 
 /* Reports that N_DONE of N parts of the work are done. */
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
-
-/* Runs the texts in parallel (run/many.h) by OPTIONS, whose request is set to the frame's. TAKE
- * gets the frame and the result of each text, in order. A text that fails ends the run. */
-enum attn_status attn_frame_run_texts(struct attn_frame *frame, struct attn_many_options *options,
-                                      attn_done_fn take, struct attn_error *err);
 
 #endif

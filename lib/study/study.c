@@ -35,6 +35,7 @@ struct attn_study {
     struct attn_study_defaults defaults;
     uint64_t untaken; /* bits of the defaults that no item has used: first keys, then places */
     struct attn_host *host;
+    size_t n_row; /* of the first text */
     bool has_begun;
     bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
     unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
@@ -207,10 +208,25 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
 
 /* --- A study ---------------------------------------------------------------------------------- */
 
+bool attn_study_is_of_texts(const struct attn_study_args *study)
+{
+    struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
+
+    return study && attn_options_read(study, &args, NULL) == ATTN_OK && args.are_texts;
+}
+
+bool attn_study_is_of_items(const struct attn_study_args *study)
+{
+    return study && !attn_study_is_of_texts(study);
+}
+
 static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)
 {
     if (!attn_is_given(args->items, "items", err))
         return ATTN_INVALID;
+    if (args->are_texts && (args->group_by || args->paired || args->n_bootstrap > 0 || args->each))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by`, `paired`, `bootstrap` and `each` need items, not texts");
     if (!(args->interval >= 0 && args->interval < 100))
         return attn_error_set(err, ATTN_INVALID,
                               "`interval` is %g percent, expected a number between 0 and 100",
@@ -533,8 +549,8 @@ enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, 
     struct attn_items *items = study->args->items;
     struct attn_item *last = NULL;
 
-    *has_them = true;
-    if (n <= 1 || isnan(attn_items_share(items)))
+    *has_them = !study->args->are_texts;
+    if (!*has_them || n <= 1 || isnan(attn_items_share(items)))
         return ATTN_OK;
     ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
     *has_them = last != NULL;
@@ -575,8 +591,11 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     return ATTN_OK;
 }
 
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
+bool attn_study_is_of_item(const struct attn_study *study, enum attn_status status,
+                           const struct attn_error *err)
 {
+    if (study->args->are_texts)
+        return true;
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
             (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture cannot be
                                                                          read */
@@ -617,6 +636,34 @@ static void report(const struct attn_study *study)
             (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
 }
 
+/* Adds ANSWER about a text, or ends the study by its failure: all texts have the same weight in a
+ * mean. */
+static enum attn_status take_text(struct attn_study *study, const struct attn_item *item,
+                                  const struct attn_study_answer *answer,
+                                  const struct attn_error *failed, struct attn_error *err)
+{
+    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
+    const size_t number = study->sum.n_item,
+                 n = answer->table ? attn_table_n_row(answer->table) : 0;
+    char message[ATTN_SPACES_MESSAGE_SIZE];
+    enum attn_status status = ATTN_OK;
+
+    if (number == 1)
+        study->n_row = n;
+    if (failed)
+        status = attn_error_copy(err, failed);
+    else if (n != study->n_row)
+        status = attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu",
+                                number, n, study->n_row);
+    else if (answer->table)
+        status = attn_fold_add(study->fold, &entry, err);
+    if (status != ATTN_OK)
+        attn_error_hint(err, "in text %zu", number);
+    else if (attn_spaces_describe(&answer->spaces, message))
+        attn_study_note_once(study, message);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
 static enum attn_status take(struct attn_study *study, const struct attn_item *item,
                              const struct attn_study_answer *answer,
                              const struct attn_error *failed, struct attn_error *err)
@@ -626,6 +673,8 @@ static enum attn_status take(struct attn_study *study, const struct attn_item *i
     struct attn_error why = {0};
 
     study->sum.n_item++;
+    if (study->args->are_texts)
+        return take_text(study, item, answer, failed, err);
     if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
     study->is_torn = true;
@@ -668,8 +717,11 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
-    ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
-                           ATTN_STAGE_INPUT, err));
+    if (!study->args->are_texts)
+        ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
+                               ATTN_STAGE_INPUT, err));
+    else if (study->n_row > 0)
+        ATTN_TRY(attn_fold_tabulate_texts(study->fold, table, err));
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
         attn_note(forward_note, study, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);

@@ -23,7 +23,8 @@ struct attn_study;
 
 /* The answer about one item. */
 struct attn_study_answer {
-    struct attn_table *table; /* owns; its rows, as of one text */
+    struct attn_table *table; /* owns; its rows, as of one text; of texts NULL if the experiment
+                                 makes the rows of all */
     double *more;             /* [n_more] owns; numbers beside them (fold.h) */
     size_t n_more;
     const char *metric; /* of the model as it is; NULL: there is none */
@@ -77,6 +78,10 @@ struct attn_study_form {
     struct attn_host *host;
     const struct attn_request *request; /* hears notes and progress */
 };
+
+/* Whether STUDY, which may be NULL, is of texts (`are_texts`), or of other items. */
+bool attn_study_is_of_texts(const struct attn_study_args *study);
+bool attn_study_is_of_items(const struct attn_study_args *study);
 
 /* ARGS and what FORM points to are borrowed. */
 enum attn_status attn_study_open(const struct attn_study_args *args,
@@ -142,7 +147,7 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
 /* --- The end ---------------------------------------------------------------------------------- */
 
 /* Creates the table of all items, which the caller owns, fills the sum, and notes unused defaults
- * and items without a partner. */
+ * and items without a partner. *table stays as it is if texts had answers without tables. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
 
@@ -160,8 +165,10 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 
-/* Whether STATUS with ERR is a failure of one item. Any other failure ends the study. */
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
+/* Whether STATUS with ERR is a failure of one item, or of a text. Any other failure ends the
+ * study. */
+bool attn_study_is_of_item(const struct attn_study *study, enum attn_status status,
+                           const struct attn_error *err);
 
 /* Adds ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps both.
  * Called in the order of the items, one call at a time, on any thread. Fails if the study ends: too
@@ -170,7 +177,8 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
                                  const struct attn_study_answer *answer,
                                  const struct attn_error *failed, struct attn_error *err);
 
-/* *has_them: N more items follow. True for a pipe, whose end is not known. */
+/* *has_them: N more items follow, and can run side by side. True for a pipe, whose end is not
+ * known; false for texts. */
 enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
                                       struct attn_error *err);
 

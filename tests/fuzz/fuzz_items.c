@@ -77,8 +77,8 @@ static void check_item(struct attn_item *item)
         check_label(item, i);
     for (size_t i = 0; !has_failed && i < item->n_place; i++)
         FUZZ_CHECK(*item->places[i].name && item->places[i].spec);
-    for (size_t i = 0; !has_failed && i < item->n_next; i++)
-        FUZZ_CHECK(item->next[i]);
+    for (size_t i = 0; !has_failed && i < item->record.n_next; i++)
+        FUZZ_CHECK(item->record.next[i]);
 }
 
 /* --- Again ------------------------------------------------------------------------------------ */

@@ -118,7 +118,6 @@ START_TEST(null_is_named_by_what_opens_and_runs)
     REFUSED(attn_run_request(NULL, &request, NULL, &err), "host");
     REFUSED(attn_run_request(host, &request, NULL, &err), "result");
     REFUSED(attn_result_tables(NULL, NULL, NULL, &err), "result");
-    REFUSED(attn_texts_read(NULL, ATTN_TEXTS_LINES, NULL, &err), "path");
     REFUSED(attn_run_many(NULL, NULL, &calls, &err), "host");
     REFUSED(attn_run_many(host, NULL, NULL, &err), "calls");
     REFUSED(attn_run_many(host, NULL, &calls, &err), "next");
@@ -291,7 +290,7 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_builtin_name(SIZE_MAX));
     ck_assert_ptr_null(attn_host_model(NULL));
     ck_assert_ptr_null(attn_run_labels(NULL));
-    ck_assert_ptr_null(attn_texts_items(NULL, &n));
+    ck_assert_ptr_null(attn_items_labels(NULL, &n));
     ck_assert_uint_eq(n, 0);
     ck_assert_ptr_null(attn_many_measure(NULL, ATTN_MEASURE_MAX));
     ck_assert_ptr_null(attn_capture_trace(NULL));
@@ -347,7 +346,6 @@ START_TEST(null_is_freed)
     attn_host_free(NULL);
     attn_run_free(NULL);
     attn_result_release(NULL);
-    attn_texts_free(NULL);
     attn_capture_free(NULL);
     attn_records_free(NULL);
     attn_selection_free(NULL);
@@ -564,9 +562,10 @@ START_TEST(experiments_have_no_other_choices)
 {
     struct attn_host *host = open_host();
     const struct attn_request request = ask();
+    struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_items *items;
     struct attn_ablate_sum sum;
     struct attn_table *table;
-    struct attn_texts *texts;
 
     for (int i = 0; i < 2; i++) {
         const int bad = i == 0 ? no_choice : below_choices;
@@ -578,7 +577,8 @@ START_TEST(experiments_have_no_other_choices)
         REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "with");
         args = ATTN_ABLATE_ARGS_DEFAULT, args.answer.metric = bad;
         REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "metric");
-        REFUSED(attn_texts_read("/dev/null", bad, &texts, &err), "form");
+        file.form = bad;
+        REFUSED(attn_items_open(&file, &items, &err), "form");
     }
     attn_host_free(host);
 }
@@ -680,6 +680,10 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_attribute_args attribute = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_diff_args pair = ATTN_DIFF_ARGS_DEFAULT;
+    struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_diff_sum compared;
     const char *const nothing[1] = {NULL};
     static const float number[1] = {1};
     struct attn_knockout knockout = {.queries = "0"};
@@ -760,15 +764,20 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "");
     options.n_max = 4, options.n_edit = 1;
     REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "edits");
-    ablate.n_text = 1;
-    REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "texts");
-    ablate.n_text = 0, ablate.n_reference = 1;
+    ablate.n_reference = 1;
     REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "references");
-    lens.n_text = attribute.n_text = score.n_text = survey.n_text = 1;
-    REFUSED(attn_lens(host, &good, &lens, &table, &err), "texts");
-    REFUSED(attn_attribute(host, &good, &attribute, &table, &err), "texts");
-    REFUSED(attn_score(host, &good, &score, &table, &scored, &err), "texts");
-    REFUSED(attn_survey(host, &good, &survey, &table, &err), "texts");
+    file.n_input = 1;
+    REFUSED(attn_items_open(&file, &study.items, &err), "inputs");
+    ablate.study = lens.study = attribute.study = score.study = survey.study = &study;
+    ablate.n_reference = 0;
+    REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "items");
+    REFUSED(attn_lens(host, &good, &lens, &table, &err), "items");
+    REFUSED(attn_attribute(host, &good, &attribute, &table, &err), "items");
+    REFUSED(attn_score(host, &good, &score, &table, &scored, &err), "items");
+    REFUSED(attn_survey(host, &good, &survey, &table, &err), "items");
+    study.are_texts = true;
+    pair.study = &study;
+    REFUSED(attn_diff(host, &good, &pair, &table, &compared, &err), "texts");
     attn_host_free(host);
 }
 END_TEST

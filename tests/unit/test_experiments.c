@@ -252,30 +252,54 @@ static void compare_means(const struct fixture *f, const struct attn_table *tabl
     attn_npy_release(&golden);
 }
 
+/* Makes STUDY one of the texts INPUTS [n], for one experiment. The caller frees its items. */
+static enum attn_status begin_study(const struct attn_input *inputs, size_t n,
+                                    struct attn_study_args *study, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    options.inputs = inputs;
+    options.n_input = n;
+    *study = ATTN_STUDY_ARGS_DEFAULT;
+    study->are_texts = true;
+    return attn_items_open(&options, &study->items, err);
+}
+
+static struct attn_study_args study_of(const struct attn_input *inputs, size_t n)
+{
+    struct attn_study_args study;
+
+    ck_assert(begin_study(inputs, n, &study, NULL) == ATTN_OK);
+    return study;
+}
+
 /* Two texts of different lengths, each read at positions 1 and -1. */
 static void read_texts_with_the_lens(struct fixture *f)
 {
     static const char *const of_target[] = {"rank", "prob", "logit"}, *const of_place[] = {"prob"},
                              *const of_head[] = {"rank", "logit"};
     const struct attn_input texts[] = {f->request.input, {.ids = f->corrupted, .n_id = 6}};
+    const struct attn_study_args study = study_of(texts, 2);
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     struct attn_table *table;
 
-    args.texts = texts;
-    args.n_text = 2;
+    args.study = &study;
     f->request.selection.queries = "1,-1";
     ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     compare_means(f, table, of_place, 1, "lens_texts_places");
     attn_table_free(table);
+    ck_assert(attn_items_rewind(study.items, NULL) == ATTN_OK);
     args.answer.target_id = &f->answer[0];
     ck_assert(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
     compare_means(f, table, of_target, 3, "lens_texts");
     attn_table_free(table);
+    ck_assert(attn_items_rewind(study.items, NULL) == ATTN_OK);
     args.reads_heads = true;
     ck_assert(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
     compare_means(f, table, of_head, 2, "lens_texts_heads");
     attn_table_free(table);
+    attn_items_free(study.items);
 }
 
 /* --- Attribution ------------------------------------------------------------------------------ */
@@ -837,14 +861,16 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
         f.request.input = input;
         ck_assert(attn_host_open(directories[i], NULL, &f.host, &f.err) == ATTN_OK);
         for (int is_many = 0; is_many < 2; is_many++) { /* alone, and as a record */
-            args.texts = is_many ? &input : NULL;
-            args.n_text = is_many ? 1 : 0;
+            const struct attn_study_args study = study_of(&input, 1);
+
+            args.study = is_many ? &study : NULL;
             ck_assert_msg(attn_survey(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
                           f.err.message);
             ck_assert_uint_eq(attn_table_n_column(table), is_many ? 8 : 6);
             compare_column(&f, table, 0, "punctuation", name, 0);
             compare_column(&f, table, 0, "n_punctuation", name, 1);
             attn_table_free(table);
+            attn_items_free(study.items);
         }
         attn_host_free(f.host);
     }
@@ -909,15 +935,16 @@ END_TEST
 static void survey_many(struct fixture *f)
 {
     const struct attn_input texts[] = {f->request.input, corrupted_of(f).input};
+    const struct attn_study_args study = study_of(texts, 2);
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_request other = corrupted_of(f);
     struct attn_table *both, *one, *two;
 
     ck_assert(attn_survey(f->host, &f->request, NULL, &one, &f->err) == ATTN_OK);
     ck_assert(attn_survey(f->host, &other, NULL, &two, &f->err) == ATTN_OK);
-    args.texts = texts;
-    args.n_text = 2;
+    args.study = &study;
     ck_assert(attn_survey(f->host, &f->request, &args, &both, &f->err) == ATTN_OK);
+    attn_items_free(study.items);
     for (size_t row = 0; row < attn_table_n_row(both); row++) {
         const double a = number_at(one, row, "entropy"), b = number_at(two, row, "entropy");
 
@@ -982,12 +1009,17 @@ static enum attn_status attempt_lens_texts(struct fixture *f, struct attn_table 
                                            struct attn_error *err)
 {
     const struct attn_input texts[] = {f->request.input, corrupted_of(f).input};
+    struct attn_study_args study;
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    enum attn_status status = begin_study(texts, 2, &study, err);
 
-    args.texts = texts;
-    args.n_text = 2;
+    if (status != ATTN_OK)
+        return status;
+    args.study = &study;
     args.reads_heads = true;
-    return attn_lens(f->host, &f->request, &args, table, err);
+    status = attn_lens(f->host, &f->request, &args, table, err);
+    attn_items_free(study.items);
+    return status;
 }
 
 static enum attn_status attempt_similarity(struct fixture *f, struct attn_table **table,

@@ -92,8 +92,8 @@ START_TEST(takes_all_keys)
     ck_assert_str_eq(item->to, "0");
     ck_assert_str_eq(item->queries, "1-2");
     expect_text(&item->record.source, "s");
-    ck_assert_uint_eq(item->n_next, 2);
-    ck_assert_str_eq(item->next[1], "b");
+    ck_assert_uint_eq(item->record.n_next, 2);
+    ck_assert_str_eq(item->record.next[1], "b");
     ck_assert_uint_eq(item->n_place, 2);
     ck_assert_str_eq(item->places[0].name, "subject");
     ck_assert_str_eq(item->places[1].spec, "3");
@@ -296,7 +296,8 @@ START_TEST(names_what_an_item_fails_by)
         {"{\"text\":\"a\",\"target_id\":-1}", "bad_value",
          "line 1: 'target_id' has '-1' at byte 24, expected a whole number from 0 to 2147483647"},
         {"{\"text\":\"a\",\"next\":[\"b\",1]}", "bad_value",
-         "line 1: 'next' has '1' at byte 24, expected a text"},
+         "line 1: 'next' has '1' at byte 24, expected a string or a list of strings, each "
+         "without NUL"},
         {"{\"text\":\"a\",\"pos.\":1}", "bad_value",
          "line 1: 'pos.' has '1' at byte 19, expected a name after the point"},
         {"{\"text\":\"a\",\"\":1}", "bad_value", NULL},

@@ -535,7 +535,6 @@ START_TEST(mistakes_are_said)
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    const struct attn_input text = {.text = "a", .n_text = 1};
     struct attn_ablate_sum unused;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
@@ -556,11 +555,11 @@ START_TEST(mistakes_are_said)
     ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
     ck_assert_ptr_nonnull(strstr(err.message, "interval"));
     study.interval = 0;
-    args.texts = &text;
-    args.n_text = 1;
+    study.are_texts = true; /* they have no labels */
+    study.group_by = "number";
     err = (struct attn_error){0};
     ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.message, "both"));
+    ck_assert_ptr_nonnull(strstr(err.message, "group_by"));
     attn_items_free(study.items);
     close_host();
 }

@@ -386,8 +386,6 @@ ATTN_ORIGIN_OLLAMA = 5
 ATTN_ORIGIN_LM_STUDIO = 6
 ATTN_FOUND_PATH_SIZE = 4096
 ATTN_FOUND_FETCH_SIZE = 512
-ATTN_TEXTS_JSON_LINES = 0
-ATTN_TEXTS_LINES = 1
 ATTN_JSON_SCHEMA = 1
 ATTN_TABLE_ALIGNED = 0
 ATTN_TABLE_TABBED = 1
@@ -426,6 +424,8 @@ ATTN_ITEMS_BY_NAME = 0
 ATTN_ITEMS_JSON_LINES = 1
 ATTN_ITEMS_CSV = 2
 ATTN_ITEMS_TSV = 3
+ATTN_ITEMS_LINES = 4
+ATTN_ITEMS_TEXTS = 5
 ATTN_MAX_LINE = 16777216
 ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
@@ -1536,8 +1536,6 @@ attn_ablate_args._fields_ = [
     ("seed", c_uint64),
     ("is_cumulative", c_bool),
     ("n_control", c_size_t),
-    ("texts", POINTER(attn_input)),
-    ("n_text", c_size_t),
     ("sets", POINTER(attn_ablate_set)),
     ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
@@ -1552,8 +1550,6 @@ attn_attribute_args._fields_ = [
     ("answer", attn_answer_args),
     ("by_token", c_bool),
     ("n_most", c_size_t),
-    ("texts", POINTER(attn_input)),
-    ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("method", c_int),
     ("n_point", c_size_t),
@@ -1599,8 +1595,6 @@ attn_lens_args._fields_ = [
     ("top", c_size_t),
     ("answer", attn_answer_args),
     ("reads_heads", c_bool),
-    ("texts", POINTER(attn_input)),
-    ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
 ]
 attn_patch_args._fields_ = [
@@ -1644,8 +1638,6 @@ attn_score_args._fields_ = [
     ("size", c_size_t),
     ("stride", c_size_t),
     ("merges_words", c_bool),
-    ("texts", POINTER(attn_input)),
-    ("n_text", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("per", c_int),
     ("answer", attn_answer_args),
@@ -1656,8 +1648,6 @@ attn_score_sum._fields_ = [
 ]
 attn_survey_args._fields_ = [
     ("size", c_size_t),
-    ("texts", POINTER(attn_input)),
-    ("n_text", c_size_t),
     ("has_probe", c_bool),
     ("probe_length", c_size_t),
     ("probe_repeats", c_size_t),
@@ -1839,6 +1829,8 @@ attn_items_options._fields_ = [
     ("shard", c_size_t),
     ("n_shard", c_size_t),
     ("cancel", POINTER(c_int)),
+    ("inputs", POINTER(attn_input)),
+    ("n_input", c_size_t),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
@@ -1860,8 +1852,6 @@ attn_item._fields_ = [
     ("from", c_char_p),
     ("to", c_char_p),
     ("queries", c_char_p),
-    ("next", POINTER(c_char_p)),
-    ("n_next", c_size_t),
     ("places", POINTER(attn_item_place)),
     ("n_place", c_size_t),
     ("labels", POINTER(attn_item_label)),
@@ -1969,6 +1959,7 @@ attn_study_args._fields_ = [
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
     ("sort", c_char_p),
+    ("are_texts", c_bool),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -2333,9 +2324,6 @@ FUNCTIONS = {
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_texts_free": (None, [c_void_p]),
-    "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),

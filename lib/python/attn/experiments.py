@@ -11,7 +11,7 @@ import numpy as np
 from . import binding as c
 from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
-from .items import study_of
+from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, refuse_parts, spec,
                       texts, whole, with_points)
@@ -75,13 +75,6 @@ def _share_pair(question: _Question, other: c.attn_input) -> None:
     fill_pair(other, c.attn_input(), question.keep, **parts)
 
 
-def _texts(question: _Question, args, texts) -> None:
-    """Many texts instead of one, where they are given."""
-    if texts is None:
-        return
-    args.texts, args.n_text = _inputs(texts, "texts", question.keep)
-
-
 class _Question:
     """What is asked about a text, or about items: its request, and the host that answers."""
 
@@ -94,6 +87,7 @@ class _Question:
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options)
+        self.n_text = 0  # of `texts`
         is_text = text is not None or options.get("image") is not None
         inputs = {"a text": is_text, "texts": given.get("texts") is not None, "items": is_of_items,
                   "a probe": given.get("probe", False) is not False}
@@ -107,6 +101,9 @@ class _Question:
             refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options)
         self.keep = self.request.keep
+        if given.get("texts") is not None:
+            inputs, self.n_text = _inputs(given["texts"], "texts", self.keep)
+            self.texts = Texts(self.host, inputs, self.n_text)
 
     def answer(self, name: str, args, *sums, **drawn) -> Table:
         """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows beside
@@ -115,6 +112,8 @@ class _Question:
         if study:
             study.ask(name, self.given)
             args.study = POINTER(c.attn_study_args)(study.args)
+        elif self.n_text:
+            args.study = POINTER(c.attn_study_args)(self.texts.args)
 
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
@@ -136,8 +135,8 @@ class _Question:
             if study.args.paired:
                 n = study.sum.n_pair
                 about = f"mean difference over {n} pair{'s' * (n != 1)}, {study.args.paired.decode()}"
-        elif getattr(args, "n_text", 0):
-            about = f"mean over {args.n_text} texts"
+        elif self.n_text:
+            about = f"mean over {self.n_text} texts"
         if drawn.get("answer"):
             target, foil, metric = drawn["answer"]
             if study and study.sum.metric:
@@ -204,7 +203,6 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     items       many items instead of a text, as of ablate
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_SURVEY_ARGS_DEFAULT()
-    _texts(question, args, texts)
     if probe is not False:
         args.has_probe, args.probe_length = True, 0 if probe is True else whole(probe, "probe", 1)
         args.probe_repeats, args.probe_seed = whole(repeats, "repeats"), whole(seed, "seed")
@@ -252,7 +250,6 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
                   shard: (i, n), part i of n of the items, 0 <= i < n
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ABLATE_ARGS_DEFAULT()
-    _texts(question, args, texts)
     name, _, layer = str(parts).partition(":")
     is_neurons = name == "neurons" and layer.isdecimal()
     if not is_neurons and parts not in _PARTS:
@@ -364,7 +361,6 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     items       many items instead of a text, as of ablate
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_LENS_ARGS_DEFAULT()
-    _texts(question, args, texts)
     args.top, args.reads_heads = whole(top, "top", 1), heads_out
     fill_answer(args.answer, question.keep, target, foil)
     table = question.answer("attn_lens", args,
@@ -422,7 +418,6 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
         _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
                 baseline_text=baseline_text is not None)
         _refuse("by_token=True", limit=limit and not by_token)
-        _texts(question, args, texts)
         otherwise = "logit"
     args.method, args.n_point = with_points(method, _METHODS, "method")
     args.by_token, args.n_most, args.merges_words = by_token, whole(limit, "limit"), merge_words
@@ -447,7 +442,6 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
                 of items that have none of their own
     """
     question, args, found = _Question(self, text, options, locals()), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
-    _texts(question, args, texts)
     if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
     args.stride, args.merges_words, args.per = whole(stride, "stride"), merge_words, choice(per, _PER, "per")

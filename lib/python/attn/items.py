@@ -87,6 +87,22 @@ class Study:
         lib.attn_items_free(getattr(self, "items", None))
 
 
+class Texts:
+    """Many texts as a study: the arguments are those of one text, and means are over all."""
+
+    def __init__(self, host, inputs, n: int):
+        """INPUTS are an array of N structs attn_input, which stays as it is."""
+        self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
+        options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
+        options.cancel = POINTER(c_int)(host.cancel)
+        options.inputs, options.n_input = inputs, n
+        call("attn_items_open", byref(options), byref(self.items))
+        self.args.items, self.args.are_texts = self.items, True
+
+    def __del__(self):
+        lib.attn_items_free(getattr(self, "items", None))
+
+
 def _first_failure(notes: list[Note]) -> str:
     return next((note for note in notes if note.code == "item_failed"), "")
 
