@@ -660,7 +660,7 @@ static enum attn_status take_text(struct attn_study *study, const struct attn_it
     if (status != ATTN_OK)
         attn_error_hint(err, "in text %zu", number);
     else if (attn_spaces_describe(&answer->spaces, message))
-        attn_study_note_once(study, message);
+        attn_study_note_once(study, ATTN_NOTE_SPACES, message);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
