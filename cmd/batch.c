@@ -22,19 +22,19 @@
 
 struct batch_args {
     struct text_list inputs; /* arguments that are no options: one file at most */
-    bool is_lines, is_resumed, is_synced;
-    const char *text_key, *id_key, *labels, *shard; /* NULL: not given */
-    int64_t max_line, n_most;                       /* 0: not given */
-    int64_t n_most_failed;                          /* -1: not given */
-    int64_t n_max_token;                            /* 0: not given */
-    int64_t progress;                               /* seconds; 0: not given */
-    struct prompt_args prompt;                      /* what becomes of special tokens */
-    const char *output;       /* where the lines of JSON go; NULL or "-": standard output */
-    const char *fields;       /* what a line holds; NULL: the default */
-    const char *measures;     /* of a head; NULL: all */
-    struct named_list others; /* paths of the other outputs by the names of formats */
-    int64_t n_edge;           /* keys of each query; 0: not given */
-    int64_t precision;        /* -1: as many digits as bring back the same number */
+    bool is_lines, is_synced;
+    const char *text_key, *id_key, *labels; /* NULL: not given */
+    struct restart_args restart;
+    int64_t max_line, n_most;  /* 0: not given */
+    int64_t n_max_token;       /* 0: not given */
+    int64_t progress;          /* seconds; 0: not given */
+    struct prompt_args prompt; /* what becomes of special tokens */
+    const char *output;        /* where the lines of JSON go; NULL or "-": standard output */
+    const char *fields;        /* what a line holds; NULL: the default */
+    const char *measures;      /* of a head; NULL: all */
+    struct named_list others;  /* paths of the other outputs by the names of formats */
+    int64_t n_edge;            /* keys of each query; 0: not given */
+    int64_t precision;         /* -1: as many digits as bring back the same number */
     struct prediction_args prediction;
     struct model_args model;
     struct attention_args attention;
@@ -57,9 +57,9 @@ static const struct option input_rows[] = {
                 "write these keys of a record beside its results: JSON has an object labels, CSV "
                 "columns after id. all: those that mean nothing else; in CSV those of the first "
                 "record"),
-    OPTION_TEXT("shard", "I/N", struct batch_args, shard,
-                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
-                "results-00003-of-00008.jsonl"),
+};
+
+static const struct option limit_rows[] = {
     OPTION_CHOICE("tower", "text|image", struct batch_args, model.tower,
                   "of a directory with two towers, as CLIP's, the one that the records are for: "
                   "text (default) or image"),
@@ -71,12 +71,10 @@ static const struct option input_rows[] = {
     OPTION_NUMBER("max-tokens", "N", struct batch_args, n_max_token, 1, INT32_MAX,
                   "longest text in tokens; the record of a longer one fails; default: what the "
                   "model takes"),
-    OPTION_NUMBER("max-errors", "N", struct batch_args, n_most_failed, 0, INT64_MAX,
-                  "number of records that may fail; one more ends the run. Default: any number, "
-                  "and the exit code is 6"),
 };
 
 static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
+static const struct option_group limit_options = OPTION_GROUP("Input", limit_rows);
 
 static const struct option file_rows[] = {
     OPTION_TEXT("output", "FILE", struct batch_args, output,
@@ -108,14 +106,6 @@ static const struct option file_rows[] = {
     OPTION_NUMBER("precision", "N", struct batch_args, precision, 0, 17,
                   "digits after the point in JSON and CSV; default: as many as bring back the "
                   "same number"),
-};
-
-static const struct option_group file_options = OPTION_GROUP("Output", file_rows);
-
-static const struct option resume_rows[] = {
-    OPTION_FLAG("resume", struct batch_args, is_resumed,
-                "continue a run of the same command that ended early. If there is none, begin; "
-                "if all is done, only check that input and outputs are still the same"),
     OPTION_FLAG("sync", struct batch_args, is_synced,
                 "wait for the disk at each checkpoint, and for each file and its name at the "
                 "end: what is done survives a power failure"),
@@ -125,13 +115,14 @@ static const struct option resume_rows[] = {
                   "this option"),
 };
 
-static const struct option_group resume_options = OPTION_GROUP("Restarts", resume_rows);
+static const struct option_group file_options = OPTION_GROUP("Output", file_rows);
 
 static const struct option_part parts[] = {
     {&input_options, 0},
+    {&restart_options, offsetof(struct batch_args, restart)},
+    {&limit_options, 0},
     {&special_options, offsetof(struct batch_args, prompt)},
     {&file_options, 0},
-    {&resume_options, 0},
     {&prediction_options, offsetof(struct batch_args, prediction)},
     {&model_all_options, offsetof(struct batch_args, model)},
     {&attention_options, offsetof(struct batch_args, attention)},
@@ -142,7 +133,7 @@ static const struct option_part parts[] = {
 };
 
 static const struct batch_args defaults = {
-    .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .n_most_failed = -1};
+    .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .restart.n_most_failed = -1};
 
 static enum attn_status run_batch(struct call *call, struct attn_error *err);
 
@@ -178,8 +169,7 @@ const struct command command_batch = {
 struct batch {
     struct call *call;
     struct batch_args *args;
-    const char **command; /* the command line as it was typed */
-    struct attn_buffer asked;
+    struct restart restart;
     const char **files;    /* that the options name */
     char **steering_files; /* [n_steering_file] owns; those of them that steer */
     size_t n_steering_file;
@@ -212,13 +202,13 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
         return refuse(err, NULL,
                       "--text-key, --id-key and --labels need records in JSON, and --lines reads "
                       "texts");
-    if (args->is_resumed && is_standard(args->output))
+    if (args->restart.is_resumed && is_standard(args->output))
         return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
     return attention_check(&args->attention, err);
 }
 
-/* The options that shape the results, wherever they go. */
-static void describe_options(struct batch *batch)
+/* Keeps the command line, and the options that shape the results, wherever they go. */
+static enum attn_status begin_restart(struct batch *batch, struct attn_error *err)
 {
     static const struct restart_form form = {
         .names = "model|config|vocab|weights|load|threads|quiet|verbose|resume|sync|color|"
@@ -226,8 +216,11 @@ static void describe_options(struct batch *batch)
         .outputs = "output|csv|npy|edges|npz",
     };
 
-    restart_describe(batch->call, &form, &batch->asked);
-    batch->options.asked = attn_buffer_string(&batch->asked);
+    ATTN_TRY(restart_begin(batch->call, &form, &batch->restart, err));
+    batch->options.asked = batch->restart.asked.data;
+    batch->options.command = batch->restart.command;
+    batch->options.n_command = batch->restart.n;
+    return ATTN_OK;
 }
 
 /* What the options name that is a file. */
@@ -443,18 +436,12 @@ static void on_progress(void *user, const struct attn_batch_progress *progress)
     }
 }
 
-static bool is_spoiled(void *user)
-{
-    (void)user;
-    return interrupt_is_model_truncated();
-}
-
 static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
 
-    ATTN_TRY(restart_read_shard(args->shard, &options->shard, &options->n_shard, err));
+    ATTN_TRY(restart_read_shard(&args->restart, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
     ATTN_TRY(list_files(batch, err));
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
@@ -464,15 +451,15 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     options->labels = args->labels;
     options->max_line = (size_t)args->max_line;
     options->max_record = (uint64_t)args->n_most;
-    options->max_failed = args->n_most_failed;
+    options->max_failed = args->restart.n_most_failed;
     options->precision = (int)args->precision;
-    options->is_resumed = args->is_resumed;
+    options->is_resumed = args->restart.is_resumed;
     options->is_synced = args->is_synced;
     options->source = &batch->source.source;
     options->cancel = interrupt_flag();
     options->on_note = args->running.is_quiet ? NULL : note_message;
     options->on_progress = on_progress;
-    options->is_spoiled = is_spoiled;
+    options->is_spoiled = restart_is_spoiled;
     options->user = batch;
     return attn_batch_open(options, &batch->batch, err);
 }
@@ -510,9 +497,7 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
 
-    ATTN_TRY(restart_keep_command(batch->call, &batch->command, &batch->options.n_command, err));
-    batch->options.command = batch->command;
-    describe_options(batch);
+    ATTN_TRY(begin_restart(batch, err));
     ATTN_TRY(check(args, err));
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
@@ -540,12 +525,11 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     model_host_close(batch.host);
     ablation_release(&args->ablation);
     attn_mask_array_release(&batch.mask);
-    attn_buffer_release(&batch.asked);
     free(batch.outputs);
     for (size_t i = 0; i < batch.n_steering_file; i++)
         free(batch.steering_files[i]);
     free(batch.steering_files);
     free(batch.files);
-    free(batch.command);
+    restart_end(&batch.restart);
     return status;
 }

@@ -46,6 +46,7 @@ static const struct option_part parts[] = {
     {&pair_options, offsetof(struct diff_args, question.prompt)},
     {&source_options, offsetof(struct diff_args, question.source)},
     {&items_options, offsetof(struct diff_args, question.items)},
+    {&restart_options, offsetof(struct diff_args, question.items.restart)},
     {&question_picture_options, offsetof(struct diff_args, question)},
     {&question_options, offsetof(struct diff_args, question)},
 };

@@ -90,6 +90,7 @@ static const struct option_part parts[] = {
     {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
     {&source_options, offsetof(struct patch_args, question.source)},
     {&items_options, offsetof(struct patch_args, question.items)},
+    {&restart_options, offsetof(struct patch_args, question.items.restart)},
     {&answer_options, offsetof(struct patch_args, question.answer)},
     {&piece_options, 0},
     {&control_options, offsetof(struct patch_args, control)},

@@ -1,7 +1,6 @@
 /* items.c - see items.h. */
 #include "cmd/args/items.h"
 
-#include "cmd/args/restart.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 
@@ -31,19 +30,10 @@ static const struct option items_rows[] = {
                 "bytes for each number of each item"),
     OPTION_REAL("interval", "PERCENT", struct items_args, interval, "of --bootstrap; default: 95",
                 .max = 100),
-    OPTION_NUMBER("max-errors", "N", struct items_args, n_most_failed, 0, INT64_MAX,
-                  "number of items that may fail; one more ends the run. Default: any number, and "
-                  "the exit code is 6"),
     OPTION_TEXT(
         "each", "FILE", struct items_args, each,
         "also write one line per item and row, with the item's labels: FILE.csv, FILE.jsonl, "
         "or '-', standard output, where the table is left out then"),
-    OPTION_FLAG("resume", struct items_args, is_resumed,
-                "continue the FILE of --each of a run of the same command that ended early, and "
-                "print the table of all items. If there is none, begin"),
-    OPTION_TEXT("shard", "I/N", struct items_args, shard,
-                "take only part I of N of the items, 0 <= I < N; the name of --each FILE says "
-                "which: rows-00003-of-00008.csv"),
 };
 
 const struct option_group items_options = OPTION_GROUP("Items", items_rows);
@@ -51,16 +41,16 @@ const struct option_group items_options = OPTION_GROUP("Items", items_rows);
 /* Refuses options that are for items where there are none. */
 static enum attn_status check_alone(const struct items_args *args, struct attn_error *err)
 {
-    const char *name = args->form > 0             ? "items-format"
-                       : args->group_by           ? "group-by"
-                       : args->paired             ? "paired"
-                       : args->bootstrap          ? "bootstrap"
-                       : args->interval >= 0      ? "interval"
-                       : args->n_most_failed >= 0 ? "max-errors"
-                       : args->each               ? "each"
-                       : args->is_resumed         ? "resume"
-                       : args->shard              ? "shard"
-                                                  : NULL;
+    const char *name = args->form > 0                     ? "items-format"
+                       : args->group_by                   ? "group-by"
+                       : args->paired                     ? "paired"
+                       : args->bootstrap                  ? "bootstrap"
+                       : args->interval >= 0              ? "interval"
+                       : args->restart.n_most_failed >= 0 ? "max-errors"
+                       : args->each                       ? "each"
+                       : args->restart.is_resumed         ? "resume"
+                       : args->restart.shard              ? "shard"
+                                                          : NULL;
 
     return name ? refuse(err, NULL, "--%s needs --items", name) : ATTN_OK;
 }
@@ -83,7 +73,7 @@ static enum attn_status check_each(const struct items_args *args, struct attn_er
     const char *slash = args->each ? strrchr(args->each, '/') : NULL;
     const char *name = slash ? slash + 1 : args->each;
 
-    if (args->is_resumed && (!name || is_standard(name)))
+    if (args->restart.is_resumed && (!name || is_standard(name)))
         return refuse(err, NULL, "--resume needs --each FILE, the file to continue");
     if (!name || is_standard(name) || !strchr(name, '.') || ends_with(name, ".csv") ||
         ends_with(name, ".jsonl") || ends_with(name, ".json"))
@@ -130,13 +120,13 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     options.form = (enum attn_items_form)args->form;
     options.cancel = interrupt_flag();
     ATTN_TRY(check_each(args, err));
-    ATTN_TRY(restart_read_shard(args->shard, &options.shard, &options.n_shard, err));
+    ATTN_TRY(restart_read_shard(&args->restart, &options.shard, &options.n_shard, err));
     ATTN_TRY(attn_items_open(&options, &items->items, err));
     items->args.items = items->items;
     items->args.group_by = args->group_by;
     items->args.paired = args->paired;
     items->args.interval = args->interval < 0 ? 0 : args->interval;
-    items->args.max_failed = args->n_most_failed;
+    items->args.max_failed = args->restart.n_most_failed;
     items->args.sum = &items->sum;
     return ATTN_OK;
 }
@@ -160,14 +150,7 @@ enum attn_status items_open_texts(const char *path, bool are_lines, struct items
 void items_close(struct items *items)
 {
     attn_items_free(items->items);
-    attn_buffer_release(&items->asked);
-    free(items->command);
-}
-
-static bool is_spoiled(void *user)
-{
-    (void)user;
-    return interrupt_is_model_truncated();
+    restart_end(&items->restart);
 }
 
 enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
@@ -184,17 +167,15 @@ enum attn_status items_ask_each(const struct items_args *args, const struct call
     if (!args->each)
         return ATTN_OK;
     *each = ATTN_EACH_OPTIONS_DEFAULT;
-    ATTN_TRY(restart_keep_command(call, &items->command, &each->n_command, err));
-    restart_describe(call, &form, &items->asked);
-    each->asked = attn_buffer_string(&items->asked);
-    if (!each->asked)
-        return attn_error_no_memory(err);
+    ATTN_TRY(restart_begin(call, &form, &items->restart, err));
+    each->asked = items->restart.asked.data;
+    each->command = items->restart.command;
+    each->n_command = items->restart.n;
     each->path = is_standard(args->each) ? NULL : args->each;
     each->sink = call->out;
-    each->is_resumed = args->is_resumed;
+    each->is_resumed = args->restart.is_resumed;
     each->source = source;
-    each->command = items->command;
-    each->is_spoiled = is_spoiled;
+    each->is_spoiled = restart_is_spoiled;
     each->result = &items->each_result;
     items->args.each = each;
     return ATTN_OK;

@@ -3,6 +3,7 @@
 #define CMD_ITEMS_ARGS_H
 
 #include "cmd/args/prompt.h"
+#include "cmd/args/restart.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
 
@@ -14,18 +15,17 @@ struct items_args {
     const char *group_by, *paired; /* NULL: not given */
     const char *bootstrap;         /* N or N:SEED; NULL: not given */
     double interval;               /* in percent; below 0: not given */
-    int64_t n_most_failed;         /* -1: not given */
     const char *each;              /* NULL: not given */
-    bool is_resumed;
-    const char *shard; /* I/N; NULL: not given */
+    struct restart_args restart;   /* of it */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
     {                                                                                              \
-        .interval = -1, .n_most_failed = -1                                                        \
+        .interval = -1, .restart.n_most_failed = -1                                                \
     }
 
-extern const struct option_group items_options; /* fills a struct items_args */
+/* Fills a struct items_args; the options of its `restart` come after. */
+extern const struct option_group items_options;
 
 /* Items on their way. Initialize with = {0}. */
 struct items {
@@ -34,8 +34,7 @@ struct items {
     struct attn_study_sum sum;   /* what came of it */
     struct attn_each_options each;
     struct attn_each_result each_result;
-    struct attn_buffer asked; /* owns */
-    const char **command;     /* owns */
+    struct restart restart; /* owns */
 };
 
 /* Opens what ARGS name, if they name a file; is_verbose lists the labels. PROMPT and HAS_TEXTS,

@@ -33,6 +33,7 @@ static const struct option_part input_parts[] = {
     {&source_options, offsetof(struct question_args, source)},
     {&texts_options, offsetof(struct question_args, texts)},
     {&items_options, offsetof(struct question_args, items)},
+    {&restart_options, offsetof(struct question_args, items.restart)},
 };
 
 const struct option_group question_input_options = {OPTION_PARTS(input_parts)};

@@ -1,6 +1,7 @@
 /* restart.c - see restart.h. */
 #include "cmd/args/restart.h"
 
+#include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 
 #include <stdlib.h>
@@ -8,10 +9,26 @@
 
 enum { MOST_SHARDS = 1000000 };
 
-enum attn_status restart_read_shard(const char *text, size_t *shard, size_t *n_shard,
+static const struct option rows[] = {
+    OPTION_TEXT("shard", "I/N", struct restart_args, shard,
+                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
+                "rows-00003-of-00008.jsonl"),
+    OPTION_NUMBER("max-errors", "N", struct restart_args, n_most_failed, 0, INT64_MAX,
+                  "number of records or items that may fail; one more ends the run. Default: any "
+                  "number, and the exit code is 6"),
+    OPTION_FLAG("resume", struct restart_args, is_resumed,
+                "continue the output file of a run of the same command that ended early. If there "
+                "is none, begin; if all is done, only check that input and outputs are still the "
+                "same. The table of items is that of all"),
+};
+
+const struct option_group restart_options = OPTION_GROUP(NULL, rows);
+
+enum attn_status restart_read_shard(const struct restart_args *args, size_t *shard, size_t *n_shard,
                                     struct attn_error *err)
 {
     int64_t i = 0, n = 0;
+    const char *const text = args->shard;
     const char *slash = text ? strchr(text, '/') : NULL;
 
     if (!text)
@@ -25,8 +42,8 @@ enum attn_status restart_read_shard(const char *text, size_t *shard, size_t *n_s
     return ATTN_OK;
 }
 
-void restart_describe(const struct call *call, const struct restart_form *form,
-                      struct attn_buffer *out)
+static void describe(const struct call *call, const struct restart_form *form,
+                     struct attn_buffer *out)
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
@@ -58,18 +75,28 @@ void restart_describe(const struct call *call, const struct restart_form *form,
     attn_json_end(&json);
 }
 
-enum attn_status restart_keep_command(const struct call *call, const char ***command, size_t *n,
-                                      struct attn_error *err)
+enum attn_status restart_begin(const struct call *call, const struct restart_form *form,
+                               struct restart *restart, struct attn_error *err)
 {
-    const char **words = calloc((size_t)call->argc + 2, sizeof *words);
-
-    if (!words)
+    describe(call, form, &restart->asked);
+    restart->command = calloc((size_t)call->argc + 2, sizeof *restart->command);
+    if (!restart->command || !attn_buffer_string(&restart->asked))
         return attn_error_no_memory(err);
-    words[0] = "attn-cli";
-    words[1] = call->command->name;
+    restart->command[restart->n++] = "attn-cli";
+    restart->command[restart->n++] = call->command->name;
     for (int i = 0; i < call->argc; i++)
-        words[i + 2] = call->argv[i];
-    *command = words;
-    *n = (size_t)call->argc + 2;
+        restart->command[restart->n++] = call->argv[i];
     return ATTN_OK;
+}
+
+void restart_end(struct restart *restart)
+{
+    attn_buffer_release(&restart->asked);
+    free(restart->command);
+}
+
+bool restart_is_spoiled(void *user)
+{
+    (void)user;
+    return interrupt_is_model_truncated();
 }

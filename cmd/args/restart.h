@@ -7,8 +7,16 @@
 
 #include "tool.h"
 
-/* Reads the value of --shard, "3/8"; NULL leaves both alone. */
-enum attn_status restart_read_shard(const char *text, size_t *shard, size_t *n_shard,
+struct restart_args {
+    const char *shard;     /* I/N; NULL: not given */
+    int64_t n_most_failed; /* -1: not given */
+    bool is_resumed;
+};
+
+extern const struct option_group restart_options; /* fills a struct restart_args */
+
+/* Reads --shard, "3/8"; without it both stay as they are. */
+enum attn_status restart_read_shard(const struct restart_args *args, size_t *shard, size_t *n_shard,
                                     struct attn_error *err);
 
 /* Which options say where and how, and not what. */
@@ -19,13 +27,20 @@ struct restart_form {
     bool has_command;     /* the name of the command is one more key */
 };
 
-/* Appends the options of CALL that shape the results, as an object of JSON on one line. Lists have
- * all their values. */
-void restart_describe(const struct call *call, const struct restart_form *form,
-                      struct attn_buffer *out);
+/* The command line, for a manifest. Initialize with = {0}. */
+struct restart {
+    struct attn_buffer asked; /* owns; the options that shape the results: an object of JSON on one
+                                 line, where lists have all their values */
+    const char **command;     /* [n] owns; as it was typed */
+    size_t n;
+};
 
-/* The command line of CALL as it was typed, [*n], to be freed: for a manifest. */
-enum attn_status restart_keep_command(const struct call *call, const char ***command, size_t *n,
-                                      struct attn_error *err);
+/* Fills RESTART from CALL. */
+enum attn_status restart_begin(const struct call *call, const struct restart_form *form,
+                               struct restart *restart, struct attn_error *err);
+void restart_end(struct restart *restart);
+
+/* An is_spoiled function: whether the model was truncated while it was read. */
+bool restart_is_spoiled(void *user);
 
 #endif

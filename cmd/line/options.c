@@ -43,7 +43,7 @@ bool option_next(struct option_walk *walk)
         const bool is_large = part.group->n_part > 0;
         const struct option_part sub = is_large ? part.group->parts[walk->sub] : part;
 
-        if (walk->row == 0)
+        if (walk->row == 0 && sub.group->heading)
             walk->heading = sub.group->heading;
         if (!find_row(sub.group, walk->row++, option)) {
             walk->row = 0;

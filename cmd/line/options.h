@@ -129,7 +129,7 @@ struct option_part {
 /* Options that fill one struct: an array of rows, a function that makes them, or smaller groups,
  * which have rows. */
 struct option_group {
-    const char *heading;       /* of its first rows */
+    const char *heading;       /* of its first rows; NULL: the one before */
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
