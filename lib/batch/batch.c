@@ -248,10 +248,8 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
         const char *end = memchr(at, '\n', (size_t)(last - at));
         const size_t n = (size_t)((end ? end : last) - at);
 
-        status = attn_record_read(at, n, &batch->labels.keys, &store, &record, err);
-        if (status == ATTN_OK && record.failure != ATTN_RECORD_FAILURE_BAD_JSON)
-            status =
-                attn_record_labels_read(at, n, &batch->labels, &batch->first_labels, &record, err);
+        status = attn_record_labels_read(at, n, &batch->labels, &batch->first_labels, &store,
+                                         &record, err);
         at += n + 1;
     }
     attn_record_store_release(&store);

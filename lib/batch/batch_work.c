@@ -93,11 +93,8 @@ static enum attn_status read_object(struct attn_batch *batch, struct batch_slot 
 {
     const struct attn_buffer *text = &batch->line.text;
 
-    ATTN_TRY(
-        attn_record_read(text->data, text->size, &batch->labels.keys, &slot->store, record, err));
-    if (batch->options.labels && record->failure != ATTN_RECORD_FAILURE_BAD_JSON)
-        ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, &slot->labels,
-                                         record, err));
+    ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, &slot->labels,
+                                     &slot->store, record, err));
     slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
     check_next(batch, record);
     return ATTN_OK;

@@ -1,4 +1,4 @@
-/* record_labels.c - see record_labels.h: a second pass over a line, for those who want labels. */
+/* record_labels.c - see record_labels.h. */
 #include "records/record_labels.h"
 
 #include "base/escape.h"
@@ -57,17 +57,16 @@ void attn_label_names_release(struct attn_label_names *names)
 /* --- A line ---------------------------------------------------------------------------------- */
 
 struct label_reading {
-    struct attn_json_reader reader;
     const struct attn_label_names *names;
     struct attn_label_store *store;
-    struct attn_record *record;
+    struct attn_error failure; /* of the first label that is none */
 };
 
 /* Appends the string of TOKEN, terminated, to the text of the store, which has room for all. */
-static const char *keep(struct label_reading *reading, const struct attn_json_token *token,
+static const char *keep(struct label_reading *labels, const struct attn_json_token *token,
                         size_t *size)
 {
-    struct attn_buffer *text = &reading->store->text;
+    struct attn_buffer *text = &labels->store->text;
     const size_t begin = text->size;
 
     attn_json_unescape(token, text);
@@ -77,25 +76,26 @@ static const char *keep(struct label_reading *reading, const struct attn_json_to
 }
 
 /* Whether KEY says what the record is. */
-static bool is_taken(const struct label_reading *reading, const struct attn_json_token *key)
+static bool is_taken(const struct attn_record_reading *reading, const struct attn_json_token *key)
 {
-    const struct attn_record_keys *keys = &reading->names->keys;
+    static const char *const taken[] = {"ids", "source", "pair", "types", "key_mask"};
 
-    return attn_json_equals(key, keys->text ? keys->text : "text") ||
-           attn_json_equals(key, keys->id ? keys->id : "id") || attn_json_equals(key, "ids") ||
-           attn_json_equals(key, "source") || attn_json_equals(key, "pair") ||
-           attn_json_equals(key, "types") || attn_json_equals(key, "key_mask") ||
-           (keys->has_next && attn_json_equals(key, "next"));
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (attn_json_equals(key, taken[i]))
+            return true;
+    return attn_json_equals(key, reading->text_key) || attn_json_equals(key, reading->id_key) ||
+           (reading->keys->has_next && attn_json_equals(key, "next"));
 }
 
 /* The label of KEY, without a value; NULL where it is none. */
-static struct attn_item_label *find_label(struct label_reading *reading,
+static struct attn_item_label *find_label(struct label_reading *labels,
+                                          const struct attn_record_reading *reading,
                                           const struct attn_json_token *key)
 {
-    struct attn_label_store *store = reading->store;
+    struct attn_label_store *store = labels->store;
     size_t size;
 
-    if (!reading->names->is_all) {
+    if (!labels->names->is_all) {
         for (size_t i = 0; i < store->n; i++)
             if (attn_json_equals(key, store->labels[i].name))
                 return &store->labels[i];
@@ -103,7 +103,7 @@ static struct attn_item_label *find_label(struct label_reading *reading,
     }
     if (is_taken(reading, key) || attn_json_has_nul(key))
         return NULL;
-    store->labels[store->n] = (struct attn_item_label){.name = keep(reading, key, &size)};
+    store->labels[store->n] = (struct attn_item_label){.name = keep(labels, key, &size)};
     return &store->labels[store->n++];
 }
 
@@ -123,84 +123,66 @@ bool attn_label_read_number(const struct attn_json_token *token, struct attn_cel
     return true;
 }
 
-/* Reads the value TOKEN of LABEL. */
-static void take_value(struct label_reading *reading, const struct attn_json_token *token,
-                       struct attn_item_label *label)
+/* The `see` function of struct attn_record_keys: reads VALUE, if KEY is a label. */
+static enum attn_status see(void *user, const struct attn_record_reading *reading,
+                            const struct attn_json_token *key, const struct attn_json_token *value,
+                            struct attn_error *err)
 {
-    struct attn_record *record = reading->record;
+    struct label_reading *labels = user;
+    struct attn_label_store *store = labels->store;
+    struct attn_item_label *label;
     bool is_good = true;
     size_t size = 0;
 
-    if (token->type == ATTN_JSON_NULL)
-        return;
-    if (token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE)
-        label->value = attn_cell_boolean(token->type == ATTN_JSON_TRUE);
-    else if (token->type != ATTN_JSON_STRING)
-        is_good = attn_label_read_number(token, &label->value);
-    if (is_good)
-        label->text = keep(reading, token, &size);
-    if (token->type == ATTN_JSON_STRING)
-        label->value = attn_cell_text(label->text, size);
-    if (is_good || record->failure != ATTN_RECORD_FAILURE_NONE)
-        return;
-    record->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
-    attn_error_set(&record->err, ATTN_INVALID,
-                   "the label '%s' has '%s' at byte %zu, expected a text, a number or a boolean",
-                   attn_quote_string(label->name).text, attn_quote(token->text, token->size).text,
-                   token->offset);
-}
-
-/* Takes the labels among the members of the object. */
-static enum attn_status take_members(struct label_reading *reading, struct attn_error *err)
-{
-    struct attn_label_store *store = reading->store;
-    struct attn_json_token token;
-
-    ATTN_TRY(attn_json_next(&reading->reader, &token, err));
-    if (token.type != ATTN_JSON_OBJECT_BEGIN)
+    ATTN_TRY(attn_grow(&store->labels, &store->capacity, store->n + 1, sizeof *store->labels, err));
+    label = find_label(labels, reading, key);
+    if (!label || value->type == ATTN_JSON_NULL)
         return ATTN_OK;
-    while (attn_json_next(&reading->reader, &token, err) == ATTN_OK &&
-           token.type == ATTN_JSON_KEY) {
-        struct attn_item_label *label;
-
-        ATTN_TRY(
-            attn_grow(&store->labels, &store->capacity, store->n + 1, sizeof *store->labels, err));
-        label = find_label(reading, &token);
-        if (!label) {
-            ATTN_TRY(attn_json_skip(&reading->reader, err));
-            continue;
-        }
-        ATTN_TRY(attn_json_next(&reading->reader, &token, err));
-        take_value(reading, &token, label);
-        while (reading->reader.depth > 1)
-            ATTN_TRY(attn_json_next(&reading->reader, &token, err));
-    }
-    return err->status;
+    if (value->type == ATTN_JSON_TRUE || value->type == ATTN_JSON_FALSE)
+        label->value = attn_cell_boolean(value->type == ATTN_JSON_TRUE);
+    else if (value->type != ATTN_JSON_STRING)
+        is_good = attn_label_read_number(value, &label->value);
+    if (is_good)
+        label->text = keep(labels, value, &size);
+    if (value->type == ATTN_JSON_STRING)
+        label->value = attn_cell_text(label->text, size);
+    if (!is_good && labels->failure.status == ATTN_OK)
+        attn_error_set(&labels->failure, ATTN_INVALID,
+                       "the label '%s' has '%s' at byte %zu, expected a text, a number or a "
+                       "boolean",
+                       attn_quote_string(label->name).text,
+                       attn_quote(value->text, value->size).text, value->offset);
+    return ATTN_OK;
 }
 
 enum attn_status attn_record_labels_read(const char *line, size_t size,
                                          const struct attn_label_names *names,
-                                         struct attn_label_store *store, struct attn_record *record,
-                                         struct attn_error *err)
+                                         struct attn_label_store *labels,
+                                         struct attn_record_store *store,
+                                         struct attn_record *record, struct attn_error *err)
 {
-    struct label_reading reading = {
-        .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
-        .names = names,
-        .store = store,
-        .record = record,
-    };
-    struct attn_error failure = {0};
+    struct label_reading reading = {.names = names, .store = labels};
+    struct attn_record_keys keys = names->keys;
 
-    attn_buffer_reset(&store->text);
-    store->n = 0;
-    ATTN_TRY(attn_grow(&store->labels, &store->capacity, names->n, sizeof *store->labels, err));
+    labels->n = 0;
+    if (!names->is_all && names->n == 0)
+        return attn_record_read(line, size, &keys, store, record, err);
+    keys.see = see;
+    keys.user = &reading;
+    attn_buffer_reset(&labels->text);
+    ATTN_TRY(attn_grow(&labels->labels, &labels->capacity, names->n, sizeof *labels->labels, err));
     /* Names and texts are shorter without their quotes, so nothing moves. */
-    if (!attn_buffer_reserve(&store->text, size + 1))
+    if (!attn_buffer_reserve(&labels->text, size + 1))
         return attn_error_no_memory(err);
-    for (; store->n < names->n; store->n++)
-        store->labels[store->n] = (struct attn_item_label){.name = names->names[store->n]};
-    if (take_members(&reading, &failure) == ATTN_NO_MEMORY)
-        return attn_error_copy(err, &failure);
+    for (; labels->n < names->n; labels->n++)
+        labels->labels[labels->n] = (struct attn_item_label){.name = names->names[labels->n]};
+    ATTN_TRY(attn_record_read(line, size, &keys, store, record, err));
+    if (record->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        labels->n = 0;
+    if (record->failure != ATTN_RECORD_FAILURE_NONE || reading.failure.status == ATTN_OK)
+        return ATTN_OK;
+    record->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    record->err = reading.failure;
     return ATTN_OK;
 }
 

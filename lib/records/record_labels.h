@@ -3,11 +3,11 @@
  * to, and stand beside what it came to.
  *
  *     struct attn_label_names names = {0};
- *     struct attn_label_store store = {0};
+ *     struct attn_label_store labels = {0};
  *     attn_label_names_parse("condition,verb", &names, &err);      // or "all"
- *     attn_record_labels_read(line, size, &names, &store, &record, &err);
- *     ... store.labels[i] ...                                      // until the next line
- *     attn_label_store_release(&store);
+ *     attn_record_labels_read(line, size, &names, &labels, &store, &record, &err);
+ *     ... labels.labels[i] ...                                     // until the next line
+ *     attn_label_store_release(&labels);
  *     attn_label_names_release(&names);
  *
  * A label is a text, a number or a boolean; null is no value. Anything else fails the record.
@@ -45,14 +45,15 @@ struct attn_label_store {
 };
 
 /*
- * Reads those of LINE [size bytes], which attn_record_read has read with those keys. A label that
- * is none is the failure of RECORD, if that has none yet; ATTN_NO_MEMORY is the only failure here.
- * STORE is empty after a line that is no object.
+ * Reads LINE [size bytes] into RECORD by the keys of NAMES, as attn_record_read does, and its
+ * labels into LABELS. A label that is none is the failure of RECORD, if that has no other;
+ * ATTN_NO_MEMORY is the only failure here. LABELS are empty after a line that is no such object.
  */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
                                          const struct attn_label_names *names,
-                                         struct attn_label_store *store, struct attn_record *record,
-                                         struct attn_error *err);
+                                         struct attn_label_store *labels,
+                                         struct attn_record_store *store,
+                                         struct attn_record *record, struct attn_error *err);
 void attn_label_store_release(struct attn_label_store *store);
 
 #endif

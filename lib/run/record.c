@@ -379,6 +379,8 @@ static enum attn_status take_member(struct attn_record_reading *reading,
 
     if (attn_json_next(&reading->reader, &value, err) != ATTN_OK)
         return err->status;
+    if (reading->keys->see)
+        ATTN_TRY(reading->keys->see(reading->keys->user, reading, key, &value, err));
     if (value.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (attn_json_equals(key, reading->text_key))

@@ -35,7 +35,11 @@ struct attn_record_keys {
     enum attn_status (*take)(void *user, struct attn_record_reading *reading,
                              const struct attn_json_token *key, const struct attn_json_token *value,
                              struct attn_error *err);
-    void *user;
+    /* Gets KEY and its first token, even if that is null, before it is taken. Or NULL. */
+    enum attn_status (*see)(void *user, const struct attn_record_reading *reading,
+                            const struct attn_json_token *key, const struct attn_json_token *value,
+                            struct attn_error *err);
+    void *user;          /* for both */
     bool has_no_offsets; /* the line was made of something else: messages give no offsets in it */
 };
 
