@@ -185,14 +185,8 @@ static void emit_progress(const struct attn_batch *batch)
 
 static enum attn_status check_failures(const struct attn_batch *batch, struct attn_error *err)
 {
-    const int64_t most = batch->options.max_failed;
-
-    if (most < 0 || batch->ledger.n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " records failed, `max_failed` allows %" PRId64,
-                   batch->ledger.n_failed, batch->ledger.done.n_record, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_items_check_failures("records", batch->ledger.n_failed, batch->ledger.done.n_record,
+                                     batch->options.max_failed, err);
 }
 
 /* Notes once that a line is not an object, and which option reads such a file. Lines of CSV are not

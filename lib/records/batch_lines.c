@@ -376,8 +376,7 @@ uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* size * i / n, of which the product may be too large. */
-static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
+uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n)
 {
     return size / n * i + size % n * i / n;
 }
@@ -399,8 +398,8 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
                        attn_quote_string(attn_batch_lines_name(lines)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    from = share(size, options->shard, options->n_shard);
-    lines->limit = share(size, options->shard + 1, options->n_shard);
+    from = attn_batch_lines_share(size, options->shard, options->n_shard);
+    lines->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
     /* The first line that begins at FROM or after it, so after a \n from the byte before on. */
     seek(lines, from > 0 ? from - 1 : 0);
     while (from > 0 && !is_found && lines->offset < lines->limit) {

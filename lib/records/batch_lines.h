@@ -98,6 +98,9 @@ bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *
 /* Where the lines begin and, as far as they were read, end; bytes of the input. */
 void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end);
 
+/* Where part I of N of SIZE bytes begins: SIZE * I / N, without overflow of the product. */
+uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n);
+
 /* Where the last line at the most begins: a file's share that is read is of this. 0: not known. */
 uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines);
 

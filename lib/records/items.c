@@ -14,6 +14,7 @@
 #include "records/record_labels.h"
 #include "run/record_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -877,6 +878,17 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
     return has_input ? take_columns(items, err) : refuse_names(items, text, size, err);
 }
 
+enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
+                                           int64_t most, struct attn_error *err)
+{
+    if (most < 0 || n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "%" PRIu64 " of %" PRIu64 " %s failed, `max_failed` allows %" PRId64, n_failed,
+                   n, unit, most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 const char *attn_items_name(const struct attn_items *items)
@@ -934,12 +946,6 @@ static char find_separator(const struct attn_items_options *options)
     return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : '\0';
 }
 
-/* Returns size * i / n without overflow of the product. */
-static uint64_t share(uint64_t size, uint64_t i, uint64_t n)
-{
-    return size / n * i + size % n * i / n;
-}
-
 static enum attn_status cut_shard(struct attn_items *items, struct attn_error *err)
 {
     const struct attn_items_options *options = &items->options;
@@ -959,9 +965,9 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
                        attn_quote_string(attn_items_name(items)).text);
     if (options->shard >= options->n_shard || !is_file)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    items->from = share(size, options->shard, options->n_shard);
+    items->from = attn_batch_lines_share(size, options->shard, options->n_shard);
     items->n_read = options->inputs ? items->from : 0;
-    items->limit = share(size, options->shard + 1, options->n_shard);
+    items->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
     return ATTN_OK;
 }
 

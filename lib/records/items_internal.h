@@ -29,6 +29,10 @@ char attn_items_separator_of(const char *path);
 /* Whether a header names all labels. */
 bool attn_items_have_header(const struct attn_items *items);
 
+/* Fails if more than MOST of N failed, of the UNIT "items"; a negative MOST allows any number. */
+enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
+                                           int64_t most, struct attn_error *err);
+
 /* The SHA-256 of the input from its beginning to the end of ITEM, and that offset. */
 void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end);
 

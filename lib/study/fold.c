@@ -629,7 +629,7 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
         free_waiting(made, 0);
         return ATTN_NO_MEMORY;
     }
-    for (size_t i = 0; i < fold->n_more; i++)
+    for (size_t i = 0; entry->more && i < fold->n_more; i++)
         made->more[i] = entry->more[i];
     made->labels = *labels;
     *labels = NULL;
@@ -650,7 +650,8 @@ static enum attn_status add(struct attn_fold *fold, struct label **labels,
 
     ATTN_TRY(find_group(fold, labels, &group, err));
     ATTN_TRY(add_rows(fold, group, a->table, b ? b->table : NULL, err));
-    add_more(fold, group, a->more, b ? b->more : NULL);
+    if (a->more && (!b || b->more))
+        add_more(fold, group, a->more, b ? b->more : NULL);
     return ATTN_OK;
 }
 
@@ -727,6 +728,7 @@ void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out)
     const double *more;
     size_t list = 0;
 
+    attn_buffer_append_format(out, "%zu", fold->n_more);
     for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
         for (size_t k = 0; k < fold->n_more; k++) {
             attn_buffer_append_char(out, ' ');
@@ -745,6 +747,7 @@ bool attn_fold_load(struct attn_fold *fold, const char *text)
     size_t list = 0;
     double *more;
 
+    text += strcspn(text, " ");
     for (size_t i = 0; fold->n_more > 0 && (more = find_more(fold, &list, &at, i)); i++)
         for (size_t k = 0; k < fold->n_more; k++) {
             const size_t n = *text == ' ' ? strcspn(++text, " ") : 0;
@@ -760,29 +763,12 @@ bool attn_fold_load(struct attn_fold *fold, const char *text)
     return *text == '\0';
 }
 
-size_t attn_fold_n_group(const struct attn_fold *fold)
+void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, size_t *n_single)
 {
-    return fold->n_label > 0 ? fold->n_group : 0;
-}
-
-size_t attn_fold_n_label(const struct attn_fold *fold)
-{
-    return fold->n_label;
-}
-
-size_t attn_fold_n_more(const struct attn_fold *fold)
-{
-    return fold->n_more;
-}
-
-size_t attn_fold_n_pair(const struct attn_fold *fold)
-{
-    return fold->n_pair;
-}
-
-size_t attn_fold_n_single(const struct attn_fold *fold)
-{
-    return fold->n_single;
+    sum->n_group = fold->n_label > 0 ? fold->n_group : 0;
+    sum->n_label = fold->n_label;
+    sum->n_pair = fold->n_pair;
+    *n_single = fold->n_single;
 }
 
 /* --- The whole table -------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@
 struct attn_fold_entry {
     const struct attn_item *item;
     const struct attn_table *table;
-    const double *more; /* [n_more] numbers beside its rows, as many for each item */
+    const double *more; /* [n_more] numbers beside its rows, as many for each item; NULL: they are
+                           loaded (attn_fold_load) */
     size_t n_more;
 };
 
@@ -81,20 +82,17 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err);
 
-/* attn_fold_save appends the numbers beside rows of all groups and of all waiting items as
- * printable ASCII. To resume, add the same entries with as many numbers of any value, then load
- * TEXT: false if it is malformed. */
+/* attn_fold_save appends n_more and the numbers beside rows of all groups and of all waiting items,
+ * as printable ASCII. To resume, add the same entries with the same n_more and `more` NULL, then
+ * load TEXT: false if it is malformed. */
 void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
 bool attn_fold_load(struct attn_fold *fold, const char *text);
 
 /* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
 
-size_t attn_fold_n_group(const struct attn_fold *fold); /* 0: it is not grouped */
-size_t attn_fold_n_label(const struct attn_fold *fold); /* leading columns that name a group */
-size_t attn_fold_n_more(const struct attn_fold *fold);  /* numbers beside the rows of an item */
-size_t attn_fold_n_pair(const struct attn_fold *fold);
-size_t attn_fold_n_single(const struct attn_fold *fold); /* of paired: items without a partner */
+/* Fills n_group, n_label and n_pair of SUM. *n_single: items of `paired` without a partner. */
+void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, size_t *n_single);
 
 /* Creates the table of all items, which the caller owns. Without items it has no rows, and all
  * columns of the form except the HIDDEN ones. */

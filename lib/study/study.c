@@ -16,7 +16,6 @@
 #include "study/each_internal.h"
 #include "study/rows.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,9 +41,6 @@ struct attn_study {
     uint64_t hidden; /* columns that the tables of items do not have */
     struct attn_fold *fold; /* owns */
     struct attn_each *each; /* owns; NULL: no line for each item */
-    double *nothing;        /* [n_nothing] owns; zeros in place of the numbers beside resumed
-                               rows */
-    size_t n_nothing;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                   /* for these */
@@ -285,7 +281,6 @@ void attn_study_free(struct attn_study *study)
     attn_fold_free(study->fold);
     attn_monitor_free(study->monitor);
     attn_free(study->ids);
-    attn_free(study->nothing);
     attn_free(study);
 }
 
@@ -358,19 +353,11 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
 /* Fails if more items failed than are allowed. */
 static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
 {
-    const int64_t most = study->args->max_failed;
-
-    if (most < 0 || study->sum.n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "%zu of %zu items failed, `max_failed` allows %" PRId64,
-                   study->sum.n_failed, study->sum.n_item, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_items_check_failures("items", study->sum.n_failed, study->sum.n_item,
+                                     study->args->max_failed, err);
 }
 
 /* --- Restarts --------------------------------------------------------------------------------- */
-
-static const char *const row_names[] = {"base", "source", "model"};
-static const char *const other_metrics[] = {"difference", "nats"}; /* of score */
 
 /* Saves for a resumed run the state that the rows of items lack (struct attn_each_rows): the
  * metric, its row, its moments, how often the model was right, the numbers beside rows. */
@@ -383,30 +370,40 @@ static void save(void *user, struct attn_buffer *out)
     attn_double_append(out, study->base.mean);
     attn_buffer_append_char(out, ' ');
     attn_double_append(out, study->base.squares);
-    attn_buffer_append_format(out, " %zu %zu %zu", study->n_judged, study->n_right,
-                              attn_fold_n_more(study->fold));
+    attn_buffer_append_format(out, " %zu %zu ", study->n_judged, study->n_right);
     attn_fold_save(study->fold, out);
 }
 
-enum { N_SAVED = 8 };
+enum { N_SAVED = 7 };
 
-/* Cuts TEXT into N_SAVED words. Returns the rest of the text, or NULL if there are fewer words. */
+/* Cuts TEXT into N_SAVED words. Returns the rest of the text, which begins with the number of
+ * numbers beside rows, or NULL if there are fewer words. */
 static const char *cut_saved(const char *text, const char *words[N_SAVED], size_t sizes[N_SAVED])
 {
     for (size_t i = 0; i < N_SAVED; i++) {
         words[i] = text;
         sizes[i] = strcspn(text, " ");
         text += sizes[i];
-        if (sizes[i] == 0)
+        if (sizes[i] == 0 || *text++ != ' ')
             return NULL;
-        text += *text == ' ' && i + 1 < N_SAVED;
     }
     return text;
 }
 
-static bool is_word(const char *word, size_t size, const char *name)
+/* Returns the name of a metric, or of its row, that WORD [size] is; NULL for other words. */
+static const char *find_name(const char *word, size_t size)
 {
-    return name && strlen(name) == size && memcmp(word, name, size) == 0;
+    static const char *const others[] = {"difference", "nats", "base", "source", "model"};
+    const size_t n = sizeof others / sizeof *others;
+
+    for (size_t i = 0; i < n + ATTN_N_ANSWER_METRIC; i++) {
+        const char *name =
+            i < n ? others[i] : attn_answer_metric_name((enum attn_answer_metric)(i - n));
+
+        if (name && strlen(name) == size && memcmp(word, name, size) == 0)
+            return name;
+    }
+    return NULL;
 }
 
 /* Restores the saved state, after the rows. False if the text is malformed. */
@@ -426,35 +423,9 @@ static bool load(struct attn_study *study, const char *text)
     study->base.n = (size_t)n;
     study->n_judged = (size_t)n_judged;
     study->n_right = (size_t)n_right;
-    for (int m = 0; m < ATTN_N_ANSWER_METRIC; m++) {
-        const char *name = attn_answer_metric_name((enum attn_answer_metric)m);
-
-        if (is_word(words[0], sizes[0], name))
-            study->sum.metric = name;
-    }
-    for (size_t i = 0; i < sizeof other_metrics / sizeof *other_metrics; i++)
-        if (is_word(words[0], sizes[0], other_metrics[i]))
-            study->sum.metric = other_metrics[i];
-    for (size_t i = 0; i < sizeof row_names / sizeof *row_names; i++)
-        if (is_word(words[1], sizes[1], row_names[i]))
-            study->sum.row = row_names[i];
+    study->sum.metric = find_name(words[0], sizes[0]);
+    study->sum.row = find_name(words[1], sizes[1]);
     return attn_fold_load(study->fold, rest);
-}
-
-/* Allocates zeros, as many as there are numbers beside the rows of each item. */
-static enum attn_status make_nothing(struct attn_study *study, struct attn_error *err)
-{
-    const char *words[N_SAVED];
-    size_t sizes[N_SAVED];
-    uint64_t n = 0;
-
-    if (study->nothing)
-        return ATTN_OK;
-    if (cut_saved(attn_each_saved(study->each), words, sizes) &&
-        attn_parse_uint(words[7], sizes[7], &n) && n < SIZE_MAX / sizeof *study->nothing)
-        study->n_nothing = (size_t)n;
-    study->nothing = attn_alloc(study->n_nothing, sizeof *study->nothing, err);
-    return study->nothing ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* An attn_each_fn: adds an item of an earlier run. */
@@ -464,16 +435,19 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
 {
     struct attn_study *study = user;
     struct attn_fold_entry entry = {.item = item, .table = table};
+    const char *words[N_SAVED], *rest;
+    size_t sizes[N_SAVED];
+    uint64_t n_more;
 
-    ATTN_TRY(make_nothing(study, err));
     look_for_twice(study, item);
     take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
     study->sum.n_failed += failed != NULL;
     if (failed)
         return ATTN_OK;
-    entry.more = study->nothing;
-    entry.n_more = study->n_nothing;
+    rest = cut_saved(attn_each_saved(study->each), words, sizes);
+    if (rest && attn_parse_uint(rest, strcspn(rest, " "), &n_more))
+        entry.n_more = (size_t)n_more;
     ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
 }
@@ -712,8 +686,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
                                 struct attn_error *err)
 {
     struct attn_study_sum *sum = &study->sum;
-    const size_t n_single = attn_fold_n_single(study->fold);
     struct attn_error unused;
+    size_t n_single;
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
@@ -722,20 +696,18 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
                                ATTN_STAGE_INPUT, err));
     else if (study->n_row > 0)
         ATTN_TRY(attn_fold_tabulate_texts(study->fold, table, err));
+    attn_fold_count(study->fold, sum, &n_single);
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
         attn_note(forward_note, study, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);
     if (sum->n_failed > MOST_NAMED)
         attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "%zu more items failed",
                   sum->n_failed - MOST_NAMED);
-    if (study->args->paired && n_single == 0 && attn_fold_n_pair(study->fold) == 0)
+    if (study->args->paired && n_single == 0 && sum->n_pair == 0)
         attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "no item is on a side of `paired`");
     if (n_single > 0)
         attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "%zu item%s no partner of the same id",
                   n_single, n_single == 1 ? " has" : "s have");
-    sum->n_group = attn_fold_n_group(study->fold);
-    sum->n_label = attn_fold_n_label(study->fold);
-    sum->n_pair = attn_fold_n_pair(study->fold);
     sum->mean = study->base.mean;
     sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
     sum->right =
