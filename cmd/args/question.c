@@ -242,16 +242,6 @@ enum attn_status question_begin(struct question *question, const struct attn_stu
     return ATTN_OK;
 }
 
-/* The run that the table is of; it has a request if that is one text. */
-static struct tables_run run_of(const struct question *question)
-{
-    const struct attn_input *input = &question->request.input;
-    const bool is_one = question->host && (input->text || input->ids || input->image);
-
-    return (struct tables_run){question->host, is_one ? &question->request : NULL,
-                               question->request.on_note};
-}
-
 /* Lets the pair of INPUT follow *TEXT [*n], if that is there, in JOINED. */
 static void join_pair(const struct attn_input *input, struct attn_buffer *joined, const char **text,
                       size_t *n)
@@ -274,7 +264,9 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     const struct attn_input *input = &question->request.input;
     struct attn_buffer texts = {0}, others = {0};
     struct attn_table *joint = NULL;
-    const struct tables_run run = run_of(question);
+    const bool is_one = question->host && (input->text || input->ids || input->image);
+    const struct tables_run run = {question->host, is_one ? &question->request : NULL,
+                                   question->request.on_note};
     enum attn_status status;
 
     if (input->pair && grid->text == input->text) {

@@ -595,13 +595,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     args.study = NULL;
     args.sort = NULL; /* rows of all items must have one order */
     args.n_most = 0;
-    request.on_note = attn_study_note_once;
-    request.on_progress = NULL; /* it counts items */
-    request.user = survey->frame.study;
-    request.reading.example = NULL;
-    request.input = item->record.input;
-    if (attn_input_is_given(&item->record.source))
-        request.source = item->record.source;
+    attn_study_fill_request(survey->frame.study, item, &request);
     ATTN_TRY(
         attn_error_at(find_words(survey, item, &args.from, &args.to, err), ATTN_STAGE_INPUT, err));
     if (args.has_effect)

@@ -185,25 +185,19 @@ static enum attn_status take_pair(struct attn_record_reading *reading,
     return ATTN_OK;
 }
 
-static enum attn_status take_types(struct attn_record_reading *reading,
-                                   const struct attn_json_token *value, struct attn_error *err)
+/* Reads the types of the tokens, or the mask of the keys. */
+static enum attn_status take_marks(struct attn_record_reading *reading,
+                                   const struct attn_json_token *value, bool are_types,
+                                   struct attn_error *err)
 {
     struct attn_input *input = &reading->record->input;
-    const struct integer_list list = {"types", ATTN_RECORD_FAILURE_BAD_VALUE,
-                                      &reading->store->types, &input->types, &input->n_type};
+    struct attn_record_store *store = reading->store;
+    const struct integer_list types = {"types", ATTN_RECORD_FAILURE_BAD_VALUE, &store->types,
+                                       &input->types, &input->n_type};
+    const struct integer_list key_mask = {"key_mask", ATTN_RECORD_FAILURE_BAD_VALUE,
+                                          &store->key_mask, &input->key_mask, &input->n_key_mask};
 
-    return take_integers(reading, value, &list, err);
-}
-
-static enum attn_status take_key_mask(struct attn_record_reading *reading,
-                                      const struct attn_json_token *value, struct attn_error *err)
-{
-    struct attn_input *input = &reading->record->input;
-    const struct integer_list list = {"key_mask", ATTN_RECORD_FAILURE_BAD_VALUE,
-                                      &reading->store->key_mask, &input->key_mask,
-                                      &input->n_key_mask};
-
-    return take_integers(reading, value, &list, err);
+    return take_integers(reading, value, are_types ? &types : &key_mask, err);
 }
 
 /* Where there is a source, the mask is of its keys. */
@@ -397,9 +391,9 @@ static enum attn_status take_member(struct attn_record_reading *reading,
     if (attn_json_equals(key, "pair"))
         return take_pair(reading, &value, err);
     if (attn_json_equals(key, "types"))
-        return take_types(reading, &value, err);
+        return take_marks(reading, &value, true, err);
     if (attn_json_equals(key, "key_mask"))
-        return take_key_mask(reading, &value, err);
+        return take_marks(reading, &value, false, err);
     if (!reading->keys->take && attn_json_equals(key, "image"))
         return take_image(reading, &value, err);
     if (reading->keys->has_next && attn_json_equals(key, "next"))

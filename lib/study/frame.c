@@ -210,17 +210,9 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
         one.answer = NULL;
         one.spaces = &answer->spaces;
     }
-
-    if (status == ATTN_OK) {
+    attn_study_fill_request(items->study, item, &request);
+    if (status == ATTN_OK)
         memcpy(args, asking->inquiry->args, *size);
-        request.on_progress = NULL;     /* it counts items */
-        request.reading.example = NULL; /* the message names the item instead */
-        request.on_note = attn_study_note_once;
-        request.user = items->study;
-        request.input = item->record.input;
-        if (item->record.source.text || item->record.source.ids || item->record.source.embeddings)
-            request.source = item->record.source;
-    }
     if (status == ATTN_OK && !asking->has_texts)
         status =
             attn_error_at(experiment->take_item(args, &request, item, err), ATTN_STAGE_INPUT, err);

@@ -294,7 +294,8 @@ static void forward_note(void *user, enum attn_note code, const char *message)
     attn_monitor_leave(study->monitor);
 }
 
-void attn_study_note_once(void *user, enum attn_note code, const char *message)
+/* An attn_note_fn: forwards the first note of each code. */
+static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
     bool is_new;
@@ -305,6 +306,19 @@ void attn_study_note_once(void *user, enum attn_note code, const char *message)
     if (is_new && study->on_note)
         study->on_note(study->user, code, message);
     attn_monitor_leave(study->monitor);
+}
+
+void attn_study_fill_request(struct attn_study *study, const struct attn_item *item,
+                             struct attn_request *request)
+{
+    request->on_note = note_once;
+    request->user = study;
+    request->on_progress = NULL;
+    request->reading.example = NULL; /* messages name the item instead */
+    if (item)
+        request->input = item->record.input;
+    if (item && attn_input_is_given(&item->record.source))
+        request->source = item->record.source;
 }
 
 /* Returns the name of ITEM for messages: 'k17', or its number. */
@@ -634,7 +648,7 @@ static enum attn_status take_text(struct attn_study *study, const struct attn_it
     if (status != ATTN_OK)
         attn_error_hint(err, "in text %zu", number);
     else if (attn_spaces_describe(&answer->spaces, message))
-        attn_study_note_once(study, ATTN_NOTE_SPACES, message);
+        note_once(study, ATTN_NOTE_SPACES, message);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -659,7 +673,7 @@ static enum attn_status take(struct attn_study *study, const struct attn_item *i
     }
     ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     if (attn_spaces_describe(&answer->spaces, message))
-        attn_study_note_once(study, ATTN_NOTE_SPACES, message);
+        note_once(study, ATTN_NOTE_SPACES, message);
     if (answer->metric) {
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;

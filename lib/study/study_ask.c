@@ -246,10 +246,7 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
         .next = next, .done = done, .release = release, .user = &packing};
     enum attn_status status;
 
-    request.on_note = attn_study_note_once;
-    request.on_progress = NULL; /* it counts items */
-    request.user = pack->study;
-    request.reading.example = NULL;
+    attn_study_fill_request(pack->study, NULL, &request);
     options->request = &request;
     status = attn_run_many(pack->host, options, &calls, err);
     attn_item_free(packing.item);

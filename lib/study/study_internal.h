@@ -92,9 +92,10 @@ void attn_study_free(struct attn_study *study); /* NULL is allowed */
 /* Ends the study early because of ERR. The finished items can be resumed. */
 void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 
-/* An attn_note_fn for the runs of items; USER is the study. Forwards the first note of each code.
- * May be called on several threads at a time. */
-void attn_study_note_once(void *user, enum attn_note code, const char *message);
+/* Makes REQUEST that of ITEM, or without an item that of all: notes come once, on any thread, and
+ * progress counts items. */
+void attn_study_fill_request(struct attn_study *study, const struct attn_item *item,
+                             struct attn_request *request);
 
 /* The first item that has not failed, from which an experiment chooses its columns. Borrowed until
  * attn_study_ask. NULL if the first thousand items all failed. */
