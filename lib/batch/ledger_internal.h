@@ -1,14 +1,13 @@
 /*
- * ledger_internal.h - results on disk while they are computed: files that grow, how far each is,
- * and how it was made. A batch (batch.h) and the rows of items (each.h) own a ledger each, and know
- * what the results are.
+ * ledger_internal.h - results on disk while they are computed: files that grow, checkpoints of
+ * them, and a manifest. A batch (batch.h) and the rows of items (each.h) each own a ledger.
  *
  *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
  *     attn_ledger_name(&ledger, "results.jsonl", &err);     // a file: it can be resumed
  *     attn_ledger_describe(&ledger, asked, files, n_file, &err);
  *     ledger.records = ...;                                 // opened
  *     attn_ledger_begin(&ledger, source, model, &err);
- *     attn_ledger_find(&ledger, &made, &err);               // to resume: what is there
+ *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
  *     ... ledger.done grows with the records ...
  *     attn_ledger_checkpoint(&ledger, &err);                // about one per second
@@ -16,10 +15,9 @@
  *     attn_ledger_release(&ledger);
  *
  *     ledger.c           names, checkpoints, the end
- *     ledger_journal.c   writes down each checkpoint while the outputs grow: a process that is
- *                        killed leaves that, and the next one resumes at its last line
- *     ledger_manifest.c  FILE.run.json, which says how the results beside it were made: tool,
- *                        model, options, input, counts, outputs, with the SHA-256 of each file
+ *     ledger_journal.c   a line for each checkpoint; a killed process is resumed at the last one
+ *     ledger_manifest.c  FILE.run.json: tool, model, options, input, counts and outputs of the
+ *                        results, with the SHA-256 of each file
  */
 #ifndef ATTN_BATCH_LEDGER_INTERNAL_H
 #define ATTN_BATCH_LEDGER_INTERNAL_H
@@ -33,75 +31,72 @@
 
 #include <time.h>
 
-/* What results are of: two with the same three texts give the same bytes. Each is one line of JSON.
- * Borrows. */
+/* Results with the same three texts have the same bytes. Each text is one line of JSON. Borrows. */
 struct attn_ledger_identity {
-    const char *model;   /* files of the model with their SHA-256; NULL: it is not known yet */
-    const char *options; /* those that shape the results, with their values */
-    const char *input;   /* its bytes */
+    const char *model;   /* files of the model with their SHA-256; NULL: not known yet */
+    const char *options; /* the options that shape the results, with their values */
+    const char *input;   /* its number of bytes */
 };
 
-/* What is done at one moment. */
+/* The state at a checkpoint. */
 struct attn_ledger_done {
-    uint64_t n_record;   /* records of which the results are in the files */
-    uint64_t begin, end; /* of the last one's line in the input; end 0: there is none yet */
-    uint64_t crc;        /* CRC-32 of that line; 0: it is not known */
+    uint64_t n_record;   /* records whose results are in the files */
+    uint64_t begin, end; /* of the last record's line in the input; end 0: no record */
+    uint64_t crc;        /* CRC-32 of that line; 0: not known */
     uint64_t n_token;
-    uint64_t failures[ATTN_N_RECORD_FAILURE]; /* how often each happened */
-    uint64_t milliseconds;                    /* of work, restarts with it */
+    uint64_t failures[ATTN_N_RECORD_FAILURE]; /* failed records by code */
+    uint64_t milliseconds;                    /* of work in all processes */
     uint64_t n_restart;
-    uint64_t n_line_before;           /* lines before the shard, where its records needed them */
+    uint64_t n_line_before;           /* lines before the shard, if its records needed them */
     char input[ATTN_DIGEST_HEX_SIZE]; /* SHA-256 of the input, from the first line to that one */
 };
 
-/* Zeros, but for `journal`, -1, and what is said here to be the owner's. */
+/* Initialize `journal` with -1, the fields up to `state`, and the rest with zeros. */
 struct attn_ledger {
-    const char *unit, *unit_key;         /* the owner's: "record", and "records" in the manifest */
-    bool is_resumed, is_synced;          /* the owner's, and all up to `state` */
+    const char *unit, *unit_key; /* "record", and "records" in the manifest */
+    bool is_resumed, is_synced;
     const volatile sig_atomic_t *cancel; /* or NULL */
     attn_note_fn on_note;                /* or NULL */
     void *user;                          /* for it */
     const char *const *command;          /* [n_command] */
     size_t n_command;
-    void (*measure)(void *owner); /* called before a checkpoint is written: brings `done` and
-                                     `state` up to date */
+    void (*measure)(void *owner); /* updates `done` and `state` before each checkpoint */
     void *owner;                  /* for it */
     bool has_state;
-    struct attn_buffer state; /* what the owner keeps beside `done`: printable ASCII without quotes
-                                 and backslashes; released with the rest */
+    struct attn_buffer state; /* owns; the owner's state beside `done`: printable ASCII without
+                                 quotes and backslashes */
 
-    const char *name; /* of the first output, a file; NULL: it is none, and there is nothing that
-                         could be resumed. Borrowed */
+    const char *name; /* of the first output, borrowed; NULL: not a file, cannot be resumed */
     struct attn_buffer journal_path, manifest_path; /* terminated; data NULL without a name */
     struct attn_buffer asked, input_size;           /* the identity's */
     struct attn_ledger_identity identity;
     time_t started;
-    const char *input_name;          /* the owner's, for the manifest */
-    uint64_t input_begin, input_end; /* likewise: bytes that were read */
+    const char *input_name;          /* for the manifest; set by the owner */
+    uint64_t input_begin, input_end; /* bytes that were read; set by the owner */
 
-    struct attn_records *records;       /* owns; the outputs, which the owner opens */
-    struct attn_model_files *model;     /* owns; waited for before the journal begins; NULL without
-                                           a name, as what follows */
-    struct attn_ledger_parts *parts;    /* owns; the files of the outputs, for what they hold */
-    struct attn_ledger_extent *extents; /* [n_file] owns: what they held at `done` */
+    struct attn_records *records;       /* owns; the outputs, opened by the owner */
+    struct attn_model_files *model;     /* owns; the journal waits for it; without a name this and
+                                           the next two are NULL */
+    struct attn_ledger_parts *parts;    /* owns; the files of the outputs */
+    struct attn_ledger_extent *extents; /* [n_file] owns: their contents at `done` */
     size_t n_file;
-    int journal;         /* owns; a descriptor; -1: it is not begun */
+    int journal;         /* owns; a descriptor; -1: not begun */
     bool has_checkpoint; /* the journal has a line */
-    bool is_finishing;   /* the outputs got their ends, and cannot be resumed from */
+    bool is_finishing;   /* the outputs have their ends, and cannot be resumed */
 
-    struct attn_ledger_done done; /* all results that were handed to the outputs */
-    uint64_t n_failed;            /* of those that are done */
-    bool has_failed;              /* the owner's: the exit code says so */
+    struct attn_ledger_done done; /* all results that the outputs got */
+    uint64_t n_failed;            /* failed records among them */
+    bool has_failed;              /* failures give an exit code; set by the owner */
 };
 
-/* What a manifest says of results that are whole. Initialize with = {0}; end with
+/* Whole results, as their manifest describes them. Initialize with = {0}; end with
  * attn_ledger_made_release. */
 struct attn_ledger_made {
-    bool is_there; /* there is a manifest; all else is 0 without */
+    bool is_there; /* a manifest was found; else all is 0 */
     bool has_failed;
     uint64_t n_record, n_failed;
     uint64_t begin, end;                /* the range of the input, in bytes */
-    uint64_t n_line_before;             /* before that, where records have their numbers from it */
+    uint64_t n_line_before;             /* lines before the range, if records needed them */
     char input[ATTN_DIGEST_HEX_SIZE];   /* SHA-256 of the range */
     struct attn_ledger_extent *outputs; /* [n_output] owns; in the order of attn_records_part */
     size_t n_output;
@@ -111,102 +106,98 @@ void attn_ledger_made_release(struct attn_ledger_made *made);
 
 /* --- Beginning -------------------------------------------------------------------------------- */
 
-/* Whether PATH is a pipe or a device, which has no other name. */
+/* Whether PATH is a pipe or a device. */
 bool attn_ledger_is_stream(const char *path);
 
-/* Appends PATH with the shard in its last part, results-00003-of-00008.jsonl; as it is where
- * N_SHARD is 0, and of pipes and devices. */
+/* Appends PATH with the shard in its last part, results-00003-of-00008.jsonl; unchanged if N_SHARD
+ * is 0 or PATH is a stream. */
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
                              size_t n_shard);
 
-/* Takes PATH, borrowed, for the name of the results, unless it is NULL or a stream. */
+/* Makes PATH, borrowed, the name of the results, unless it is NULL or a stream. */
 enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
                                   struct attn_error *err);
 
-/* Says what shapes the results: ASKED, an object of JSON or NULL, and the digests of FILES [n]. */
+/* Sets the options of the identity: ASKED, an object of JSON or NULL, and the digests of FILES
+ * [n]. */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err);
 
-/* ... and that they are of an input of SIZE bytes, if that is known. */
+/* Sets the input of the identity: SIZE bytes, if IS_KNOWN. */
 enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
                                             uint64_t size, struct attn_error *err);
 
-/* The outputs are open: finds what they hold, and reads the files of MODEL, opened from SOURCE,
- * beside other work. */
+/* Call it when the outputs are open. Begins to read the files of MODEL, opened from SOURCE, on
+ * another thread. */
 enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
                                    const struct attn_model *model, struct attn_error *err);
 
 /*
- * Looks for what is there, to resume it: the results are whole, as *MADE says, and their files as
- * it says; or ledger->done is the last checkpoint that the parts hold, or zeros. ATTN_INVALID at
- * the stage of the options when they are of another model, of another input, or were changed.
- * Whether the input up to there is the same is the owner's to find out.
+ * Finds earlier results, to resume them. If they are whole, *MADE describes them and their files
+ * were compared with it; else ledger->done is the last checkpoint that the parts hold, or zeros.
+ * ATTN_INVALID at the stage of the options if they have another model or another input, or were
+ * changed. The owner compares the input up to that checkpoint.
  */
 enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
                                   struct attn_error *err);
 
-/* Cuts the outputs to ledger->done and says what continues. */
+/* Cuts the outputs to ledger->done, and notes what is resumed. */
 enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Says that the file PATH is of a run with WHAT: "another model". REMEDY is the hint. */
+/* Fails because the file PATH is of a run with WHAT, "another model". REMEDY is the hint. */
 enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,
                                           struct attn_error *err);
 
-/* Says that the input WHAT: "has more lines" than the journal or the manifest PATH tells of. */
+/* Fails because the input WHAT, "has more lines", than the journal or manifest PATH recorded. */
 enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
                                           struct attn_error *err);
 
 /* --- Checkpoints and the end ------------------------------------------------------------------ */
 
-/* Flushes the outputs, and appends to the journal, if it is wanted and the model's files are
- * known. */
+/* Flushes the outputs, and appends to the journal if the model's files are known. */
 enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Everything is computed: gives the outputs their names. */
+/* Gives the complete outputs their names. */
 enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,
                                     struct attn_error *err);
 
-/* It ends early: keeps what is done, unless IS_SPOILED, of what was done since the last checkpoint.
- * Whether it can be resumed; else the parts are removed. */
+/* Ends early. Takes a checkpoint unless IS_SPOILED. Returns whether the run can be resumed; if not,
+ * the parts are removed. */
 bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled);
 
-/* Removes the parts of the outputs where they hold nothing. */
+/* Removes the parts of the outputs if all are empty. */
 void attn_ledger_remove_empty(const struct attn_ledger *ledger);
 
 void attn_ledger_release(struct attn_ledger *ledger);
 
 /* --- The journal ------------------------------------------------------------------------------ */
 
-/* Begins a new one instead of what was there. */
+/* Creates the journal; an old one is lost. */
 enum attn_status attn_ledger_journal_create(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Appends ledger->done with its extents and the state; where it is synced, down to the disk. */
+/* Appends ledger->done with its extents and the state; waits for the disk if is_synced. */
 enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
                                             struct attn_error *err);
 
-/*
- * Opens it to resume: finds the last checkpoint that the parts hold, each being asked until one is
- * not held, cuts the journal after it, and stores it in ledger->done. ledger->journal stays -1
- * where there is no journal, or none with such a line: there is nothing to resume. ATTN_INVALID at
- * the stage of the options when it is of other results.
- */
+/* Opens the journal to resume: stores the last checkpoint that the parts hold in ledger->done, and
+ * cuts the journal after it. Without such a checkpoint ledger->journal stays -1. ATTN_INVALID at
+ * the stage of the options if the journal has another identity. */
 enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct attn_error *err);
 
 /* --- The manifest ----------------------------------------------------------------------------- */
 
-/* Writes the file: the input was read to its end, and the outputs are finished. Two with the same
- * identity have the same manifest, but for times, threads and paths. Its last member is the SHA-256
- * of all before it, so a manifest that was changed is known. */
+/* Writes the manifest of finished outputs. Manifests with the same identity differ in times,
+ * threads and paths alone. The last member is the SHA-256 of all before it, to find changes. */
 enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
                                             const struct attn_host *host, struct attn_error *err);
 
-/* Reads the manifest, if it is there, and its state into the ledger's. ATTN_INVALID at the stage of
- * the options when it is of other results, or is not as it was written. */
+/* Reads the manifest, if there is one, and its state into the ledger. ATTN_INVALID at the stage of
+ * the options if it has another identity, or was changed. */
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
                                            struct attn_ledger_made *made, struct attn_error *err);
 
-/* Whether the outputs are, under their final names, those of MADE; all are read. ATTN_INVALID at
- * the stage of the options when one is not, and ATTN_CANCELED when that was canceled. */
+/* Compares the outputs, under their final names, with MADE: reads all of them. ATTN_INVALID at the
+ * stage of the options if one differs. */
 enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
                                               const struct attn_ledger_made *made,
                                               struct attn_error *err);

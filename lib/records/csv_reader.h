@@ -9,25 +9,24 @@
  *                                                           // {"id":7,"text":"one, two"}
  *     attn_csv_reader_release(&csv);
  *
- * A line comes without its end; quoted fields may hold ends of lines, separators, and quotes twice.
- * What is written otherwise, a quote in a field that is not quoted, say, is a failure. An empty
- * field is no member.
+ * A line is without its end. Quoted fields may have line ends, separators and doubled quotes. A
+ * quote in a field without quotes is a failure. An empty field is left out.
  */
 #ifndef ATTN_RECORDS_CSV_READER_H
 #define ATTN_RECORDS_CSV_READER_H
 
 #include "base/buffer.h"
 
-/* What becomes of a field. */
+/* How a field is written in JSON. */
 enum attn_csv_kind {
     ATTN_CSV_TEXT,    /* a string */
-    ATTN_CSV_INTEGER, /* an integer as JSON writes it is one; else a string */
-    ATTN_CSV_VALUE,   /* a number as JSON writes it, true and false are these; else a string */
-    ATTN_CSV_LIST     /* words are elements of a list, each as of ATTN_CSV_VALUE */
+    ATTN_CSV_INTEGER, /* an integer if JSON would read one; else a string */
+    ATTN_CSV_VALUE,   /* a number, true or false if JSON would read one; else a string */
+    ATTN_CSV_LIST     /* a list of its words, each like ATTN_CSV_VALUE */
 };
 
 struct attn_csv_column {
-    char *name; /* owns; terminated, not empty, unlike all others */
+    char *name; /* owns; terminated, not empty, unique */
     enum attn_csv_kind kind;
 };
 
@@ -39,13 +38,12 @@ struct attn_csv_reader {
     struct attn_buffer field; /* scratch */
 };
 
-/* Reads the names of the columns, of kind TEXT. ATTN_FORMAT for names that are empty or the
- * same. */
+/* Reads the names of the columns, all of kind TEXT. ATTN_FORMAT for an empty or repeated name. */
 enum attn_status attn_csv_reader_begin(struct attn_csv_reader *csv, const char *line, size_t size,
                                        struct attn_error *err);
 
-/* Appends the object that LINE is. ATTN_FORMAT for one that is none, or has not as many fields as
- * the header: OUT has then anything. */
+/* Appends LINE as an object. ATTN_FORMAT for a malformed line, or another number of fields than the
+ * header has: the contents of OUT are unspecified then. */
 enum attn_status attn_csv_reader_append(struct attn_csv_reader *csv, const char *line, size_t size,
                                         struct attn_buffer *out, struct attn_error *err);
 

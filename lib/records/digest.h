@@ -1,5 +1,5 @@
 /*
- * digest.h - SHA-256 of files and of memory, and what ends such work early.
+ * digest.h - SHA-256 of files and of memory, and flags that end such work early.
  *
  *     struct attn_stop stop = {.cancel = cancel};
  *     char hex[ATTN_DIGEST_HEX_SIZE];
@@ -18,10 +18,10 @@
 
 enum { ATTN_DIGEST_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
 
-/* What says that long work is to end. Each may be NULL. */
+/* Flags that end long work. Borrowed; each may be NULL. */
 struct attn_stop {
-    const volatile sig_atomic_t *cancel; /* not 0: the caller wants it to end; borrowed */
-    const atomic_bool *is_unwanted;      /* nobody needs what comes of it; borrowed */
+    const volatile sig_atomic_t *cancel; /* not 0: canceled */
+    const atomic_bool *is_unwanted;      /* the result is not needed any more */
 };
 
 bool attn_must_stop(const struct attn_stop *stop);
@@ -35,7 +35,7 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
 
 void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE]);
 
-/* The digest of all bytes that CONTEXT has so far, in hexadecimal. It can get more. */
+/* The digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT can get more bytes. */
 void attn_digest_hex(const struct sha256_ctx *context, char hex[ATTN_DIGEST_HEX_SIZE]);
 
 #endif
