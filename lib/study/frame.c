@@ -22,20 +22,10 @@ struct asking {
     struct attn_request request;
     const struct attn_study_args *study; /* borrowed; or NULL */
     bool has_texts;                      /* the study is of texts */
+    struct attn_study *items;            /* its items on their way; or NULL */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
     size_t n_label;                      /* leading columns that name the group of items */
-};
-
-/* One input, with the request and the arguments for it. */
-struct asked {
-    const struct attn_request *request;
-    const void *args;
-    void *sum;
-    struct attn_study *study; /* if makes_runs, over items */
-    const struct attn_item *item;
-    struct attn_study_answer *answer; /* about it */
-    struct attn_spaces *spaces;       /* gets the first odd spaces that are found; or NULL */
 };
 
 /* Reads the arguments, and refuses mistakes of the caller. */
@@ -125,9 +115,8 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
         spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
 }
 
-/* Creates a frame for ASKED; NULL if memory is short. */
-static struct attn_frame *make_frame(const struct asking *asking, const struct asked *asked,
-                                     struct attn_error *err)
+/* Creates a frame for the input of the request; NULL if memory is short. */
+static struct attn_frame *make_frame(const struct asking *asking, struct attn_error *err)
 {
     struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
 
@@ -135,12 +124,9 @@ static struct attn_frame *make_frame(const struct asking *asking, const struct a
         return NULL;
     frame->host = asking->host;
     frame->plan = asking->experiment->plan;
-    frame->args = asked->args;
-    frame->sum = asked->sum;
-    frame->request = *asked->request;
-    frame->study = asked->study;
-    frame->item = asked->item;
-    frame->answer = asked->answer;
+    frame->args = asking->inquiry->args;
+    frame->sum = asking->sum;
+    frame->request = asking->request;
     frame->is_one_of_many = asking->study;
     return frame;
 }
@@ -161,108 +147,93 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_free(frame);
 }
 
-/* Runs the experiment for one input. *table gets its rows. */
-static enum attn_status ask(const struct asking *asking, const struct asked *asked,
-                            struct attn_table **table, struct attn_error *err)
+/* Runs the experiment for the input of FRAME, and frees that. *table gets the rows, SPACES, or
+ * NULL, the odd spaces. */
+static enum attn_status ask(const struct asking *asking, struct attn_frame *frame,
+                            struct attn_spaces *spaces, struct attn_table **table,
+                            struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
-    struct attn_frame *frame = make_frame(asking, asked, err);
-    enum attn_status status;
+    const struct attn_input input = frame->request.input; /* before the experiment changes it */
+    const enum attn_status status = find_rows(asking->experiment, frame, err);
 
-    if (!frame)
-        return ATTN_NO_MEMORY;
-    status = find_rows(experiment, frame, err);
     if (status == ATTN_OK) {
         *table = frame->rows.table;
         frame->rows.table = NULL;
-        look_for_spaces(frame, &asked->request->input,
-                        frame->answer ? &frame->answer->spaces : asked->spaces);
+        look_for_spaces(frame, &input, spaces);
     }
-    free_frame(experiment, frame);
+    free_frame(asking->experiment, frame);
     return status;
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-struct items {
-    const struct asking *asking;
-    struct attn_study *study;
-};
+/* Applies the item of FRAME to its request and to a copy of its arguments. */
+static enum attn_status take_item(const struct asking *asking, struct attn_frame *frame,
+                                  struct attn_error *err)
+{
+    const size_t *size = asking->inquiry->args; /* they begin with it */
+    void *args = attn_frame_alloc(frame, 1, *size);
 
-/* An attn_study_ask_fn: applies ITEM to copies of the request and the arguments, and runs the
- * experiment. A text is only an input. */
+    frame->sum = attn_frame_alloc(frame, 1, asking->experiment->sum_size);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    frame->args = memcpy(args, asking->inquiry->args, *size);
+    return attn_error_at(asking->experiment->take_item(args, &frame->request, frame->item, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
+/* An attn_study_ask_fn: runs the experiment for ITEM. A text is only an input. */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
-    const struct items *items = user;
-    const struct asking *asking = items->asking;
-    const struct attn_experiment *experiment = asking->experiment;
-    const size_t *size = asking->inquiry->args; /* they begin with it */
-    struct attn_request request = asking->request;
-    void *args = attn_alloc(1, *size, err), *sum = attn_alloc(1, experiment->sum_size, err);
-    struct asked one = {
-        .request = &request, .args = args, .sum = sum, .item = item, .answer = answer};
-    enum attn_status status = args && sum ? ATTN_OK : ATTN_NO_MEMORY;
+    const struct asking *asking = user;
+    struct attn_frame *frame = make_frame(asking, err);
+    enum attn_status status = ATTN_OK;
 
-    if (asking->has_texts) {
-        one.sum = asking->sum;
-        one.item = NULL;
-        one.answer = NULL;
-        one.spaces = &answer->spaces;
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    attn_study_fill_request(asking->items, item, &frame->request);
+    if (!asking->has_texts) {
+        frame->item = item;
+        frame->answer = answer;
+        status = take_item(asking, frame, err);
     }
-    attn_study_fill_request(items->study, item, &request);
     if (status == ATTN_OK)
-        memcpy(args, asking->inquiry->args, *size);
-    if (status == ATTN_OK && !asking->has_texts)
-        status =
-            attn_error_at(experiment->take_item(args, &request, item, err), ATTN_STAGE_INPUT, err);
-    if (status == ATTN_OK)
-        status = ask(asking, &one, &answer->table, err);
-    attn_free(args);
-    attn_free(sum);
+        return ask(asking, frame, &answer->spaces, &answer->table, err);
+    free_frame(asking->experiment, frame);
     return status;
 }
 
 /* Sets the columns of the items' tables before the first item, and fails for what is wrong in all
  * items. The first text shows its columns. */
-static enum attn_status show_columns(const struct asking *asking, struct attn_study *study,
-                                     struct attn_error *err)
+static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
 {
     static const struct attn_item nothing; /* if no item can be read */
     const struct attn_experiment *experiment = asking->experiment;
-    const size_t *size = asking->inquiry->args; /* they begin with it */
-    struct attn_request request = asking->request;
-    struct asked first = {.request = &request};
-    struct attn_error unseen;
+    const struct attn_item *first;
     struct attn_frame *frame;
+    struct attn_error unseen = {0}; /* the item reports it when it is run */
     enum attn_status status;
-    void *args;
 
     if (asking->has_texts)
         return ATTN_OK;
-    ATTN_TRY(attn_study_peek(study, &first.item, err));
-    if (!first.item)
-        first.item = &nothing;
-    args = attn_alloc(1, *size, err);
-    if (!args)
+    ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    frame = make_frame(asking, err);
+    if (!frame)
         return ATTN_NO_MEMORY;
-    memcpy(args, asking->inquiry->args, *size);
-    (void)experiment->take_item(args, &request, first.item, &unseen); /* the item reports it when it
-                                                                         is run */
-    first.args = args;
-    frame = make_frame(asking, &first, err);
-    status = frame ? choose(experiment, frame, err) : ATTN_NO_MEMORY;
+    frame->item = first ? first : &nothing;
+    take_item(asking, frame, &unseen);
+    status = attn_frame_memory(frame, err);
     if (status == ATTN_OK)
-        status = attn_study_show(study, experiment->hidden ? experiment->hidden(frame) : 0, err);
-    if (frame)
-        free_frame(experiment, frame);
-    attn_free(args);
+        status = choose(experiment, frame, err);
+    if (status == ATTN_OK)
+        status =
+            attn_study_show(asking->items, experiment->hidden ? experiment->hidden(frame) : 0, err);
+    free_frame(experiment, frame);
     return status;
 }
 
 /* Chooses the host for the items by the first item that can be read. */
-static enum attn_status choose_host_of_items(struct asking *asking, struct attn_study *study,
-                                             struct attn_error *err)
+static enum attn_status choose_host_of_items(struct asking *asking, struct attn_error *err)
 {
     static const struct attn_input nothing;
     const struct attn_model *model = attn_host_model(asking->host);
@@ -271,7 +242,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     if (asking->request.predict.n_label == 0 &&
         !(model && attn_model_config(model)->has_two_towers))
         return ATTN_OK;
-    ATTN_TRY(attn_study_peek(study, &first, err));
+    ATTN_TRY(attn_study_peek(asking->items, &first, err));
     return choose_host(asking, first ? &first->record.input : &nothing, err);
 }
 
@@ -318,7 +289,27 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
     return defaults;
 }
 
-/* Runs the experiment for each item of the study, and folds the rows. */
+/* Runs the experiment for each item, and makes their table. *own gets the rows that an experiment
+ * which makes runs has appended itself. */
+static enum attn_status run_items(struct asking *asking, struct attn_table **own,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(choose_host_of_items(asking, err));
+    if (asking->experiment->makes_runs) {
+        struct attn_frame *frame = make_frame(asking, err);
+
+        if (!frame)
+            return ATTN_NO_MEMORY;
+        frame->study = asking->items;
+        ATTN_TRY(ask(asking, frame, NULL, own, err));
+    } else {
+        ATTN_TRY(show_columns(asking, err));
+        ATTN_TRY(attn_study_ask(asking->items, asking->host, ask_item, asking, err));
+    }
+    return attn_study_end(asking->items, &asking->table, err);
+}
+
+/* Opens the study, and runs the experiment for its items. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -342,9 +333,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .request = &asking->request,
         .defaults = defaults_of(asking),
     };
-    struct items items = {.asking = asking};
     struct attn_study_sum sum = {0};
-    struct attn_table *own = NULL;   /* the rows of all texts */
+    struct attn_table *own = NULL;
     struct attn_error failure = {0}; /* a caller may have none */
     enum attn_status status;
 
@@ -354,39 +344,24 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     if (!args.sort && experiment->sort > 0 && !asking->has_texts)
         memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
                sizeof args.sort);
-    ATTN_TRY(attn_study_open(&args, &form, &items.study, err));
-    status = choose_host_of_items(asking, items.study, &failure);
-    if (status == ATTN_OK && experiment->makes_runs) {
-        const struct asked all = {.request = &asking->request,
-                                  .args = asking->inquiry->args,
-                                  .sum = asking->sum,
-                                  .study = items.study};
-
-        status = ask(asking, &all, &own, &failure);
-    } else if (status == ATTN_OK) {
-        status = show_columns(asking, items.study, &failure);
-        if (status == ATTN_OK)
-            status = attn_study_ask(items.study, asking->host, ask_item, &items, &failure);
-    }
-    if (status == ATTN_OK)
-        status = attn_study_end(items.study, &asking->table, &failure);
-    if (status == ATTN_OK && !asking->table) {
+    ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));
+    status = run_items(asking, &own, &failure);
+    if (asking->table)
+        attn_table_free(own);
+    else
         asking->table = own;
-        own = NULL;
-    }
     if (status == ATTN_OK)
         asking->n_label = args.sum->n_label;
     else
-        attn_study_keep(items.study, &failure);
-    attn_table_free(own);
-    attn_study_free(items.study);
+        attn_study_keep(asking->items, &failure);
+    attn_study_free(asking->items);
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
 static enum attn_status perform(struct asking *asking, struct attn_error *err)
 {
     struct attn_spaces spaces = {0};
-    struct asked one = {.request = &asking->request, .spaces = &spaces};
+    struct attn_frame *frame;
 
     ATTN_TRY(read_inquiry(asking, err));
     asking->host = asking->inquiry->host;
@@ -396,9 +371,10 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     if (asking->study)
         return ask_items(asking, err);
     ATTN_TRY(choose_host(asking, &asking->request.input, err));
-    one.args = asking->inquiry->args;
-    one.sum = asking->sum;
-    ATTN_TRY(ask(asking, &one, &asking->table, err));
+    frame = make_frame(asking, err);
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(ask(asking, frame, &spaces, &asking->table, err));
     attn_spaces_note(&spaces, attn_request_notes(&asking->request));
     return ATTN_OK;
 }

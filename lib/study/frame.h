@@ -99,7 +99,7 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
-enum { ATTN_FRAME_MOST_OWNED = 16 };
+enum { ATTN_FRAME_MOST_OWNED = 18 };
 
 /* The first member of every experiment's struct. What it owns may stay empty. */
 struct attn_frame {
