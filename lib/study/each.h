@@ -1,24 +1,22 @@
 /*
- * each.h - the results of each item of a study, a line for each row of its table: id, labels, the
- * row's columns, error. CSV, or JSON Lines. Rows are written as they come; a run that ended early
- * can be resumed, and the files of all shards joined are that of one run.
+ * each.h - writes a line for each row of each item of a study, as CSV or JSON Lines: id, labels,
+ * the columns of the row, error. A run that ended early can be resumed.
  *
  *     struct attn_each_options each = ATTN_EACH_OPTIONS_DEFAULT;
  *     each.path = "rows.csv", each.source = &source, each.is_resumed = true;
  *     study.items = items, study.each = &each;           // study/study.h
  *
- * A row is written with all digits of its numbers: a resumed run goes on with the same doubles. In
- * CSV what is missing is an empty field, NaN is nan, texts are escaped as in tables, ids and labels
- * are as they are. In JSON Lines what is missing has no key, NaN is null, infinities are 1e999.
- * Labels are those of attn_items_labels in CSV, where one that comes later is noted once and left
- * out; JSON has all. A label that is called as a column, id or error is written item.NAME. An item
- * that failed is one line with its error.
+ * Numbers have all digits, so that a resumed run continues with the same doubles. In CSV a missing
+ * value is an empty field, NaN is nan, texts are escaped as in tables, ids and labels are not. In
+ * JSON Lines a missing value has no key, NaN is null, infinities are 1e999. The labels of CSV are
+ * those of attn_items_labels: the first later one is noted, all are left out; JSON has all labels.
+ * A label with the name of a column, id or error is written item.NAME. A failed item is one line
+ * with its error.
  *
- * The file grows as FILE.part, beside FILE.journal, and has its name when it is whole; then
- * FILE.run.json says how it was made: all as batch/batch.h has it. Where the items are a shard,
- * the name says which, rows-00003-of-00008.csv; joined without the later headers of CSV, the files
- * of all shards are that of one run. Memory is constant, but for CSV of items that fail before the
- * first that does not: the columns are known by that one, so their lines wait.
+ * The file grows as FILE.part, with FILE.journal and at the end FILE.run.json, as those of a batch
+ * (batch/batch.h). The name of a shard's file has its number, rows-00003-of-00008.csv; joined
+ * without the later headers of CSV, they are the file of one run. Memory is constant, except that
+ * lines of CSV wait until the first item succeeds, which determines the columns.
  */
 #ifndef ATTN_STUDY_EACH_H
 #define ATTN_STUDY_EACH_H
@@ -36,13 +34,12 @@ enum attn_each_form {
     ATTN_EACH_JSON_LINES = 2
 };
 
-/* What came of it. */
 struct attn_each_result {
-    uint64_t n_item;   /* that are done, with those of earlier runs */
-    uint64_t n_before; /* of these, done by earlier runs */
-    bool is_complete;  /* all were done before */
+    uint64_t n_item;   /* written items, with those of earlier runs */
+    uint64_t n_before; /* items of earlier runs */
+    bool is_complete;  /* an earlier run was complete */
     bool can_resume;   /* it ended early, and can be resumed after n_item */
-    bool is_abandoned; /* it ended early: nobody reads the pipe that it writes into */
+    bool is_abandoned; /* it ended early: the reader of its pipe is gone */
 };
 
 struct attn_each_options {
@@ -50,22 +47,21 @@ struct attn_each_options {
     const char *path;       /* a file, or a pipe; NULL: the sink */
     struct attn_sink *sink; /* borrowed, and not committed */
     enum attn_each_form form;
-    bool is_resumed; /* goes on with a file that is not whole; begins where there is none */
-    bool is_synced;  /* waits for the disk at each checkpoint and at the end */
+    bool is_resumed; /* continue a file that is not whole; begin if there is none */
+    bool is_synced;  /* wait for the disk at each checkpoint and at the end */
 
-    /* Of a file: what the host's model was opened from. */
-    const struct attn_source *source;
+    const struct attn_source *source; /* of the host's model; needed for a file */
 
-    /* An object of JSON on one line: what else shapes the rows. It is resumed only with the same
-     * text. NULL: "{}", and the caller vouches for the rest. */
+    /* An object of JSON on one line: the other options that shape the rows. A run is resumed only
+     * with the same text. NULL: "{}", and the caller vouches for the rest. */
     const char *asked;
-    const char *const *files; /* [n_file] that shape them: their SHA-256 is added */
+    const char *const *files; /* [n_file] that shape the rows: their SHA-256 is added */
     size_t n_file;
-    const char *const *command; /* [n_command] for the manifest: what the user typed */
+    const char *const *command; /* [n_command] the command line, for the manifest */
     size_t n_command;
 
-    /* Asked when it ends early: whether what was computed last cannot be trusted, so that no
-     * checkpoint is taken of it. Or NULL. */
+    /* Called when it ends early: whether the last results may be wrong, so that they get no
+     * checkpoint. Or NULL. */
     bool (*is_spoiled)(void *user);
     void *user; /* for it */
 

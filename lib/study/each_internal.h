@@ -1,5 +1,5 @@
 /*
- * each_internal.h - the lines of items on their way into a file. For those who ask about items.
+ * each_internal.h - see each.h. For studies.
  *
  *     attn_each_open(&options, &rows, host, items, &each, &err);
  *     attn_each_resume(each, take, user, &err);          // items that were done before
@@ -20,42 +20,39 @@
 
 struct attn_each;
 
-/* What rows are. Borrowed. */
+/* The rows of a study. Borrowed. */
 struct attn_each_rows {
-    const struct attn_column *columns; /* [n_column] of which the tables of items show some, all the
-                                          same; no two of one name and one type */
+    const struct attn_column *columns; /* [n_column] with unique names per type; the tables of items
+                                          show some, all the same ones */
     size_t n_column;
-    uint64_t hidden;      /* bits of those that these tables do not have, where every item fails */
-    attn_note_fn on_note; /* gets what goes on, and labels left out; or NULL */
+    uint64_t hidden;      /* bits of the columns to leave out if every item fails */
+    attn_note_fn on_note; /* or NULL */
     void *note_user;      /* for it */
 
-    /* Appends what a resumed run has to know beside the rows: printable ASCII without quotes,
-     * backslashes and semicolons, after the items that were written. Or NULL. */
+    /* Appends the state after the written items that a resumed run needs beside the rows: printable
+     * ASCII without quotes, backslashes and semicolons. Or NULL. */
     void (*save)(void *user, struct attn_buffer *out);
     void *user; /* for it */
 };
 
-/* Opens it for the rows of ITEMS. All is borrowed but what is GIVEN, which is copied. */
+/* GIVEN is copied, all else borrowed. */
 enum attn_status attn_each_open(const struct attn_each_options *given,
                                 const struct attn_each_rows *rows, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
 
-/* Gets an item that was done before with its TABLE, or NULL and why it FAILED. All is borrowed. */
+/* Gets an item of an earlier run with its TABLE, or NULL and why it FAILED. All is borrowed. */
 typedef enum attn_status (*attn_each_fn)(void *user, const struct attn_item *item,
                                          const struct attn_table *table,
                                          const struct attn_error *failed, struct attn_error *err);
 
-/*
- * Hands the items that earlier runs did to TAKE, one after the other: they are read from the items,
- * of which none was read, and their rows from the file. Nothing is handed where `is_resumed` is
- * false, or nothing was done; all, where all was. ATTN_INVALID at the stage of the options when it
- * is of another model, input or options. To be called once, before the first item is written.
- */
+/* Calls TAKE for each item of earlier runs, if `is_resumed`: reads the items from their beginning,
+ * and their rows from the file. ATTN_INVALID at the stage of the options if the file has another
+ * model, input or options. Call it once, before the first item. */
 enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, void *user,
                                   struct attn_error *err);
 
-/* What was saved when the items that were handed over had been written; "". */
+/* The state that was saved after these items; or "". */
 const char *attn_each_saved(const struct attn_each *each);
 
 /* Appends the rows of the next item, TABLE, or NULL and why it FAILED. */
@@ -63,14 +60,13 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
                                  const struct attn_table *table, const struct attn_error *failed,
                                  struct attn_error *err);
 
-/* All items were written: the file gets its name. */
+/* Gives the complete file its name. */
 enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err);
 
-/* It ends early, by ERR: keeps what is done. NULL: what was done since the last checkpoint is
- * lost. */
+/* Ends early because of ERR, with a checkpoint. NULL: without one. */
 void attn_each_keep(struct attn_each *each, const struct attn_error *err);
 
-/* What was kept stays; else nothing does. NULL is allowed. */
+/* Removes the file unless it was kept. NULL is allowed. */
 void attn_each_free(struct attn_each *each);
 
 #endif
