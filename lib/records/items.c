@@ -378,56 +378,38 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     choose_pair(made, found);
 }
 
-/* Copies the second text, the types and the mask of the item into each of its inputs. */
-static void share_parts(struct made_item *made)
+/* Selects the first input that the item has, until attn_item_choose. Pictures are inputs of items
+ * without a text, and all inputs share the second text, the types and the mask of keys. */
+static void choose_first(struct made_item *made)
 {
-    const struct attn_input of_all = made->item.record.input;
-    struct attn_input *source = &made->item.corrupted_source;
+    struct attn_item *item = &made->item;
+    size_t first = ATTN_N_ITEM_PAIR;
+    bool has_text = item->record.input.text || item->record.input.ids;
+    struct attn_input of_all;
 
-    source->key_mask = made->item.record.source.key_mask;
-    source->n_key_mask = made->item.record.source.n_key_mask;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        has_text = has_text || is_there(&made->inputs[p][0]) || is_there(&made->inputs[p][1]);
+    if (!has_text) {
+        item->record.input.image = made->inputs[ATTN_ITEM_CLEAN_CORRUPTED][0].image =
+            made->images[0];
+        made->inputs[ATTN_ITEM_CLEAN_CORRUPTED][1].image = made->images[1];
+    }
+    made->inputs[ATTN_ITEM_SINGLE][0] = of_all = item->record.input;
+    item->corrupted_source.key_mask = item->record.source.key_mask;
+    item->corrupted_source.n_key_mask = item->record.source.n_key_mask;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++) {
             struct attn_input *input = &made->inputs[p][i];
 
             if (!is_there(input))
                 continue;
+            first = first == ATTN_N_ITEM_PAIR ? p : first;
             input->pair = of_all.pair;
             input->n_pair = of_all.n_pair;
             input->types = of_all.types;
             input->n_type = of_all.n_type;
             input->key_mask = of_all.key_mask;
             input->n_key_mask = of_all.n_key_mask;
-        }
-}
-
-/* Makes the named pictures inputs: as the single input, and as a pair. */
-static void take_images(struct made_item *made)
-{
-    made->item.record.input.image = made->images[0];
-    for (size_t i = 0; i < 2; i++)
-        made->inputs[ATTN_ITEM_CLEAN_CORRUPTED][i].image = made->images[i];
-}
-
-/* Selects the first input that the item has, until attn_item_choose. */
-static void choose_first(struct made_item *made)
-{
-    struct attn_item *item = &made->item;
-    size_t first = ATTN_N_ITEM_PAIR;
-    bool has_text = item->record.input.text || item->record.input.ids;
-
-    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
-        has_text = has_text || is_there(&made->inputs[p][0]) || is_there(&made->inputs[p][1]);
-    if (!has_text)
-        take_images(made);
-    made->inputs[ATTN_ITEM_SINGLE][0] = item->record.input;
-    share_parts(made);
-    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
-        for (size_t i = 0; i < 2; i++) {
-            const struct attn_input *input = &made->inputs[p][i];
-
-            if (first == ATTN_N_ITEM_PAIR && is_there(input))
-                first = p;
             if (item->record.failure == ATTN_RECORD_FAILURE_NONE && input->text && input->ids)
                 fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
                      "it has '%s' and '%s%s', expected one of "
@@ -524,7 +506,17 @@ static enum attn_status read_text(const struct attn_items *items, struct made_it
     return ATTN_OK;
 }
 
-/* Reads the current line into MADE. A malformed line is a failure of the item. */
+static enum attn_status add_label(struct attn_items *items, const char *name,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
+                       sizeof *items->labels, err));
+    items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
+    return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
+}
+
+/* Reads the current line into MADE. A malformed line is a failure of the item. The labels of the
+ * first readable item name those of all items. */
 static enum attn_status read_item(struct attn_items *items, struct made_item *made,
                                   struct attn_error *err)
 {
@@ -562,32 +554,11 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
     choose_first(made);
     item->places = made->places;
     item->labels = made->labels;
-    return ATTN_OK;
-}
-
-/* --- Labels ----------------------------------------------------------------------------------- */
-
-static enum attn_status add_label(struct attn_items *items, const char *name,
-                                  struct attn_error *err)
-{
-    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
-                       sizeof *items->labels, err));
-    items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
-    return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
-}
-
-/* Takes the labels of the first readable item as the names for all items. */
-static enum attn_status take_labels(struct attn_items *items, const struct attn_item *first,
-                                    struct attn_error *err)
-{
-    const enum attn_record_failure failure = first->record.failure;
-
-    if (items->has_labels || failure == ATTN_RECORD_FAILURE_BAD_JSON ||
-        failure == ATTN_RECORD_FAILURE_LINE_TOO_LONG)
+    if (items->has_labels || item->record.failure == ATTN_RECORD_FAILURE_BAD_JSON)
         return ATTN_OK;
     items->has_labels = true;
-    for (size_t i = 0; i < first->n_label; i++)
-        ATTN_TRY(add_label(items, first->labels[i].name, err));
+    for (size_t i = 0; i < item->n_label; i++)
+        ATTN_TRY(add_label(items, item->labels[i].name, err));
     return ATTN_OK;
 }
 
@@ -689,8 +660,6 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         made->read = items->read;
         made->end = items->line.end;
         status = read_item(items, made, err);
-        if (status == ATTN_OK)
-            status = take_labels(items, &made->item, err);
         if (status == ATTN_OK && is_of_shard) {
             *item = &made->item;
             return ATTN_OK;

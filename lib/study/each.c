@@ -630,24 +630,6 @@ const char *attn_each_saved(const struct attn_each *each)
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Returns the outcome of ITEM. CODE is the code of its failure. */
-static struct attn_outcome outcome_of(const struct attn_item *item, const struct attn_table *table,
-                                      const struct attn_error *failed, const char *code,
-                                      bool is_read)
-{
-    return (struct attn_outcome){
-        .number = item->record.number,
-        .id = item->record.id,
-        .n_id = item->record.n_id,
-        .has_text_id = item->record.has == ATTN_RECORD_ID_TEXT,
-        .failure = failed ? code : NULL,
-        .message = failed ? failed->message : NULL,
-        .item_labels = item->labels,
-        .n_item_label = is_read ? item->n_label : 0,
-        .rows = table,
-    };
-}
-
 static enum attn_status write_item(struct attn_each *each, const struct attn_item *item,
                                    const struct attn_outcome *outcome,
                                    enum attn_record_failure failure, struct attn_error *err)
@@ -684,8 +666,17 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
     const bool is_read = found != ATTN_RECORD_FAILURE_BAD_JSON &&
                          found != ATTN_RECORD_FAILURE_BAD_CSV &&
                          found != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-    const struct attn_outcome outcome =
-        outcome_of(item, table, failed, attn_record_failure_code(failure), is_read);
+    const struct attn_outcome outcome = {
+        .number = item->record.number,
+        .id = item->record.id,
+        .n_id = item->record.n_id,
+        .has_text_id = item->record.has == ATTN_RECORD_ID_TEXT,
+        .failure = failed ? attn_record_failure_code(failure) : NULL,
+        .message = failed ? failed->message : NULL,
+        .item_labels = item->labels,
+        .n_item_label = is_read ? item->n_label : 0,
+        .rows = table,
+    };
 
     if (is_read)
         ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));

@@ -603,14 +603,6 @@ static enum attn_status take_failure(struct attn_study *study, const struct attn
     return check_failures(study, err);
 }
 
-/* Appends the lines of ITEM: the rows of TABLE, or the failure. */
-static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
-                                   const struct attn_table *table, const struct attn_error *failed,
-                                   struct attn_error *err)
-{
-    return study->each ? attn_each_write(study->each, item, table, failed, err) : ATTN_OK;
-}
-
 static void report(const struct attn_study *study)
 {
     double share;
@@ -652,22 +644,24 @@ static enum attn_status take_text(struct attn_study *study, const struct attn_it
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status take(struct attn_study *study, const struct attn_item *item,
-                             const struct attn_study_answer *answer,
-                             const struct attn_error *failed, struct attn_error *err)
+enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
+                                 const struct attn_study_answer *answer,
+                                 const struct attn_error *failed, struct attn_error *err)
 {
     const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
     char message[ATTN_SPACES_MESSAGE_SIZE];
     struct attn_error why = {0};
 
     study->sum.n_item++;
+    report(study);
     if (study->args->are_texts)
         return take_text(study, item, answer, failed, err);
     if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
     study->is_torn = true;
     if (failed) {
-        ATTN_TRY(write_each(study, item, NULL, failed, err));
+        if (study->each)
+            ATTN_TRY(attn_each_write(study->each, item, NULL, failed, err));
         study->is_torn = false;
         return take_failure(study, item, failed, err);
     }
@@ -681,19 +675,10 @@ static enum attn_status take(struct attn_study *study, const struct attn_item *i
         study->n_judged += answer->has_right;
         study->n_right += answer->has_right && answer->is_right;
     }
-    ATTN_TRY(write_each(study, item, answer->table, NULL, err));
+    if (study->each)
+        ATTN_TRY(attn_each_write(study->each, item, answer->table, NULL, err));
     study->is_torn = false;
     return ATTN_OK;
-}
-
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err)
-{
-    const enum attn_status status = take(study, item, answer, failed, err);
-
-    report(study);
-    return status;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
