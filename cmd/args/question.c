@@ -313,19 +313,23 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-/* What the table is a mean of; "" where it is of one text. */
-static void describe_means(const struct question *question, char means[MEANS_SIZE])
+/* Writes what the table is a mean of into MEANS, the text of GRID. One text is not changed. */
+static void describe_means(const struct question *question, char means[MEANS_SIZE],
+                           struct attn_table_grid *grid)
 {
     const struct items *items = &question->items;
     const size_t n_item = items->sum.n_item - items->sum.n_failed, n_pair = items->sum.n_pair;
 
-    means[0] = '\0';
-    if (items->items && items->args.paired)
+    if (!items->items)
+        return;
+    if (items->args.paired)
         snprintf(means, MEANS_SIZE, "mean difference over %zu pair%s, %s", n_pair,
                  n_pair == 1 ? "" : "s", attn_quote_string(items->args.paired).text);
-    else if (items->items)
+    else
         snprintf(means, MEANS_SIZE, "mean over %zu %s", n_item,
                  items->args.are_texts ? "texts" : "items");
+    grid->text = means;
+    grid->n_text = strlen(means);
 }
 
 enum attn_status question_write(struct question *question, struct attn_error *err)
@@ -338,7 +342,6 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
     struct attn_error unseen; /* after the first failure */
     bool is_shown = true;     /* unless the lines of items take standard output */
-    bool has_rows;            /* a heading without rows is only for programs */
 
     if (has_items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
         return at_stage(
@@ -368,17 +371,14 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         grid.text = question->request.input.text;
         grid.n_text = question->request.input.n_text;
     }
-    describe_means(question, means);
-    if (means[0] != '\0') {
-        grid.text = means;
-        grid.n_text = strlen(means);
-    }
+    describe_means(question, means, &grid);
     grid.n_label = sum->n_label;
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
-    has_rows = !has_items || attn_table_n_row(question->table) > 0;
-    if (is_shown && (has_rows || outputs_are_wanted(&tables->output)) &&
+    if (is_shown && /* a heading without rows is only for programs */
+        (!has_items || attn_table_n_row(question->table) > 0 ||
+         outputs_are_wanted(&tables->output)) &&
         (sorted == ATTN_OK || question->items.items))
         ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)

@@ -243,13 +243,13 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
     struct attn_record record = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
     enum attn_status status = ATTN_OK;
 
+    batch->first_labels.names = &batch->labels;
     for (const char *at = text, *last = text + size;
          at < last && status == ATTN_OK && record.failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
         const char *end = memchr(at, '\n', (size_t)(last - at));
         const size_t n = (size_t)((end ? end : last) - at);
 
-        status = attn_record_labels_read(at, n, &batch->labels, &batch->first_labels, &store,
-                                         &record, err);
+        status = attn_record_labels_read(at, n, &batch->first_labels, &store, &record, err);
         at += n + 1;
     }
     attn_record_store_release(&store);

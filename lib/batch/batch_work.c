@@ -93,8 +93,8 @@ static enum attn_status read_object(struct attn_batch *batch, struct batch_slot 
 {
     const struct attn_buffer *text = &batch->line.text;
 
-    ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, &slot->labels,
-                                     &slot->store, record, err));
+    ATTN_TRY(
+        attn_record_labels_read(text->data, text->size, &slot->labels, &slot->store, record, err));
     slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
     check_next(batch, record);
     return ATTN_OK;
@@ -145,6 +145,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
     slot = attn_alloc(1, sizeof *slot, err);
     if (!slot)
         return ATTN_NO_MEMORY;
+    slot->labels.names = &batch->labels;
     slot->begin = batch->line.begin;
     slot->end = batch->line.end;
     slot->crc = batch->line.crc;

@@ -57,7 +57,6 @@ void attn_label_names_release(struct attn_label_names *names)
 /* --- A line ---------------------------------------------------------------------------------- */
 
 struct label_reading {
-    const struct attn_label_names *names;
     struct attn_label_store *store;
     struct attn_error failure; /* of the first label that is none */
 };
@@ -95,7 +94,7 @@ static struct attn_item_label *find_label(struct label_reading *labels,
     struct attn_label_store *store = labels->store;
     size_t size;
 
-    if (!labels->names->is_all) {
+    if (!store->names->is_all) {
         for (size_t i = 0; i < store->n; i++)
             if (attn_json_equals(key, store->labels[i].name))
                 return &store->labels[i];
@@ -156,12 +155,12 @@ static enum attn_status see(void *user, const struct attn_record_reading *readin
 }
 
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         const struct attn_label_names *names,
                                          struct attn_label_store *labels,
                                          struct attn_record_store *store,
                                          struct attn_record *record, struct attn_error *err)
 {
-    struct label_reading reading = {.names = names, .store = labels};
+    const struct attn_label_names *names = labels->names;
+    struct label_reading reading = {.store = labels};
     struct attn_record_keys keys = names->keys;
 
     labels->n = 0;

@@ -3,9 +3,9 @@
  * to, and stand beside what it came to.
  *
  *     struct attn_label_names names = {0};
- *     struct attn_label_store labels = {0};
+ *     struct attn_label_store labels = {.names = &names};
  *     attn_label_names_parse("condition,verb", &names, &err);      // or "all"
- *     attn_record_labels_read(line, size, &names, &labels, &store, &record, &err);
+ *     attn_record_labels_read(line, size, &labels, &store, &record, &err);
  *     ... labels.labels[i] ...                                     // until the next line
  *     attn_label_store_release(&labels);
  *     attn_label_names_release(&names);
@@ -36,21 +36,21 @@ enum attn_status attn_label_names_parse(const char *list, struct attn_label_name
                                         struct attn_error *err);
 void attn_label_names_release(struct attn_label_names *names);
 
-/* The labels of one line. Initialize with = {0}. */
+/* The labels of one line. Initialize with = {.names = &names}. */
 struct attn_label_store {
-    struct attn_buffer text;        /* names and texts, each terminated; owns */
+    const struct attn_label_names *names; /* borrowed */
+    struct attn_buffer text;              /* names and texts, each terminated; owns */
     struct attn_item_label *labels; /* [n] owns; of all keys in the order of the line, else one for
                                        each name, without a value where the line does not have it */
     size_t n, capacity;
 };
 
 /*
- * Reads LINE [size bytes] into RECORD by the keys of NAMES, as attn_record_read does, and its
+ * Reads LINE [size bytes] into RECORD by the keys of its names, as attn_record_read does, and its
  * labels into LABELS. A label that is none is the failure of RECORD, if that has no other;
  * ATTN_NO_MEMORY is the only failure here. LABELS are empty after a line that is no such object.
  */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         const struct attn_label_names *names,
                                          struct attn_label_store *labels,
                                          struct attn_record_store *store,
                                          struct attn_record *record, struct attn_error *err);

@@ -26,8 +26,8 @@ static void read_bytes(const char *line, size_t size)
 
     memcpy(copy, line, size);
     names.keys = keys;
-    ck_assert_int_eq(attn_record_labels_read(copy, size, &names, &labels, &store, &record, NULL),
-                     ATTN_OK);
+    labels.names = &names;
+    ck_assert_int_eq(attn_record_labels_read(copy, size, &labels, &store, &record, NULL), ATTN_OK);
     free(copy);
 }
 
