@@ -405,3 +405,12 @@ enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
     }
     return ATTN_OK;
 }
+
+enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,
+                                          struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID, "'%s' is of a run with %s, expected the same",
+                   attn_quote_string(path).text, what);
+    attn_error_hint(err, "%s", remedy);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}

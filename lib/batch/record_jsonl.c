@@ -6,6 +6,7 @@
 #include "writers/labels_json.h"
 
 #include "base/escape.h"
+#include "writers/row_text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -100,11 +100,6 @@ enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struc
     return ATTN_OK;
 }
 
-const char *attn_draw_group_name(enum attn_draw_group group)
-{
-    return groups[group];
-}
-
 /* --- making ----------------------------------------------------------------------------------- */
 
 struct attn_init {

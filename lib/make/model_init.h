@@ -72,8 +72,6 @@ struct attn_draw {
  * form. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
-const char *attn_draw_group_name(enum attn_draw_group group);
-
 /* Borrows everything until attn_init_create returns. */
 struct attn_init_options {
     size_t size;                 /* of this struct */

@@ -52,6 +52,12 @@ static const enum attn_draw_group groups[] = {
 #undef PART_GROUP
 };
 
+static const char *const group_names[] = {
+#define GROUP_NAME(name, text) text,
+    ATTN_DRAW_GROUP_MAP(GROUP_NAME)
+#undef GROUP_NAME
+};
+
 static bool is_vector(const struct attn_made_weight *weight)
 {
     return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR ||
@@ -282,7 +288,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
                                    bool is_drawn[ATTN_N_DRAW_GROUP], struct attn_error *err)
 {
     const enum attn_draw_group group = draw->group == ATTN_DRAW_HEADS ? ATTN_DRAW_QKV : draw->group;
-    const char *name = attn_draw_group_name(draw->group);
+    const char *name = group_names[draw->group];
     const bool is_table = group == ATTN_DRAW_EMBED || group == ATTN_DRAW_POS;
     bool has_group = false, has_heads = false; /* q, k and v are matrices of single heads */
 

@@ -220,3 +220,15 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
             *there = (unsigned char)level;
     }
 }
+
+void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
+{
+    struct attn_row from = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    for (size_t c = 0; c < n; c++)
+        row[c] = NAN;
+    while (attn_row_next(&from, &cells))
+        for (size_t i = 0; i < cells.n; i++)
+            row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
+}

@@ -313,6 +313,10 @@ void attn_page_write_json(struct attn_sink *sink, const char *id, const struct a
 
 enum { ATTN_PAGE_MOST_TEXT = 160 }; /* bytes of a text below the title */
 
+/* Bytes of TEXT [size] that are shown in MOST bytes: it ends between characters, and where it can
+ * between words. */
+size_t attn_page_fit_text(const char *text, size_t size, size_t most);
+
 /* Appends TEXT [size], printable and with references, of at most MOST bytes. */
 void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
 

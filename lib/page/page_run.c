@@ -531,3 +531,33 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     attn_buffer_release(&to.text);
     return status;
 }
+
+/* --- Texts ------------------------------------------------------------------------------------ */
+
+size_t attn_page_fit_text(const char *text, size_t size, size_t most)
+{
+    enum { LONGEST_WORD = 24 }; /* bytes that are left out so that it ends with a word */
+    size_t n = most;
+
+    if (size <= most)
+        return size;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    for (size_t i = n; i > 0 && i + LONGEST_WORD > n; i--)
+        if (text[i] == ' ' && text[i - 1] != ' ')
+            return i;
+    return n;
+}
+
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most)
+{
+    struct attn_buffer printable = {0};
+    size_t n;
+
+    attn_escape_append(&printable, text, size);
+    n = attn_page_fit_text(printable.data, printable.size, most);
+    attn_markup_append(out, printable.data, n, true);
+    attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
+    out->has_failed |= printable.has_failed;
+    attn_buffer_release(&printable);
+}

@@ -50,7 +50,6 @@ extern const char attn_page_more_policy[], attn_page_more_policy_end[];
 enum {
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text in the title, if none is given */
-    LONGEST_WORD = 24,        /* bytes that are left out so that it ends with a word */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -114,22 +113,6 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
                                                         : "pattern");
 }
 
-/* Bytes of TEXT [size] that fit MOST bytes, up to the end of a character or, if possible, a word.
- */
-static size_t fit(const char *text, size_t size, size_t most)
-{
-    size_t n = most;
-
-    if (size <= most)
-        return size;
-    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-        n--;
-    for (size_t i = n; i > 0 && i + LONGEST_WORD > n; i--)
-        if (text[i] == ' ' && text[i - 1] != ' ')
-            return i;
-    return n;
-}
-
 /* Whether the text is the title, which nobody gave. */
 static bool is_named_by_text(const struct attn_page *w)
 {
@@ -146,7 +129,7 @@ static void make_title(struct attn_page *w)
     if (given) {
         attn_buffer_append_string(&w->title, given);
     } else if (is_named_by_text(w)) {
-        n = fit(w->text.data, w->text.size, MOST_TITLE);
+        n = attn_page_fit_text(w->text.data, w->text.size, MOST_TITLE);
         attn_buffer_append(&w->title, w->text.data, n);
         attn_buffer_append_string(&w->title, n < w->text.size ? "\xe2\x80\xa6" : "");
     } else {
@@ -212,19 +195,6 @@ static void append_heading(struct attn_page *w, struct attn_buffer *out)
     attn_buffer_append_string(out, "<h1><bdi>");
     attn_markup_append(out, heading->data, heading->size, true);
     attn_buffer_append_string(out, "</bdi></h1>\n");
-}
-
-void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most)
-{
-    struct attn_buffer printable = {0};
-    size_t n;
-
-    attn_escape_append(&printable, text, size);
-    n = fit(printable.data, printable.size, most);
-    attn_markup_append(out, printable.data, n, true);
-    attn_buffer_append_string(out, n < printable.size ? "\xe2\x80\xa6" : "");
-    out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
 }
 
 static void append_printable(struct attn_buffer *out, const struct attn_buffer *text, size_t most)
@@ -456,20 +426,6 @@ static enum attn_status write_document(struct attn_page *w, struct attn_error *e
         attn_sink_write(w->base.sink, out.data, out.size);
     attn_buffer_release(&out);
     return status;
-}
-
-/* --- Rows ------------------------------------------------------------------------------------ */
-
-void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
-{
-    struct attn_row from = attn_event_row(event, r);
-    struct attn_cells cells;
-
-    for (size_t c = 0; c < n; c++)
-        row[c] = NAN;
-    while (attn_row_next(&from, &cells))
-        for (size_t i = 0; i < cells.n; i++)
-            row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
 }
 
 /* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */

@@ -2,6 +2,7 @@
 #include "tokenizer/encoding.h"
 
 #include "base/memory.h"
+#include "tokenizer/tokenizer_internal.h"
 
 void attn_encoding_release(struct attn_encoding *encoding)
 {
@@ -13,4 +14,22 @@ void attn_encoding_release(struct attn_encoding *encoding)
     attn_free(encoding->types);
     attn_free(encoding->texts);
     *encoding = (struct attn_encoding){0};
+}
+
+enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,
+                                       struct attn_error *err)
+{
+    const size_t n = encoding->capacity, doubled = n < 32 ? 64 : n * 2;
+    size_t n_id = n, n_begin = n, n_end = n, n_type = n, n_text = n;
+
+    if (need <= n)
+        return ATTN_OK;
+    need = need < doubled ? doubled : need;
+    ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
+    ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
+    ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
+    ATTN_TRY(attn_grow((void **)&encoding->types, &n_type, need, sizeof *encoding->types, err));
+    ATTN_TRY(attn_grow((void **)&encoding->texts, &n_text, need, sizeof *encoding->texts, err));
+    encoding->capacity = need;
+    return ATTN_OK;
 }

@@ -12,21 +12,6 @@
 
 /* --- Data that only encoding needs ------------------------------------------------------------ */
 
-enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
-                                           struct attn_error *err)
-{
-    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
-
-    tokenizer->unread = unread;
-    if (!unread)
-        return ATTN_NO_MEMORY;
-    atomic_init(&unread->is_over, false);
-    unread->tokenizer = tokenizer;
-    ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
-    unread->path = attn_strndup(path, strlen(path), err);
-    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 /* The bytes of a piece that each token covers: a key of a byte-level vocabulary has a character for
  * each. */
 static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct attn_error *err)
@@ -218,29 +203,6 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
     ATTN_RETURN_MADE(read_rest(tokenizer, NULL, err), out, tokenizer, attn_tokenizer_free);
 }
 
-enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    const size_t n = tokenizer->vocabulary.n;
-
-    tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
-    tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
-    tokenizer->is_wide = attn_alloc(n, sizeof *tokenizer->is_wide, err);
-    if (!tokenizer->is_added || !tokenizer->is_special || !tokenizer->is_wide)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < tokenizer->added.n; i++) {
-        const struct attn_added_token *token = &tokenizer->added.tokens[i];
-
-        if (tokenizer->is_added[token->id])
-            return attn_error_set(
-                err, ATTN_FORMAT, "the added token '%s' is there twice",
-                attn_quote(tokenizer->added.contents.data + token->begin, token->size).text);
-        tokenizer->is_added[token->id] = true;
-        tokenizer->is_special[token->id] = token->is_special;
-        tokenizer->is_wide[token->id] = token->strips_left || token->strips_right;
-    }
-    return ATTN_OK;
-}
-
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
 {
     struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
@@ -271,17 +233,6 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
         attn_free(unread);
     }
     attn_free(tokenizer);
-}
-
-const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
-{
-    static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
-                                        [ATTN_TOKENIZER_CHARACTER] = "char",
-                                        [ATTN_TOKENIZER_BPE] = "bpe",
-                                        [ATTN_TOKENIZER_WORDPIECE] = "wordpiece",
-                                        [ATTN_TOKENIZER_UNIGRAM] = "unigram"};
-
-    return names[kind];
 }
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer)
@@ -437,13 +388,6 @@ const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t
     return attn_decoded_find(tokenizer, id, size);
 }
 
-const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
-{
-    return attn_vocabulary_has(&tokenizer->vocabulary, id)
-               ? attn_vocabulary_key(&tokenizer->vocabulary, id, size)
-               : NULL;
-}
-
 bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     return tokenizer && attn_vocabulary_has(&tokenizer->vocabulary, id) &&
@@ -509,24 +453,4 @@ enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, c
 void attn_text_free(char *text)
 {
     attn_free(text);
-}
-
-/* --- Encodings -------------------------------------------------------------------------------- */
-
-enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,
-                                       struct attn_error *err)
-{
-    const size_t n = encoding->capacity, doubled = n < 32 ? 64 : n * 2;
-    size_t n_id = n, n_begin = n, n_end = n, n_type = n, n_text = n;
-
-    if (need <= n)
-        return ATTN_OK;
-    need = need < doubled ? doubled : need;
-    ATTN_TRY(attn_grow((void **)&encoding->ids, &n_id, need, sizeof *encoding->ids, err));
-    ATTN_TRY(attn_grow((void **)&encoding->begin, &n_begin, need, sizeof *encoding->begin, err));
-    ATTN_TRY(attn_grow((void **)&encoding->end, &n_end, need, sizeof *encoding->end, err));
-    ATTN_TRY(attn_grow((void **)&encoding->types, &n_type, need, sizeof *encoding->types, err));
-    ATTN_TRY(attn_grow((void **)&encoding->texts, &n_text, need, sizeof *encoding->texts, err));
-    encoding->capacity = need;
-    return ATTN_OK;
 }

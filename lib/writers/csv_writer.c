@@ -9,6 +9,7 @@
  * allows.
  */
 #include "encode/quoting.h"
+#include "writers/row_text.h"
 #include "writers/token_text.h"
 #include "writers/writer.h"
 

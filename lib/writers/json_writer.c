@@ -17,6 +17,7 @@
 #include "encode/json_writer.h"
 #include "writers/arrays.h"
 #include "writers/labels_json.h"
+#include "writers/row_text.h"
 #include "writers/token_text.h"
 #include "writers/writer.h"
 

@@ -2,21 +2,6 @@
 #include "writers/labels_json.h"
 
 #include "encode/json_writer.h"
-#include "writers/writer.h"
-
-/* --- Numbers ------------------------------------------------------------------------------- */
-
-void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
-{
-    const size_t begin = out->size;
-
-    attn_row_append_text(out, row, width, precision, "null");
-    if (!out->has_failed)
-        out->data[begin] = '['; /* instead of the first comma */
-    attn_buffer_append_char(out, ']');
-}
-
-/* --- Labels -------------------------------------------------------------------------------- */
 
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {

@@ -1,16 +1,11 @@
-/* labels_json.h - the parts of a run as JSON: rows of numbers, options, tokens, predictions. Each
- * function appends one value. Texts are strings by JSON's rules (base/escape.h). PRECISION is as
+/* labels_json.h - the parts of a run as JSON: options, tokens, predictions. Each function
+ * appends one value. Texts are strings by JSON's rules (base/escape.h). PRECISION is as
  * for attn_number_text; NaN and infinity are null. Lack of memory stays in the buffer. */
 #ifndef ATTN_WRITERS_LABELS_JSON_H
 #define ATTN_WRITERS_LABELS_JSON_H
 
 #include "base/buffer.h"
-#include "trace/trace_internal.h"
 #include "writers/output.h"
-
-/* [0.5,0.5,null]: WIDTH >= 1 columns, null where ROW has no cell. */
-void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
-                          int precision);
 
 /* {"heads": "0.1","sites": "z"} */
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels);

@@ -534,56 +534,6 @@ static enum attn_status emit_event(struct attn_writer *writer, const struct attn
 
 /* --- Rows as text -------------------------------------------------------------------------- */
 
-/* Appends `,value` for each cell. */
-static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision,
-                         const char *nothing)
-{
-    const size_t size = strlen(nothing);
-    char *out = NULL;
-
-    for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(text,
-                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!out)
-            return;
-        *out++ = ',';
-        if (size == 0 || isfinite(cells->values[i]))
-            out += attn_number_text(cells->values[i], precision, out);
-        else
-            out = (char *)memcpy(out, nothing, size) + size;
-        text->size = (size_t)(out - text->data);
-    }
-}
-
-/* Appends `,` and NOTHING for each of N masked cells. */
-static void append_masked(struct attn_buffer *text, size_t n, const char *nothing)
-{
-    const size_t size = 1 + strlen(nothing);
-    char *out = attn_buffer_reserve(text, n * size);
-
-    if (!out)
-        return;
-    memset(out, ',', n * size);
-    for (size_t i = 0; size > 1 && i < n; i++)
-        memcpy(out + i * size + 1, nothing, size - 1);
-    text->size += n * size;
-}
-
-void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
-                          int precision, const char *nothing)
-{
-    struct attn_cells cells;
-    size_t at = 0;
-
-    while (attn_row_next(&row, &cells)) {
-        append_masked(text, cells.first - at, nothing);
-        append_cells(text, &cells, precision, nothing);
-        at = cells.first + cells.n;
-    }
-    append_masked(text, width - at, nothing);
-}
-
 enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
 
 struct row_batch {

@@ -264,12 +264,6 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
 
-/* Appends `,` and a number, with PRECISION as attn_number_text has it, for each of WIDTH columns.
- * Where ROW has no cell, NOTHING stands instead of the number; and where it is no finite one,
- * unless NOTHING is "". */
-void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
-                          int precision, const char *nothing);
-
 /* Appends row R of EVENT to TEXT. Runs on any thread: it only reads what WRITER has, and leaves
  * failures in TEXT. */
 typedef void (*attn_row_text_fn)(const struct attn_writer *writer,

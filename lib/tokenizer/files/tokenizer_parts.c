@@ -6,6 +6,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "formats/json.h"
 #include "tokenizer/stages/stages_internal.h"
@@ -675,4 +677,56 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
         tokenizer->bpe.is_by_byte = true;
     }
     return ATTN_OK;
+}
+
+/* --- The tokenizer that files are read into ------------------------------------------------------
+ */
+
+enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
+                                           struct attn_error *err)
+{
+    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
+
+    tokenizer->unread = unread;
+    if (!unread)
+        return ATTN_NO_MEMORY;
+    atomic_init(&unread->is_over, false);
+    unread->tokenizer = tokenizer;
+    ATTN_TRY(attn_monitor_create(1, &unread->monitor, err));
+    unread->path = attn_strndup(path, strlen(path), err);
+    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const size_t n = tokenizer->vocabulary.n;
+
+    tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
+    tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
+    tokenizer->is_wide = attn_alloc(n, sizeof *tokenizer->is_wide, err);
+    if (!tokenizer->is_added || !tokenizer->is_special || !tokenizer->is_wide)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokenizer->added.n; i++) {
+        const struct attn_added_token *token = &tokenizer->added.tokens[i];
+
+        if (tokenizer->is_added[token->id])
+            return attn_error_set(
+                err, ATTN_FORMAT, "the added token '%s' is there twice",
+                attn_quote(tokenizer->added.contents.data + token->begin, token->size).text);
+        tokenizer->is_added[token->id] = true;
+        tokenizer->is_special[token->id] = token->is_special;
+        tokenizer->is_wide[token->id] = token->strips_left || token->strips_right;
+    }
+    return ATTN_OK;
+}
+
+const char *attn_tokenizer_kind_name(enum attn_tokenizer_kind kind)
+{
+    static const char *const names[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                        [ATTN_TOKENIZER_CHARACTER] = "char",
+                                        [ATTN_TOKENIZER_BPE] = "bpe",
+                                        [ATTN_TOKENIZER_WORDPIECE] = "wordpiece",
+                                        [ATTN_TOKENIZER_UNIGRAM] = "unigram"};
+
+    return names[kind];
 }

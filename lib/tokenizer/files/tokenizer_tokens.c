@@ -189,3 +189,10 @@ const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id
     *size = decoded->sizes[id];
     return *size > 0 ? decoded->bytes + tokenizer->vocabulary.entries[id].begin : "";
 }
+
+const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    return attn_vocabulary_has(&tokenizer->vocabulary, id)
+               ? attn_vocabulary_key(&tokenizer->vocabulary, id, size)
+               : NULL;
+}

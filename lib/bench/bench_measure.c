@@ -1,0 +1,206 @@
+/*
+ * bench_measure.c - how one part is measured. The limits of the machine are measured beside each
+ * part, by the threads that do the work.
+ */
+#include "bench/bench_internal.h"
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Times and lengths ------------------------------------------------------------------------ */
+
+enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20, MAX_ROUNDS = 1000, MIN_ROUNDS = 5 };
+
+/* A round of a short part is as many runs of it as take so long. */
+static const double shortest_round = 1e-3;
+
+size_t attn_bench_length(const struct attn_bench *bench, size_t i)
+{
+    static const size_t lengths[] = {6, 32, 128, 512, 1024};
+
+    if (i >= sizeof lengths / sizeof *lengths || lengths[i] > bench->config->n_ctx)
+        return 0;
+    return lengths[i];
+}
+
+int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
+{
+    return (int32_t)((i * 7919 + 13) % bench->config->n_vocab);
+}
+
+/* --- Limits ----------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct attn_bench *bench;
+    size_t first, n; /* floats of the memory that are read this time */
+};
+
+static void spin(void *context, size_t task, int worker)
+{
+    const struct attn_bench *bench = context;
+
+    (void)task, (void)worker;
+    bench->gemm.kernels->spin(SPIN_ROUNDS);
+}
+
+static void read_memory(void *context, size_t task, int worker)
+{
+    const struct reading *reading = context;
+    const size_t n = reading->n / (size_t)reading->bench->n_thread;
+    volatile float seen;
+
+    (void)worker;
+    seen = reading->bench->gemm.kernels->sum(reading->bench->memory + reading->first + task * n, n);
+    (void)seen;
+}
+
+/* Another part of the memory each time, which the caches have forgotten. */
+static struct reading next_read(struct attn_bench *bench)
+{
+    struct reading reading = {bench, bench->next_read, READ_BYTES / sizeof(float)};
+
+    bench->next_read += reading.n;
+    if (bench->next_read + reading.n > bench->n_memory)
+        bench->next_read = 0;
+    return reading;
+}
+
+static struct attn_bench_limits find_limits(struct attn_bench *bench)
+{
+    const size_t n_thread = (size_t)bench->n_thread;
+    struct reading reading = next_read(bench);
+    const double per_thread = bench->gemm.kernels->spin(1) * SPIN_ROUNDS;
+    struct attn_bench_limits limits;
+    double begun = attn_clock_seconds();
+
+    attn_pool_run(bench->options->pool, n_thread, spin, bench);
+    limits.flops = 2 * per_thread * (double)n_thread / (attn_clock_seconds() - begun);
+    begun = attn_clock_seconds();
+    attn_pool_run(bench->options->pool, n_thread, read_memory, &reading);
+    limits.bytes = READ_BYTES / (attn_clock_seconds() - begun);
+    return limits;
+}
+
+/* --- Rounds ----------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    return attn_compare_numbers(*(const double *)a, *(const double *)b);
+}
+
+static double median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_size);
+    return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* Seconds of one run: the mean of N. */
+static enum attn_status time_round(const struct attn_bench_part *part, size_t n, double *seconds,
+                                   struct attn_error *err)
+{
+    double begun;
+
+    if (part->prepare)
+        ATTN_TRY(part->prepare(part->context, err));
+    begun = attn_clock_seconds();
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(part->run(part->context, err));
+    *seconds = (attn_clock_seconds() - begun) / (double)n;
+    return ATTN_OK;
+}
+
+/* The measurements of each round. */
+struct rounds {
+    double seconds[MAX_ROUNDS], shares[MAX_ROUNDS];
+    double flops[MAX_ROUNDS],
+        bytes[MAX_ROUNDS]; /* limits of the machine; unused for parts that define another limit */
+};
+
+/* Seconds that the machine needs at least, measured now, for round I. */
+static double find_limit(struct attn_bench *bench, const struct attn_bench_part *part,
+                         struct rounds *rounds, size_t i)
+{
+    struct attn_bench_limits limits;
+    double computing, reading;
+
+    if (part->limit)
+        return part->limit(part->context);
+    limits = find_limits(bench);
+    rounds->flops[i] = limits.flops;
+    rounds->bytes[i] = limits.bytes;
+    computing = part->n_flop / limits.flops;
+    reading = part->n_byte / limits.bytes;
+    return computing > reading ? computing : reading;
+}
+
+enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_bench_part *part,
+                                    struct attn_error *err)
+{
+    const struct attn_bench_options *options = bench->options;
+    struct attn_bench_row row = {
+        .part = bench->part, .n_flop = part->n_flop, .n_byte = part->n_byte};
+    const double begun = attn_clock_seconds();
+    struct rounds rounds;
+    size_t n_run = 1;
+    double first;
+
+    snprintf(row.name, sizeof row.name, "%.*s", ATTN_BENCH_NAME_SIZE - 1, part->name);
+    ATTN_TRY(time_round(part, 1, &first, err)); /* also warms up */
+    if (first < shortest_round && !part->prepare)
+        n_run = (size_t)(shortest_round / (first + 1e-9)) + 1;
+    while (row.n_round < MAX_ROUNDS &&
+           (row.n_round < MIN_ROUNDS || attn_clock_seconds() - begun < options->seconds)) {
+        const double limit = find_limit(bench, part, &rounds, row.n_round);
+
+        if (attn_is_canceled(options->cancel))
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+        ATTN_TRY(time_round(part, n_run, &rounds.seconds[row.n_round], err));
+        rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];
+        row.n_round++;
+    }
+    row.seconds = median(rounds.seconds, row.n_round);
+    row.share = median(rounds.shares, row.n_round);
+    if (!part->limit)
+        row.limits = (struct attn_bench_limits){median(rounds.flops, row.n_round),
+                                                median(rounds.bytes, row.n_round)};
+    return options->on_row(options->user, &row, err);
+}
+
+/* The limits themselves, as rows: a round of each is measured beside every other part. */
+static enum attn_status run_spin(void *context, struct attn_error *err)
+{
+    struct attn_bench *bench = context;
+
+    (void)err;
+    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, spin, bench);
+    return ATTN_OK;
+}
+
+static enum attn_status run_read(void *context, struct attn_error *err)
+{
+    struct attn_bench *bench = context;
+    struct reading reading = next_read(bench);
+
+    (void)err;
+    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, read_memory, &reading);
+    return ATTN_OK;
+}
+
+enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err)
+{
+    const double n_spin = 2 * bench->gemm.kernels->spin(1) * SPIN_ROUNDS * (double)bench->n_thread;
+    const struct attn_bench_part rows[] = {
+        {.name = "multiply-adds", .n_flop = n_spin, .run = run_spin, .context = bench},
+        {.name = "reading memory", .n_byte = READ_BYTES, .run = run_read, .context = bench},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ATTN_TRY(attn_bench_measure(bench, &rows[i], err));
+    return ATTN_OK;
+}
