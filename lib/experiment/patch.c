@@ -14,9 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The least difference of the metric between both runs. */
-static const double smallest_difference = 1e-4;
-
 enum { SOURCE_ROW = 1, FIRST_PART = 2 }; /* after the base */
 enum { DEFAULT_MOST = 20 };              /* rows of neurons */
 
@@ -333,67 +330,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return find_rows(patch, err);
 }
 
-enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct attn_error *err)
-{
-    const double value = patch->source_reply.value, whole = value - patch->base_reply.value;
-    const struct attn_answer *answer = &patch->answer;
-
-    /* exact patches show NaN, but an estimate cannot be divided by it */
-    patch->can_restore =
-        !(fabs(whole) < smallest_difference) && !(patch->is_estimated && isnan(whole));
-    if (patch->can_restore || patch->frame.item)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' is %.6g of both %s: there is no difference to restore",
-                   attn_answer_metric_name(answer->metric), value,
-                   answer->of.text->pixels ? "pictures" : "texts");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-}
-
-/* --- Parts ------------------------------------------------------------------------------------ */
-
-/* Whether the rows of LAYER are those of the source, not of the text. */
-static bool is_of_source(const struct attn_patching *patch, int layer)
-{
-    return attn_site_layout(patch->site) == ATTN_LAYOUT_KEY && patch->frame.config->is_cross[layer];
-}
-
-bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_patch_part *part,
-                        size_t row)
-{
-    if (is_of_source(patch, part->layer))
-        return !patch->source_rows || patch->source_rows[row] != 0;
-    if (patch->places.n > 0)
-        return patch->places.is_of_place[part->row * patch->base->text.n + row] != 0;
-    if (patch->is_by_row && part->row != row)
-        return false;
-    return !patch->rows || patch->rows[row] != 0;
-}
-
-enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(patch->base->selection);
-    const size_t n_unit =
-        patch->site == ATTN_SITE_MLP_POST ? dims->d_mlp : attn_site_n_head(patch->site, dims);
-    const size_t n_place = patch->places.n;
-    const size_t n_each = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 1;
-    const size_t n_most = dims->n_layer * n_unit;
-
-    patch->parts = attn_frame_alloc(&patch->frame, n_most, n_each * sizeof *patch->parts);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    for (size_t i = 0; i < n_most * n_each; i++) {
-        const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
-                                             .unit = i / n_each % n_unit,
-                                             .row = i % n_each,
-                                             .trial = patch->is_estimated ? ATTN_PART_UNTRIED
-                                                                          : ATTN_PART_TRIED};
-
-        /* a position that is not among the queries is no part */
-        if (!patch->is_by_row || n_place > 0 || attn_patch_has_row(patch, &part, part.row))
-            patch->parts[patch->n_part++] = part;
-    }
-    return ATTN_OK;
-}
-
 /* The effect of a run with VALUE: its share of the change of the source; never -0. */
 static double share(const struct attn_patching *patch, double value)
 {
@@ -473,7 +409,7 @@ static size_t make_edits(const struct attn_patching *patch, const struct attn_pa
                          struct attn_edit *edits)
 {
     const size_t n_row =
-        is_of_source(patch, part->layer) ? patch->base->source.n : patch->base->text.n;
+        attn_patch_is_of_source(patch, part->layer) ? patch->base->source.n : patch->base->text.n;
     size_t n = 0;
 
     for (size_t first = 0, end; first < n_row; first = end) {
@@ -599,7 +535,7 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
         return ATTN_OK;
     whole = is_estimated ? means->more[means->n_more - 1]
                          : means->rows[SOURCE_ROW * N_COLUMN + CHANGE].real;
-    if (!means->is_resample && fabs(whole) < smallest_difference)
+    if (!means->is_resample && fabs(whole) < ATTN_PATCH_SMALLEST_DIFFERENCE)
         return attn_error_set(err, ATTN_INVALID,
                               "the mean difference of clean and corrupted texts is %.3g: there is "
                               "no difference to restore",

@@ -51,7 +51,13 @@ struct attn_patching {
     size_t n_top, n_random;     /* the first of that; the drawn ones */
 };
 
-/* --- patch.c ---------------------------------------------------------------------------------- */
+/* --- patch_parts.c ---------------------------------------------------------------------------- */
+
+/* The least difference of the metric between both runs. */
+#define ATTN_PATCH_SMALLEST_DIFFERENCE 1e-4
+
+/* Whether the rows of LAYER are those of the source, not of the text. */
+bool attn_patch_is_of_source(const struct attn_patching *patch, int layer);
 
 /* Sets the list of parts. */
 enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err);

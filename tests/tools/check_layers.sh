@@ -3,10 +3,11 @@
 #
 #   check_layers.sh OBJECT...      the objects of the library, BUILD/lib/LAYER/FILE.o
 #
-# Includes point down; a foreign library is known to one layer alone; memory, maps and threads
-# belong to base; the library neither prints nor exits nor looks at the environment, and keeps no
-# state of its own; names of files are nouns. What is used and kept is read off the objects, so that
-# no macro hides it. Texts name fields and no options. Lengths of functions are clang-tidy's.
+# Includes point down, and calls between the files of a layer go one way; a foreign library is known
+# to one layer alone; memory, maps and threads belong to base; the library neither prints nor exits
+# nor looks at the environment, and keeps no state of its own; names of files are nouns. What is
+# used and kept is read off the objects, so that no macro hides it. Texts name fields and no options.
+# Lengths of functions are clang-tidy's.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -178,6 +179,31 @@ check_names() {
     done < <(nm -A -g --defined-only "$@" | sed -E 's/^(.*)\.o:.* ([^ ]+)$/\1 \2/')
 }
 
+# Calls between the files of a room go one way: no file calls another that calls it, directly or
+# through others. Tables of rows (data) are no calls. A system's files serve headers of several
+# others, and are not looked at.
+list_calls() {
+    nm -A -g "$@" | awk '
+        { file = $1; sub(/:.*/, "", file); sub(/.*\/lib\//, "", file); sub(/\.o$/, "", file) }
+        file ~ /^base\/system_/ { next }
+        $(NF - 1) == "T" { defined[$NF] = file }
+        $(NF - 1) == "U" { user[++n] = file; name[n] = $NF }
+        END {
+            for (i = 1; i <= n; i++) {
+                split(user[i], from, "/")
+                split(defined[name[i]], to, "/")
+                if (from[1] == to[1]) print user[i], defined[name[i]]
+            }
+        }' | sort -u
+}
+
+check_circles() {
+    local line
+    while read -r line; do
+        report "lib/${line#tsort: }: is in a circle of calls between the files of its room"
+    done < <(list_calls "$@" | tsort 2>&1 >/dev/null | grep '/' | sort -u)
+}
+
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_includes "${sources[@]}"
 check_file_names "${sources[@]}"
@@ -186,6 +212,7 @@ if [ $# -gt 0 ]; then
     check_uses "$@"
     check_state "$@"
     check_names "$@"
+    check_circles "$@"
 fi
 
 cat "$found"
