@@ -135,14 +135,11 @@ static enum attn_status read_given(struct attribution *a, struct attn_error *err
 
     status = attn_sequence_read(&a->frame.request.reading, &a->args->given, a->frame.run->model,
                                 a->frame.run->tokenizer, &text, err);
-    if (status == ATTN_OK && (!text.ids || text.n != a->n)) {
-        attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu", text.n,
-                       text.n == 1 ? "" : "s", a->n);
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-    }
+    if (status == ATTN_OK && (!text.ids || text.n != a->n))
+        status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
+                                text.n, text.n == 1 ? "" : "s", a->n);
     if (status == ATTN_OK)
-        status = attn_error_at(attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err),
-                               ATTN_STAGE_INPUT, err);
+        status = attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err);
     if (status == ATTN_OK)
         gather(a, text.ids, a->n, a->b);
     attn_sequence_release(&text);
@@ -153,7 +150,7 @@ static enum attn_status find_baseline(struct attribution *a, struct attn_error *
 {
     switch (a->args->baseline) {
     case ATTN_BASELINE_GIVEN:
-        return read_given(a, err);
+        return attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
     case ATTN_BASELINE_MEAN:
         find_mean(a);
         return ATTN_OK;

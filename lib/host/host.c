@@ -91,12 +91,10 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 
         if (!attn_is_given(items[i].format, "format", err))
             return ATTN_INVALID;
-        if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info)) {
-            attn_error_set(err, ATTN_INVALID,
-                           "'`%s` %s' is a file of the model, expected another one",
-                           items[i].format->name, attn_quote_string(items[i].path).text);
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
+        if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "'`%s` %s' is a file of the model, expected another one",
+                               items[i].format->name, attn_quote_string(items[i].path).text);
     }
     return ATTN_OK;
 }
@@ -333,8 +331,7 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 {
     if (host->model)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "a text needs a model, and the host has none");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    return attn_refuse(err, ATTN_STAGE_MODEL, "a text needs a model, and the host has none");
 }
 
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err)
@@ -360,9 +357,8 @@ static enum attn_status check_pictures(const struct attn_host *host, struct attn
     ATTN_TRY(attn_host_check_model(host, err));
     if (host->pictures.steps)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
-                   attn_quote_string(attn_model_name(host->model)).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
+                       attn_quote_string(attn_model_name(host->model)).text);
 }
 
 enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
@@ -372,7 +368,8 @@ enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned c
     if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
         return ATTN_INVALID;
     ATTN_TRY(check_pictures(host, err));
-    return attn_pixel_maker_make(&host->pictures, rgb, height, width, pixels, err);
+    return attn_error_at(attn_pixel_maker_make(&host->pictures, rgb, height, width, pixels, err),
+                         ATTN_STAGE_INPUT, err);
 }
 
 enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
@@ -383,5 +380,6 @@ enum attn_status attn_pixels_read(const struct attn_host *host, const char *path
     if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
         return ATTN_INVALID;
     ATTN_TRY(check_pictures(host, err));
-    return attn_pixel_maker_read(&host->pictures, path, pixels, &is_made, err);
+    return attn_error_at(attn_pixel_maker_read(&host->pictures, path, pixels, &is_made, err),
+                         ATTN_STAGE_INPUT, err);
 }

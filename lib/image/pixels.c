@@ -55,18 +55,16 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
-    ATTN_TRY(attn_error_at(check_channels(maker, "rgb", err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(check_channels(maker, "rgb", err));
     if (n == 0 || n > ATTN_IMAGE_MAX_PIXELS || height > ATTN_IMAGE_MAX_SIDE ||
-        width > ATTN_IMAGE_MAX_SIDE) {
-        attn_error_set(err, ATTN_INVALID, "`image` has %zu x %zu pixels, expected 1 to %zu", width,
-                       height, ATTN_IMAGE_MAX_PIXELS);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-    }
+        width > ATTN_IMAGE_MAX_SIDE)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "`image` has %zu x %zu pixels, expected 1 to %zu",
+                           width, height, ATTN_IMAGE_MAX_PIXELS);
     permit = permit_of(maker);
     status = make_pixels(maker, rgb, &image, pixels, err);
     attn_image_release(&image);
     attn_image_permit_give_back(&permit);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return status;
 }
 
 /* Values stretched to bytes, from the smallest to the largest that is finite: RGB [n, 3] of the
@@ -109,9 +107,9 @@ static enum attn_status take_values(const struct attn_ndarray *array, struct att
     return ATTN_OK;
 }
 
-static enum attn_status read_pixels(const struct attn_pixel_maker *maker, const char *path,
-                                    struct attn_pixels *pixels, bool *is_made,
-                                    struct attn_error *err)
+enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
+                                       struct attn_pixels *pixels, bool *is_made,
+                                       struct attn_error *err)
 {
     struct attn_ndarray values = {0};
     struct attn_image_permit permit = permit_of(maker);
@@ -129,13 +127,6 @@ static enum attn_status read_pixels(const struct attn_pixel_maker *maker, const 
     attn_ndarray_release(&values);
     attn_image_permit_give_back(&permit);
     return status;
-}
-
-enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
-                                       struct attn_pixels *pixels, bool *is_made,
-                                       struct attn_error *err)
-{
-    return attn_error_at(read_pixels(maker, path, pixels, is_made, err), ATTN_STAGE_INPUT, err);
 }
 
 void attn_pixels_release(struct attn_pixels *pixels)

@@ -19,8 +19,7 @@ struct attn_pixel_maker {
     const volatile sig_atomic_t *cancel; /* or NULL */
 };
 
-/* Makes PIXELS of a picture RGB [height, width, 3]. Untouched on failure, here and below. Stage
- * ATTN_STAGE_INPUT. */
+/* Makes PIXELS of a picture RGB [height, width, 3]. Untouched on failure, here and below. */
 enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
                                        const unsigned char *rgb, size_t height, size_t width,
                                        struct attn_pixels *pixels, struct attn_error *err);

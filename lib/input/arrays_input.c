@@ -114,8 +114,8 @@ static enum attn_status fit_scores(const struct attn_input *input, struct attn_a
     return status == ATTN_OK ? check_heads(scores, v, err) : status;
 }
 
-static enum attn_status fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
-                            struct attn_error *err)
+enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
+                                 struct attn_error *err)
 {
     const struct attn_ndarray *const arrays[] = {input->q, input->k, input->v, input->scores};
 
@@ -136,12 +136,6 @@ static enum attn_status fit(const struct attn_input *input, struct attn_arrays_s
         return attn_error_set(err, ATTN_INVALID,
                               "expected the arrays q, k and v, or scores with or without v");
     return fit_products(input, sizes, err);
-}
-
-enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
-                                 struct attn_error *err)
-{
-    return attn_error_at(fit(input, sizes, err), ATTN_STAGE_INPUT, err);
 }
 
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,

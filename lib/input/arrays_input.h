@@ -20,7 +20,7 @@ struct attn_arrays_sizes {
 /* Whether INPUT gives arrays, and not a sequence. */
 bool attn_input_is_arrays(const struct attn_input *input);
 
-/* Finds the sizes. ATTN_INVALID says which two arrays do not fit; stage ATTN_STAGE_INPUT. */
+/* Finds the sizes. ATTN_INVALID says which two arrays do not fit. */
 enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
                                  struct attn_error *err);
 

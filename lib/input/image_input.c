@@ -19,8 +19,9 @@ bool attn_model_reads_pictures(const struct attn_model *model)
     return attn_model_config(model)->image.patch_height > 0;
 }
 
-static enum attn_status check(const struct attn_input *input, const struct attn_input *source,
-                              const struct attn_model *model, struct attn_error *err)
+enum attn_status attn_image_input_check(const struct attn_input *input,
+                                        const struct attn_input *source,
+                                        const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const bool is_picture = attn_input_is_picture(input);
@@ -30,29 +31,22 @@ static enum attn_status check(const struct attn_input *input, const struct attn_
                                             : NULL;
 
     if (attn_input_is_picture(source))
-        return attn_error_set(err, ATTN_INVALID, "`source` is a picture, expected a text");
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
     if (is_picture && (attn_input_is_given(input) || (input->image && input->pixels)))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`image` is given beside another input, expected one of them");
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`image` is given beside another input, expected one of them");
     if (is_picture && of_text)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`%s` goes with a text, and `image` gives a picture", of_text);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`%s` goes with a text, and `image` gives a picture", of_text);
     if (is_picture && !attn_model_reads_pictures(model))
-        return attn_error_set(err, ATTN_INVALID, "'%s' reads texts, and `image` gives a picture",
-                              name.text);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
+                           name.text);
     if (is_picture || !attn_model_reads_pictures(model))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, and %s", name.text,
-                   attn_input_is_given(input) ? "a text was given" : "none was given");
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads pictures, and %s", name.text,
+                attn_input_is_given(input) ? "a text was given" : "none was given");
     attn_error_hint(err, "`image cat.png` gives one");
     return ATTN_INVALID;
-}
-
-enum attn_status attn_image_input_check(const struct attn_input *input,
-                                        const struct attn_input *source,
-                                        const struct attn_model *model, struct attn_error *err)
-{
-    return attn_error_at(check(input, source, model, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* What the positions of SEQUENCE are called. */
@@ -92,9 +86,9 @@ static void note_defaults(const struct attn_model *model, struct attn_notes note
               attn_model_config(model)->model_type);
 }
 
-static enum attn_status read_picture(const struct attn_pixel_maker *maker,
-                                     const struct attn_input *input, struct attn_notes notes,
-                                     struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
+                                       const struct attn_input *input, struct attn_notes notes,
+                                       struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_model *model = maker->model;
     const size_t n_channel = attn_model_config(model)->image.n_channel;
@@ -123,11 +117,4 @@ static enum attn_status read_picture(const struct attn_pixel_maker *maker,
     sequence->pixels = pixels;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, err);
-}
-
-enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
-                                       const struct attn_input *input, struct attn_notes notes,
-                                       struct attn_sequence *sequence, struct attn_error *err)
-{
-    return attn_error_at(read_picture(maker, input, notes, sequence, err), ATTN_STAGE_INPUT, err);
 }

@@ -20,7 +20,7 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err);
 
-/* Reads the picture of INPUT. Stage ATTN_STAGE_INPUT. */
+/* Reads the picture of INPUT. */
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);

@@ -548,12 +548,10 @@ enum attn_status attn_position_find(const struct attn_sequence *sequence, const 
     }
     attn_free(flags);
     ATTN_TRY(status);
-    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec)))) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' of `%s` is not one position, expected a number or a word",
-                       attn_quote_string(spec).text, field);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec))))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' of `%s` is not one position, expected a number or a word",
+                           attn_quote_string(spec).text, field);
     *position = last;
     return ATTN_OK;
 }

@@ -55,11 +55,10 @@ bool attn_input_is_text(const struct attn_input *input)
     return input->text && !input->ids && !input->embeddings;
 }
 
-/* Encodes INPUT, a text. */
-static enum attn_status encode(const struct attn_request_reading *reading,
-                               const struct attn_input *input,
-                               const struct attn_tokenizer *tokenizer,
-                               struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status;
@@ -191,54 +190,37 @@ static enum attn_status take_key_mask(const struct attn_input *input,
     if (!input->key_mask)
         return ATTN_OK;
     if (input->n_key_mask != sequence->n)
-        return attn_error_set(
-            err, ATTN_INVALID, "`key_mask` has %zu item%s, expected one for each of %zu %s",
-            input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`key_mask` has %zu item%s, expected one for each of %zu %s",
+                           input->n_key_mask, input->n_key_mask == 1 ? "" : "s", sequence->n, what);
     sequence->key_mask = input->key_mask;
-    return attn_key_mask_check(input->key_mask, input->n_key_mask, err);
-}
-
-/* Whether MODEL, whose own sequence INPUT is, has keys that a mask is for. */
-static enum attn_status check_key_mask(const struct attn_input *input,
-                                       const struct attn_model *model, struct attn_error *err)
-{
-    if (!input->key_mask || attn_model_config(model)->is_encoder)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`key_mask` is for encoders and sources, and '%s' is no encoder",
-                   attn_quote_string(attn_model_name(model)).text);
-    attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
-    return ATTN_INVALID;
-}
-
-static enum attn_status check_pair(const struct attn_input *input, struct attn_error *err)
-{
-    if (!input->pair || attn_input_is_text(input))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`pair` is a second text, and the first is given as numbers, expected a text");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(attn_key_mask_check(input->key_mask, input->n_key_mask, err),
+                         ATTN_STAGE_OPTIONS, err);
 }
 
 enum attn_status attn_sequence_take_parts(const struct attn_input *input,
                                           const struct attn_model *model,
                                           struct attn_sequence *sequence, struct attn_error *err)
 {
-    enum attn_status status;
-
-    ATTN_TRY(check_pair(input, err));
+    if (input->pair && !attn_input_is_text(input))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`pair` is a second text, and the first is given as numbers, expected a text");
     ATTN_TRY(take_types(input, model, sequence, err));
-    status = check_key_mask(input, model, err);
-    if (status == ATTN_OK)
-        status = take_key_mask(input, sequence, "tokens", err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (input->key_mask && !attn_model_config(model)->is_encoder) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "`key_mask` is for encoders and sources, and '%s' is no encoder",
+                    attn_quote_string(attn_model_name(model)).text);
+        attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
+        return ATTN_INVALID;
+    }
+    return take_key_mask(input, sequence, "tokens", err);
 }
 
-static enum attn_status read_sequence(const struct attn_request_reading *reading,
-                                      const struct attn_input *input,
-                                      const struct attn_model *model,
-                                      const struct attn_tokenizer *tokenizer,
-                                      struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
+                                    const struct attn_input *input, const struct attn_model *model,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
 {
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
@@ -251,7 +233,7 @@ static enum attn_status read_sequence(const struct attn_request_reading *reading
         sequence->ids = input->ids;
         sequence->n = input->n_id;
     } else {
-        ATTN_TRY(encode(reading, input, tokenizer, sequence, err));
+        ATTN_TRY(attn_sequence_encode(reading, input, tokenizer, sequence, err));
     }
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
@@ -259,15 +241,6 @@ static enum attn_status read_sequence(const struct attn_request_reading *reading
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
     return ATTN_OK;
-}
-
-enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
-                                    const struct attn_input *input, const struct attn_model *model,
-                                    const struct attn_tokenizer *tokenizer,
-                                    struct attn_sequence *sequence, struct attn_error *err)
-{
-    return attn_error_at(read_sequence(reading, input, model, tokenizer, sequence, err),
-                         ATTN_STAGE_INPUT, err);
 }
 
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
@@ -281,18 +254,10 @@ enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
 }
 
-enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
-                                      const struct attn_input *input,
-                                      const struct attn_tokenizer *tokenizer,
-                                      struct attn_sequence *sequence, struct attn_error *err)
-{
-    return attn_error_at(encode(reading, input, tokenizer, sequence, err), ATTN_STAGE_INPUT, err);
-}
-
 /* --- A source -------------------------------------------------------------------------------- */
 
-static enum attn_status check_source(const struct attn_input *source,
-                                     const struct attn_model *model, struct attn_error *err)
+enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
+                                   struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
     const char *name = attn_model_name(model);
@@ -302,32 +267,26 @@ static enum attn_status check_source(const struct attn_input *source,
     for (size_t layer = 0; layer < config->n_layer; layer++)
         is_needed = is_needed || config->is_cross[layer];
     if (is_needed && !is_given) {
-        attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
-                       attn_quote_string(name).text);
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "'%s' attends to a second sequence, and none was given",
+                    attn_quote_string(name).text);
         attn_error_hint(err,
                         "`source TEXT` gives one, or `source FILE.npy` an array [S, d_source]");
         return ATTN_INVALID;
     }
     if (!is_needed && is_given)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`source` is given, but no layer of '%s' attends to a second sequence",
-            attn_quote_string(name).text);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`source` is given, but no layer of '%s' attends to a second sequence",
+                           attn_quote_string(name).text);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
-                       "a text will not do",
-                       attn_quote_string(name).text, config->d_source, config->d_model);
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
+                    "a text will not do",
+                    attn_quote_string(name).text, config->d_source, config->d_model);
         attn_error_hint(err, "`source FILE.npy` gives such vectors");
         return ATTN_INVALID;
     }
     return ATTN_OK;
-}
-
-enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
-                                   struct attn_error *err)
-{
-    return attn_error_at(check_source(source, model, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* The tokens of a source, and their embeddings. */
@@ -342,7 +301,7 @@ static enum attn_status embed_source(const struct attn_request_reading *reading,
     sequence->ids = source->ids;
     sequence->n = source->n_id;
     if (attn_input_is_text(source))
-        ATTN_TRY(encode(reading, source, tokenizer, sequence, err));
+        ATTN_TRY(attn_sequence_encode(reading, source, tokenizer, sequence, err));
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
@@ -376,22 +335,17 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     if (source->embeddings) {
         sequence->rows = source->embeddings->data;
         sequence->name = source->embeddings->name;
         sequence->n = source->embeddings->shape[0];
-        status = check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
-                             " a row", err);
-    } else if (attn_input_is_given(source))
-        status = embed_source(reading, source, model, tokenizer, sequence, err);
-    if (status == ATTN_OK)
-        status = check_source_length(sequence, model, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(take_key_mask(source, sequence, "keys of the source", err),
-                               ATTN_STAGE_OPTIONS, err);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+        ATTN_TRY(check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
+                             " a row", err));
+    } else if (attn_input_is_given(source)) {
+        ATTN_TRY(embed_source(reading, source, model, tokenizer, sequence, err));
+    }
+    ATTN_TRY(check_source_length(sequence, model, err));
+    return take_key_mask(source, sequence, "keys of the source", err);
 }
 
 void attn_sequence_release(struct attn_sequence *sequence)

@@ -50,7 +50,7 @@ bool attn_input_is_text(const struct attn_input *input);
 
 /*
  * Reads INPUT, the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL
- * unless the input is a text. Stage ATTN_STAGE_INPUT.
+ * unless the input is a text. Errors without a stage are those of ATTN_STAGE_INPUT, here and below.
  */
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
@@ -73,7 +73,7 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err);
 
-/* The tokens of INPUT's text, however many. Stage ATTN_STAGE_INPUT. */
+/* The tokens of INPUT's text, however many. */
 enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
                                       const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
@@ -83,7 +83,7 @@ enum attn_status attn_sequence_encode(const struct attn_request_reading *reading
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
                                    struct attn_error *err);
 
-/* Reads SOURCE as rows [n, d_source], if it is given. Stage ATTN_STAGE_INPUT. */
+/* Reads SOURCE as rows [n, d_source], if it is given. */
 enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,

@@ -31,11 +31,10 @@ enum attn_status attn_masked_check(const struct attn_model *model,
 
     if (attn_mask_id(tokenizer, &mask))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "an encoder scores each token with a mask in its place, and '%s' has no "
-                   "vocabulary with [MASK] or <mask>",
-                   attn_quote_string(attn_model_name(model)).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "an encoder scores each token with a mask in its place, and '%s' has no "
+                       "vocabulary with [MASK] or <mask>",
+                       attn_quote_string(attn_model_name(model)).text);
 }
 
 static enum attn_status create_session(const struct attn_masked_scope *scope,

@@ -29,9 +29,10 @@ static enum attn_status take_label(const struct attn_model *model, const char *t
                          ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status encode_all(const struct attn_answer_scope *scope,
-                                   const struct attn_request_predict *question,
-                                   struct attn_continuations *continuations, struct attn_error *err)
+enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
+                                           const struct attn_request_predict *question,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_model *model = scope->model;
@@ -70,14 +71,6 @@ static enum attn_status encode_all(const struct attn_answer_scope *scope,
     return attn_error_set(
         err, ATTN_INVALID, "the text and its longest continuation need %zu positions, '%s' has %zu",
         n + continuations->n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
-}
-
-enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
-                                           const struct attn_request_predict *question,
-                                           struct attn_continuations *continuations,
-                                           struct attn_error *err)
-{
-    return attn_error_at(encode_all(scope, question, continuations, err), ATTN_STAGE_INPUT, err);
 }
 
 void attn_continuations_release(struct attn_continuations *continuations)

@@ -37,7 +37,7 @@ struct attn_asked {
 void attn_asked_release(struct attn_asked *asked);
 
 /* Encodes those of QUESTION, each by itself. ATTN_INVALID if one does not fit after the text of
- * SCOPE. Stage ATTN_STAGE_INPUT. */
+ * SCOPE. */
 enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
                                            const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,

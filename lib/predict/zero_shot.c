@@ -26,10 +26,9 @@ static enum attn_status check(const struct attn_host *host, struct attn_error *e
 
     if (config->has_two_towers && config->image.patch_height > 0)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "`label` compares a picture with texts: %s",
-                   config->has_two_towers ? "give one as `image`"
-                                          : "it needs a model with two towers, as CLIP is");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`label` compares a picture with texts: %s",
+                       config->has_two_towers ? "give one as `image`"
+                                              : "it needs a model with two towers, as CLIP is");
 }
 
 /* The tokens of each label, with those that the tokenizer adds. */

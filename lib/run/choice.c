@@ -1,5 +1,5 @@
-/* choice.c - see choice.h. */
-#include "run/choice.h"
+/* choice.c - from the texts of a request to a selection. */
+#include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -45,12 +45,12 @@ static enum attn_status refuse_shape(const struct attn_mask_array *mask,
     if (sizes->n_batch > 0)
         snprintf(batched, sizeof batched, " or [%zu, %zu, %zu, %zu]", sizes->n_batch, sizes->n_head,
                  sizes->n_query, sizes->n_key);
-    attn_error_set(
-        err, ATTN_INVALID, "'%s' has the shape %s, expected a mask [%zu, %zu]%s [%zu, %zu, %zu]%s",
-        attn_quote_string(mask->name).text, attn_shape_text(mask->rank, mask->shape, found),
-        sizes->n_query, sizes->n_key, sizes->n_batch > 0 ? "," : " or", sizes->n_head,
-        sizes->n_query, sizes->n_key, batched);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(err, ATTN_STAGE_INPUT,
+                       "'%s' has the shape %s, expected a mask [%zu, %zu]%s [%zu, %zu, %zu]%s",
+                       attn_quote_string(mask->name).text,
+                       attn_shape_text(mask->rank, mask->shape, found), sizes->n_query,
+                       sizes->n_key, sizes->n_batch > 0 ? "," : " or", sizes->n_head,
+                       sizes->n_query, sizes->n_key, batched);
 }
 
 /* MATRIX with the cells of MASK, once for each batch where it has no batches of its own, in
@@ -185,10 +185,10 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
     if (!change || !(change->parts & ATTN_PART_MASK) || change->to.mask != ATTN_MASK_CAUSAL ||
         has_self(config))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`mask causal` is for layers that attend to the text itself, and the model has "
-                   "none");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(
+        err, ATTN_STAGE_OPTIONS,
+        "`mask causal` is for layers that attend to the text itself, and the model has "
+        "none");
 }
 
 enum attn_status attn_layer_attention_find(const struct attn_request_attention *given,
@@ -225,17 +225,15 @@ static enum attn_status check_arrays(bool has_scores, const struct attn_attentio
                                      const struct attn_mask_sizes *sizes, struct attn_error *err)
 {
     if (has_scores &&
-        (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is made of queries and keys, not of scores",
-                       attn_attention_kind_name(attention->kind));
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key) {
-        attn_error_set(err, ATTN_INVALID,
-                       "%zu queries and %zu keys, `mask causal` wants no more queries than keys",
-                       sizes->n_query, sizes->n_key);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-    }
+        (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' is made of queries and keys, not of scores",
+                           attn_attention_kind_name(attention->kind));
+    if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key)
+        return attn_refuse(
+            err, ATTN_STAGE_INPUT,
+            "%zu queries and %zu keys, `mask causal` wants no more queries than keys",
+            sizes->n_query, sizes->n_key);
     return ATTN_OK;
 }
 

@@ -136,12 +136,11 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
         ((own->sites ^ dims->sites) & ~attn_sites_derived()) == 0 &&
         (attn_selection_sites(run->selection) & ~dims->sites) == 0)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
-                   "%zu and %zu, or other sites",
-                   own->n_position, own->n_layer, own->n_head, dims->n_position, dims->n_layer,
-                   dims->n_head);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(
+        err, ATTN_STAGE_OPTIONS,
+        "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
+        "%zu and %zu, or other sites",
+        own->n_position, own->n_layer, own->n_head, dims->n_position, dims->n_layer, dims->n_head);
 }
 
 static bool merges_words(const struct attn_run *run)
@@ -366,20 +365,17 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
         ATTN_TRY(attn_masks_select(&scope, &run->asked.masks, err));
     n = attn_selection_n_query(run->asked.masks ? run->asked.masks : run->selection);
     for (size_t i = 0; i < run->asked.continuations.n; i++)
-        if (run->asked.continuations.encodings[i].n != 1) {
-            attn_error_set(err, ATTN_INVALID,
-                           "`next` '%s' is %zu tokens, an encoder predicts one at a position",
-                           attn_quote_string(predict->next[i]).text,
-                           run->asked.continuations.encodings[i].n);
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
+        if (run->asked.continuations.encodings[i].n != 1)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`next` '%s' is %zu tokens, an encoder predicts one at a position",
+                               attn_quote_string(predict->next[i]).text,
+                               run->asked.continuations.encodings[i].n);
     if (predict->n_next == 0 || n == 1)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "`next` is asked at %zu positions, an encoder answers at one: a mask, or "
-                   "`queries`",
-                   n);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`next` is asked at %zu positions, an encoder answers at one: a mask, or "
+                       "`queries`",
+                       n);
 }
 
 /* The number whose gradients are wanted. */
@@ -405,11 +401,10 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
     }
     if (run->asked.answer.metric != ATTN_ANSWER_KL && run->asked.answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "metric '%s' is not that of one next token, expected logit_diff, "
-                   "log_prob, logit or prob",
-                   attn_answer_metric_name(run->asked.answer.metric));
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "metric '%s' is not that of one next token, expected logit_diff, "
+                       "log_prob, logit or prob",
+                       attn_answer_metric_name(run->asked.answer.metric));
 }
 
 /* What is odd about the spaces of the text, of what is asked, and of continuations. */
@@ -458,7 +453,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(check_question(run, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
-    ATTN_TRY(read_input(run, err));
+    ATTN_TRY(attn_error_at(read_input(run, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
@@ -486,18 +481,15 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
     const struct attn_input *input = &request->input;
 
     if (attn_input_is_given(input) || attn_input_is_picture(input) || input->pair || input->types ||
-        input->key_mask || request->predict.n_label > 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "arrays are given beside a text, an image, labels or a `key_mask`, "
-                       "expected them alone");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+        input->key_mask || request->predict.n_label > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "arrays are given beside a text, an image, labels or a `key_mask`, "
+                           "expected them alone");
     if (!attn_predict_is_asked(&request->predict) && !attn_edits_are_given(&request->edits) &&
         !attn_input_is_given(&request->source))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "attention on arrays has no predictions, no edits and no second sequence");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "attention on arrays has no predictions, no edits and no second sequence");
 }
 
 /* Notes what of the arrays is not finite. */
@@ -524,9 +516,9 @@ static enum attn_status check_label_list(const struct attn_label_list *list, siz
 {
     if (!list->items || list->n == n)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has %zu line%s, the arrays have %zu %s",
-                   attn_quote_string(list->name).text, list->n, list->n == 1 ? "" : "s", n, what);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(err, ATTN_STAGE_INPUT, "'%s' has %zu line%s, the arrays have %zu %s",
+                       attn_quote_string(list->name).text, list->n, list->n == 1 ? "" : "s", n,
+                       what);
 }
 
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
@@ -536,7 +528,7 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
 
     ATTN_TRY(check_arrays_request(request, err));
     ATTN_TRY(find_gradients(run, err));
-    ATTN_TRY(attn_arrays_fit(&request->input, &sizes, err));
+    ATTN_TRY(attn_error_at(attn_arrays_fit(&request->input, &sizes, err), ATTN_STAGE_INPUT, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
 
@@ -938,10 +930,18 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     return ATTN_OK;
 }
 
-static enum attn_status complete(const struct attn_run *run, const struct attn_trace *trace,
-                                 struct attn_pool *pool, struct attn_outputs *outputs,
-                                 struct attn_result *result, struct attn_error *err)
+/* With the outputs open: computes, and completes them. */
+static enum attn_status compute(const struct attn_run *run, const struct attn_trace *observer,
+                                struct attn_pool *pool, struct attn_outputs *outputs,
+                                struct attn_result *result, struct attn_error *err)
 {
+    struct watching watching = {run, observer, outputs};
+    const struct attn_trace all = {observer ? observer->selection : run->selection, emit,
+                                   &watching};
+    const struct attn_trace *trace =
+        !run->model || observer || run->request.outputs.n > 0 ? &all : NULL;
+
+    result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
     if (attn_predict_is_asked(&run->request.predict)) {
@@ -950,23 +950,6 @@ static enum attn_status complete(const struct attn_run *run, const struct attn_t
     }
     ATTN_TRY(attn_host_check_canceled(run->host, err));
     return attn_outputs_finish(outputs, err);
-}
-
-/* With the outputs open: computes, and completes them. */
-static enum attn_status compute(const struct attn_run *run, const struct attn_trace *observer,
-                                struct attn_pool *pool, struct attn_outputs *outputs,
-                                struct attn_result *result, struct attn_error *err)
-{
-    struct watching watching = {run, observer, outputs};
-    const struct attn_trace trace = {observer ? observer->selection : run->selection, emit,
-                                     &watching};
-    const bool is_watched = !run->model || observer || run->request.outputs.n > 0;
-    enum attn_status status;
-
-    result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
-    status = complete(run, is_watched ? &trace : NULL, pool, outputs, result, err);
-    result->is_abandoned = attn_outputs_is_abandoned(outputs);
-    return status;
 }
 
 enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
@@ -983,10 +966,9 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     struct attn_error failure = {0};
     enum attn_status status;
 
-    if (run->is_performed) {
-        attn_error_set(err, ATTN_INVALID, "a run is performed once, and this one was already");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
+    if (run->is_performed)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a run is performed once, and this one was already");
     run->is_performed = true;
     pool = attn_host_pool(run->host, count_multiply_adds(run));
     options.precision = request->outputs.precision;
@@ -1002,6 +984,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     if (status != ATTN_OK)
         return status;
     status = compute(run, observer, pool, outputs, &made, &failure);
+    made.is_abandoned = attn_outputs_is_abandoned(outputs);
     attn_outputs_free(outputs);
     if (status == ATTN_OK || made.is_abandoned) {
         *result = made;

@@ -11,7 +11,6 @@
 #include "input/sequence.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
-#include "run/choice.h"
 #include "run/layer_attention.h"
 #include "run/run.h"
 #include "writers/outputs.h"
@@ -44,6 +43,15 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 {
     return (struct attn_notes){request->on_note, request->user};
 }
+
+/*
+ * The selection that GIVEN means for sizes DIMS, owned by the caller. N_BATCH batches have the same
+ * heads: GIVEN chooses among those of one. ATTN_INVALID when nothing is left. Stage
+ * ATTN_STAGE_OPTIONS.
+ */
+enum attn_status attn_choose(const struct attn_request_selection *given,
+                             const struct attn_dims *dims, size_t n_batch,
+                             struct attn_selection **selection, struct attn_error *err);
 
 /* What a session over RUN takes: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
