@@ -45,7 +45,7 @@
 #include "image/pixels.h"
 #include "run/request.h"
 #include "run/run.h"
-#include "run/record.h"
+#include "input/record.h"
 #include "run/many.h"
 #include "capture/capture.h"
 #include "writers/output.h"

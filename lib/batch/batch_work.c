@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "input/record_internal.h"
 #include "records/items_internal.h"
-#include "run/record_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

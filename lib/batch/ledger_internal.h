@@ -27,7 +27,7 @@
 #include "batch/ledger_parts.h"
 #include "batch/model_files.h"
 #include "host/host.h"
-#include "run/record.h"
+#include "input/record.h"
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /*
- * items.c - see items.h. The record reader (run/record_internal.h) reads each item from a line of
+ * items.c - see items.h. The record reader (input/record_internal.h) reads each item from a line of
  * JSON; a line of CSV is converted to JSON first.
  */
 #include "records/items_internal.h"
@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "input/record_internal.h"
 #include "records/batch_lines.h"
 #include "records/csv_reader.h"
 #include "records/record_labels.h"
-#include "run/record_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -39,7 +39,7 @@
 #define ATTN_RECORDS_ITEMS_H
 
 #include "base/table.h"
-#include "run/record.h"
+#include "input/record.h"
 
 #include <signal.h>
 

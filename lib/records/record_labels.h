@@ -15,8 +15,8 @@
 #ifndef ATTN_RECORDS_RECORD_LABELS_H
 #define ATTN_RECORDS_RECORD_LABELS_H
 
+#include "input/record_internal.h"
 #include "records/items.h"
-#include "run/record_internal.h"
 
 /* Reads the number TOKEN: an integer, or a real where it is none of 64 bits. False for one that is
  * not finite, and for other tokens. */

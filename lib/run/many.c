@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
+#include "input/record_internal.h"
 #include "run/many_item.h"
-#include "run/record_internal.h"
 #include "run/window.h"
 
 enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };

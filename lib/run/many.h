@@ -35,7 +35,7 @@
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "host/host.h"
-#include "run/record.h"
+#include "input/record.h"
 #include "run/run.h"
 
 struct attn_edges; /* analysis/edges.h */

@@ -9,7 +9,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "host/host_internal.h"
-#include "run/record_internal.h"
+#include "input/record_internal.h"
 #include "run/window.h"
 
 /* At most so many items a thread are read and not yet folded, so one item that takes long does not

@@ -1,6 +1,6 @@
 /* test_record_json.c - a line of JSON as a record: what is taken, and what each fault is called. */
 #include "attn.h"
-#include "run/record_internal.h"
+#include "input/record_internal.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

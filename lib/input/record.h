@@ -5,8 +5,8 @@
  * record that cannot be computed stays in its place and says why: a code for programs, a message
  * for people.
  */
-#ifndef ATTN_RUN_RECORD_H
-#define ATTN_RUN_RECORD_H
+#ifndef ATTN_INPUT_RECORD_H
+#define ATTN_INPUT_RECORD_H
 
 #include "input/input.h"
 

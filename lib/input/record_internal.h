@@ -15,13 +15,13 @@
  * null is the same as no key. JSON is read strictly
  * (formats/json_reader.h): no key twice, no lone surrogate, at most 64 levels.
  */
-#ifndef ATTN_RUN_RECORD_INTERNAL_H
-#define ATTN_RUN_RECORD_INTERNAL_H
+#ifndef ATTN_INPUT_RECORD_INTERNAL_H
+#define ATTN_INPUT_RECORD_INTERNAL_H
 
 #include "base/buffer.h"
 #include "formats/json_reader.h"
 #include "formats/ndarray.h"
-#include "run/record.h"
+#include "input/record.h"
 
 struct attn_record_reading;
 

@@ -3,7 +3,7 @@
  * for its grammar and its keys, then to take what is wanted. No tree is made, so a line of a
  * million ids costs no more than its ids.
  */
-#include "run/record_internal.h"
+#include "input/record_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
