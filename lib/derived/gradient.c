@@ -119,19 +119,13 @@ enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
                                       struct attn_gradient **gradient, struct attn_error *err)
 {
     struct attn_gradient *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
     made->of = *of;
     made->asked_by = trace;
     made->pool = pool;
-    status = build(made, err);
-    if (status == ATTN_OK)
-        *gradient = made;
-    else
-        attn_gradient_free(made);
-    return status;
+    ATTN_RETURN_MADE(build(made, err), gradient, made, attn_gradient_free);
 }
 
 const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient)

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/pool_internal.h"
+#include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -58,7 +59,6 @@ enum attn_status attn_relevance_create(const struct attn_selection *asked, struc
 {
     const struct attn_dims *dims = attn_selection_dims(asked);
     struct attn_relevance *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
 
     if (!made)
         return ATTN_NO_MEMORY;
@@ -69,12 +69,7 @@ enum attn_status attn_relevance_create(const struct attn_selection *asked, struc
     made->n_layer = dims->n_layer;
     made->n_query = attn_selection_n_query(asked);
     made->n_left = dims->n_position * dims->n_head;
-    status = build(made, err);
-    if (status == ATTN_OK)
-        *relevance = made;
-    else
-        attn_relevance_free(made);
-    return status;
+    ATTN_RETURN_MADE(build(made, err), relevance, made, attn_relevance_free);
 }
 
 /* A task: a query, through the layer in hand, for every layer that is asked for after it. */

@@ -112,9 +112,7 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
     *n = 0;
     if (!attn_edits_are_given(edits))
         return ATTN_OK;
-    made = attn_alloc(count_parts(edits), sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, count_parts(edits), err));
     add_items(ATTN_EDIT_OPTION_ABLATE, edits->ablate, made, n);
     add_items(ATTN_EDIT_OPTION_ABLATE_PATTERN, edits->ablate_pattern, made, n);
     for (size_t i = 0; i < edits->n; i++)

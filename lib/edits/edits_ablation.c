@@ -326,9 +326,7 @@ enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
 
     ATTN_TRY(add_items(scope, list, range, err));
     means.n = list->n - first;
-    means.items = attn_alloc(means.n, sizeof *means.items, err);
-    if (!means.items)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(means.items, means.n, err));
     status = find_means(&means, list, first, err);
     attn_free(means.items);
     attn_free(means.counts);

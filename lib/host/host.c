@@ -129,10 +129,8 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
         return ATTN_OK;
     ATTN_TRY(attn_monitor_create(1, &host->lock, err));
     kept->source = *source;
-    kept->overrides = attn_alloc(n, sizeof *kept->overrides, err);
-    kept->texts = attn_alloc(3 + 2 * n, sizeof *kept->texts, err);
-    if (!kept->overrides || !kept->texts)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(kept->overrides, n, err));
+    ATTN_TRY(ATTN_ALLOC(kept->texts, 3 + 2 * n, err));
     kept->source.overrides = kept->overrides;
     ATTN_TRY(keep(kept, &kept->source.directory, err));
     ATTN_TRY(keep(kept, &kept->source.name, err));
@@ -197,9 +195,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
         !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err) ||
         !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
         return ATTN_INVALID;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     status = open_all(made, source, err);
     if (status == ATTN_OK)

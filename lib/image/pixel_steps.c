@@ -265,9 +265,7 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
 
     if (attn_source_has_part(source, FILE_NAME))
         ATTN_TRY(read_file(source, model, &found, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     *made = found;
     *steps = made;
     return ATTN_OK;

@@ -55,11 +55,9 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     struct attn_token_bytes *tokens = &sequence->tokens;
     const struct attn_image_grid *grid = &sequence->grid;
 
-    tokens->bytes = attn_alloc(sequence->n, sizeof *tokens->bytes, err);
-    tokens->sizes = attn_alloc(sequence->n, sizeof *tokens->sizes, err);
-    tokens->made = attn_alloc(sequence->n, sizeof *tokens->made, err);
-    if (!tokens->bytes || !tokens->sizes || !tokens->made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokens->bytes, sequence->n, err));
+    ATTN_TRY(ATTN_ALLOC(tokens->sizes, sequence->n, err));
+    ATTN_TRY(ATTN_ALLOC(tokens->made, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
         const size_t patch = i - grid->n_front, room = sizeof(tokens->made[i]);
         char *label = tokens->made[i];

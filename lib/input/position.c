@@ -48,9 +48,7 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
                                    struct attn_error *err)
 {
     words->n = sequence->n;
-    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
-    if (!words->offsets)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(words->offsets, 2 * words->n, err));
     for (size_t i = 0; i < words->n; i++) {
         if (sequence->is_word_level && i > 0)
             attn_buffer_append_char(&words->made, ' ');
@@ -71,9 +69,7 @@ static enum attn_status join_words(const struct attn_input *input,
                                    struct attn_error *err)
 {
     words->n = encoding->n;
-    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
-    if (!words->offsets)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(words->offsets, 2 * words->n, err));
     attn_buffer_append(&words->made, input->text, input->n_text);
     attn_buffer_append_char(&words->made, '\n');
     for (size_t i = 0; i < words->n; i++) {

@@ -18,18 +18,14 @@ enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, c
                                        size_t n, struct attn_token_bytes *tokens,
                                        struct attn_error *err)
 {
-    tokens->bytes = attn_alloc(n, sizeof *tokens->bytes, err);
-    tokens->sizes = attn_alloc(n, sizeof *tokens->sizes, err);
-    if (!tokens->bytes || !tokens->sizes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokens->bytes, n, err));
+    ATTN_TRY(ATTN_ALLOC(tokens->sizes, n, err));
     for (size_t i = 0; i < n; i++) {
         tokens->bytes[i] = attn_tokenizer_token(tokenizer, ids[i], &tokens->sizes[i]);
         if (tokens->bytes[i])
             continue;
         if (!tokens->made)
-            tokens->made = attn_alloc(n, sizeof *tokens->made, err);
-        if (!tokens->made)
-            return ATTN_NO_MEMORY;
+            ATTN_TRY(ATTN_ALLOC(tokens->made, n, err));
         tokens->bytes[i] = tokens->made[i];
         tokens->sizes[i] =
             (size_t)snprintf(tokens->made[i], sizeof(tokens->made[i]), "[%d]", (int)ids[i]);
@@ -156,9 +152,7 @@ static enum attn_status make_types(const struct attn_model *model, struct attn_s
         has_types = has_types || encoding->types[i] != 0;
     if (!has_types || attn_model_config(model)->n_type == 0)
         return ATTN_OK;
-    sequence->made_types = attn_alloc(encoding->n, sizeof *sequence->made_types, err);
-    if (!sequence->made_types)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(sequence->made_types, encoding->n, err));
     for (size_t i = 0; i < encoding->n; i++)
         sequence->made_types[i] = encoding->types[i];
     sequence->types = sequence->made_types;
@@ -304,9 +298,7 @@ static enum attn_status embed_source(const struct attn_request_reading *reading,
         ATTN_TRY(attn_sequence_encode(reading, source, tokenizer, sequence, err));
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
-    sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
-    if (!sequence->embedded)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * d_model, err));
     sequence->rows = sequence->embedded;
     if (tokenizer)
         ATTN_TRY(

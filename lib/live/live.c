@@ -81,11 +81,9 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
                                    const struct attn_model *model, struct attn_error *err)
 {
     ATTN_TRY(attn_model_parts_find(args->source, model, &to->parts, err));
-    to->files = attn_alloc(to->parts.n, sizeof *to->files, err);
-    to->blobs = attn_alloc(to->parts.n, sizeof *to->blobs, err);
-    to->names = attn_alloc(to->parts.n, sizeof *to->names, err);
-    if (!to->files || !to->blobs || !to->names)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(to->files, to->parts.n, err));
+    ATTN_TRY(ATTN_ALLOC(to->blobs, to->parts.n, err));
+    ATTN_TRY(ATTN_ALLOC(to->names, to->parts.n, err));
     for (size_t i = 0; i < to->parts.n; i++)
         ATTN_TRY(open_part(to, i, err));
     ATTN_TRY(name_parts(to, args, model, err));
@@ -155,19 +153,14 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
                                 struct attn_live_files **files, struct attn_error *err)
 {
     struct attn_live_files *made;
-    enum attn_status status;
 
     if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
         !attn_is_given(args->module, "module", err) || !attn_is_given(host, "host", err) ||
         !attn_is_given(files, "files", err))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
-    status = made ? open_all(made, args, host, err) : ATTN_NO_MEMORY;
-    if (status == ATTN_OK)
-        *files = made;
-    else
-        attn_live_close(made);
-    return status;
+    ATTN_RETURN_MADE(made ? open_all(made, args, host, err) : ATTN_NO_MEMORY, files, made,
+                     attn_live_close);
 }
 
 const struct attn_live *attn_live_of(const struct attn_live_files *files)

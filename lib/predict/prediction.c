@@ -21,9 +21,7 @@
 static enum attn_status take_label(const struct attn_model *model, const char *text,
                                    struct attn_encoding *encoding, struct attn_error *err)
 {
-    encoding->ids = attn_alloc(1, sizeof *encoding->ids, err);
-    if (!encoding->ids)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(encoding->ids, 1, err));
     encoding->n = 1;
     return attn_error_at(attn_class_label_find(model, "next", text, encoding->ids, err),
                          ATTN_STAGE_OPTIONS, err);
@@ -347,9 +345,7 @@ static enum attn_status find_next(struct attn_session *session,
     found->is_in_place = attn_model_config(args->model)->is_encoder;
     found->has_positions = args->positions;
     found->n_next = n_left * n;
-    found->next = attn_alloc(found->n_next, sizeof *found->next, err);
-    if (!found->next)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(found->next, found->n_next, err));
     if (attn_model_config(args->model)->is_encoder)
         return find_at_positions(session, args, found, err);
     attn_session_end_trace(session);

@@ -200,9 +200,7 @@ enum attn_status attn_layer_attention_find(const struct attn_request_attention *
     const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
 
     ATTN_TRY(check_causal(change, config, err));
-    found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
-    if (!found->layers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(found->layers, config->n_layer, err));
     memcpy(found->layers, given->layers ? given->layers : config->attention,
            config->n_layer * sizeof *found->layers);
     for (size_t layer = 0; change && layer < config->n_layer; layer++) {

@@ -648,9 +648,7 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->host = host;
     made->request = request;
     status = prepare(made, err);
