@@ -115,16 +115,18 @@ static bool read_layer(const char *text, const char *end, struct attn_edit_place
     return true;
 }
 
-/* The site that NAME is, one of a layer. */
-static bool read_site(const char *name, struct attn_edit_place *place)
+/* Finds the site called NAME [size], of a layer or of the model, that can be edited. */
+static bool read_site(const char *name, size_t size, bool is_in_layer,
+                      struct attn_edit_place *place)
 {
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        if (strcmp(attn_site_name((enum attn_site)site), name) == 0 &&
-            attn_site_is_in_layer((enum attn_site)site) &&
-            (attn_sites_derived() & ATTN_SITE_BIT(site)) == 0) {
-            place->site = (enum attn_site)site;
-            return true;
-        }
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const char *known = attn_site_name((enum attn_site)i);
+
+        place->site = (enum attn_site)i;
+        if (strlen(known) == size && memcmp(known, name, size) == 0)
+            return attn_site_is_in_layer(place->site) == is_in_layer &&
+                   (attn_sites_derived() & ATTN_SITE_BIT(i)) == 0;
+    }
     return false;
 }
 
@@ -140,7 +142,8 @@ static bool read_place(char *text, struct attn_edit_place *place, char **value)
     at = strchr(colon + 1, '@');
     place->positions = at ? at + 1 : NULL;
     *value = equals + 1;
-    return read_site(text, place) && read_layer(colon + 1, at ? at : equals, place);
+    return read_site(text, (size_t)(colon - text), true, place) &&
+           read_layer(colon + 1, at ? at : equals, place);
 }
 
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
@@ -149,15 +152,7 @@ enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *
     const char *colon = strchr(text, ':');
     const size_t size = colon ? (size_t)(colon - text) : strlen(text);
 
-    *is_place = false;
-    for (int i = 0; i < ATTN_N_SITE && !*is_place; i++) {
-        const char *name = attn_site_name((enum attn_site)i);
-
-        place->site = (enum attn_site)i;
-        *is_place = strlen(name) == size && memcmp(name, text, size) == 0 &&
-                    attn_site_is_in_layer(place->site) == (colon != NULL) &&
-                    (attn_sites_derived() & ATTN_SITE_BIT(i)) == 0;
-    }
+    *is_place = read_site(text, size, colon, place);
     place->layer = ATTN_NO_LAYER;
     place->head = ATTN_ALL_HEADS;
     if (!colon || (*is_place && read_layer(colon + 1, text + strlen(text), place)))

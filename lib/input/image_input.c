@@ -72,24 +72,13 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     return ATTN_OK;
 }
 
-/* Notes that a directory without preprocessor_config.json gets the usual steps of its family. */
-static void note_defaults(const struct attn_model *model, struct attn_notes notes)
-{
-    const struct attn_image_config *image = &attn_model_config(model)->image;
-
-    attn_note(notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
-              "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, "
-              "as is usual for '%s'",
-              attn_quote_string(attn_model_name(model)).text, image->width, image->height,
-              attn_model_config(model)->model_type);
-}
-
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_model *model = maker->model;
-    const size_t n_channel = attn_model_config(model)->image.n_channel;
+    const struct attn_config *config = attn_model_config(model);
+    const size_t n_channel = config->image.n_channel;
     const struct attn_pixels *pixels = input->pixels;
     bool is_made = false;
 
@@ -106,7 +95,12 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
     if (!pixels->values)
         return attn_error_set(err, ATTN_INVALID, "the picture has no values");
     if (is_made && !maker->steps->is_given)
-        note_defaults(model, notes);
+        attn_note(
+            notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
+            "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, as is "
+            "usual for '%s'",
+            attn_quote_string(attn_model_name(model)).text, config->image.width,
+            config->image.height, config->model_type);
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",

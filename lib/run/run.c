@@ -604,23 +604,11 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Finds the host whose model reads the input: in a directory with two towers the one of texts or of
- * pictures, with labels a classifier. */
-static enum attn_status find_host(struct attn_run *run, struct attn_error *err)
-{
-    struct attn_request_predict *predict = &run->request.predict;
-
-    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &run->request.input, predict,
-                                        &run->request.reading, &run->labelled, err));
-    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
-        predict->top = predict->n_label;
-    return ATTN_OK;
-}
-
 /* A sequence, or arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
+    struct attn_request_predict *predict = &run->request.predict;
 
     ATTN_TRY(check_parts(request, err));
     ATTN_TRY(check_lists(request, err));
@@ -630,7 +618,11 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     ATTN_TRY(attn_host_check_model(run->host, err));
-    ATTN_TRY(find_host(run, err));
+    /* the tower of texts or of pictures, and with labels a classifier */
+    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &request->input, predict, &request->reading,
+                                        &run->labelled, err));
+    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
+        predict->top = predict->n_label;
     run->model = run->host->model;
     return prepare_sequence(run, err);
 }
