@@ -82,18 +82,15 @@ static const struct ramp *ramp_of(const struct attn_colormap *map, enum attn_the
     return theme == ATTN_THEME_DARK ? map->dark : map->light;
 }
 
-static struct attn_rgb rgb_of(uint32_t color)
-{
-    return (struct attn_rgb){(uint8_t)(color >> 16), (uint8_t)(color >> 8), (uint8_t)color};
-}
-
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level)
 {
+    uint32_t color;
+
     if (!map)
         return (struct attn_rgb){0};
-    level = level < 0 ? 0 : level > 255 ? 255 : level;
-    return rgb_of(ramp_of(map, theme)->colors[level]);
+    color = ramp_of(map, theme)->colors[level < 0 ? 0 : level > 255 ? 255 : level];
+    return (struct attn_rgb){(uint8_t)(color >> 16), (uint8_t)(color >> 8), (uint8_t)color};
 }
 
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level)

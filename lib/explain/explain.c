@@ -92,40 +92,28 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_explainer *explainer = user;
+    const struct {
+        enum attn_site site;
+        float *to;
+        size_t first;
+    } kept[] = {
+        {explainer->query_site, explainer->q, 0}, {explainer->key_site, explainer->k, event->row0},
+        {ATTN_SITE_RESID_PRE, explainer->x, 0},   {ATTN_SITE_ATTN_OUT, explainer->attn_out, 0},
+        {ATTN_SITE_Q, explainer->projected_q, 0}, {ATTN_SITE_V, explainer->v, event->row0},
+        {ATTN_SITE_Z, explainer->z, 0},
+    };
 
     (void)err;
     if (event->layer != explainer->row.layer)
         return ATTN_OK;
-    if (event->site == explainer->query_site)
-        keep_rows(explainer->q, event, 0);
-    if (event->site == explainer->key_site)
-        keep_rows(explainer->k, event, event->row0);
-    switch (event->site) {
-    case ATTN_SITE_RESID_PRE:
-        keep_rows(explainer->x, event, 0);
-        break;
-    case ATTN_SITE_ATTN_OUT:
-        keep_rows(explainer->attn_out, event, 0);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (event->site == kept[i].site)
+            keep_rows(kept[i].to, event, kept[i].first);
+    if (event->site == ATTN_SITE_ATTN_OUT)
         explainer->row.attn_out = explainer->attn_out;
-        break;
-    case ATTN_SITE_Q:
-        keep_rows(explainer->projected_q, event, 0);
-        break;
-    case ATTN_SITE_V:
-        keep_rows(explainer->v, event, event->row0);
-        break;
-    case ATTN_SITE_Z:
-        keep_rows(explainer->z, event, 0);
-        break;
-    case ATTN_SITE_QK:
-    case ATTN_SITE_ATTN_SCORES:
-    case ATTN_SITE_PATTERN:
-    case ATTN_SITE_PATTERN_DROPPED:
+    if (event->site == ATTN_SITE_QK || event->site == ATTN_SITE_ATTN_SCORES ||
+        event->site == ATTN_SITE_PATTERN || event->site == ATTN_SITE_PATTERN_DROPPED)
         keep_cells(explainer, event);
-        break;
-    default:
-        break;
-    }
     return ATTN_OK;
 }
 

@@ -408,23 +408,14 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* The grey of a picture is pale, or dim on dark ground: 0 to 255 becomes FROM to TO. */
-static void find_greys(const struct attn_figure_pen *pen, double *from, double *to)
-{
-    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
-
-    *from = is_dark ? 8 : 120;
-    *to = is_dark ? 130 : 255;
-}
-
 /* Adds the picture to the shapes in grey, and sets the range of greys. */
 static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
     unsigned char *out = attn_shapes_set_picture(pen->shapes, backdrop->height, backdrop->width);
-    double from, to;
+    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+    const double from = is_dark ? 8 : 120, to = is_dark ? 130 : 255; /* pale, or dim */
 
-    find_greys(pen, &from, &to);
     for (size_t i = 0; out && i < n; i++) {
         const size_t at = i / backdrop->width * backdrop->stride + i % backdrop->width;
         const unsigned char *rgb = backdrop->rgb + 3 * at;

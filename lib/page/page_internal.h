@@ -323,6 +323,26 @@ void attn_page_append_text(struct attn_buffer *out, const char *text, size_t siz
 /* Writes the picture of the run as an element: base64 of a PNG file. */
 enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err);
 
+/* The files of this folder, which are part of the library (page_files.S). */
+struct attn_page_file {
+    const char *begin, *end;
+};
+
+/* clang-format off */
+#define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
+EMBEDDED(html) EMBEDDED(css) EMBEDDED(js)
+EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with the hashes of scripts */
+EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(neurons_css) EMBEDDED(neurons_js)
+EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
+EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
+#undef EMBEDDED
+/* clang-format on */
+#define ATTN_PAGE_FILE(name) ((struct attn_page_file){attn_page_##name, attn_page_##name##_end})
+
+    /* Appends FILE as the element TAG. */
+    void attn_page_append_element(struct attn_buffer *out, const char *tag,
+                                  struct attn_page_file file);
+
 /* --- What makes it live (page_live.c) -------------------------------------------------------- */
 
 /* Writes module, model and their facts: "live-module", "live-file-0", ..., "live", "live-steps",

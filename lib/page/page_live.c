@@ -7,29 +7,13 @@
 
 #include <stdio.h>
 
-/* Files of this folder (page_files.S). */
-extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
-extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
-extern const char attn_page_live_css[], attn_page_live_css_end[];
-extern const char attn_page_live_js[], attn_page_live_js_end[];
-extern const char attn_page_worker_js[], attn_page_worker_js_end[];
-extern const char attn_page_wasi_js[], attn_page_wasi_js_end[];
-
-static void append_element(struct attn_buffer *out, const char *tag, const char *begin,
-                           const char *end)
-{
-    attn_buffer_append_format(out, "<%s>", tag);
-    attn_buffer_append(out, begin, (size_t)(end - begin));
-    attn_buffer_append_format(out, "</%s>\n", tag);
-}
-
 void attn_page_live_append_scripts(struct attn_buffer *out)
 {
     attn_buffer_append_char(out, '\n');
-    append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
-    append_element(out, "style", attn_page_live_css, attn_page_live_css_end);
-    append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
-    append_element(out, "script", attn_page_live_js, attn_page_live_js_end);
+    attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
+    attn_page_append_element(out, "style", ATTN_PAGE_FILE(live_css));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(live_js));
 }
 
 static void append_options(struct attn_json_writer *json, const struct attn_option *options,

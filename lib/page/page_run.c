@@ -354,14 +354,20 @@ static void push_gradients(struct run_json *to)
     attn_json_end(json);
 }
 
+/* Begins an object on a new line, except the first of an array. */
+static void begin_line(struct attn_json_writer *json)
+{
+    json->comma = ",\n";
+    attn_json_begin(json, '{');
+    json->comma = ",";
+}
+
 static void push_metric(struct attn_json_writer *json, const struct attn_predictions *predictions)
 {
     attn_json_line(json);
     attn_json_begin(attn_json_key(json, "metric"), '[');
     for (size_t i = 0; i < predictions->n_metric; i++) {
-        json->comma = ",\n";
-        attn_json_begin(json, '{');
-        json->comma = ",";
+        begin_line(json);
         if (predictions->has_positions)
             attn_json_size(attn_json_key(json, "position"), predictions->metric[i].position);
         attn_json_text(attn_json_key(json, "name"), predictions->metric[i].name);
@@ -381,11 +387,9 @@ void attn_page_append_predictions(struct attn_buffer *out,
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
-        struct attn_buffer label = {0}; /* how the token is shown, where that is anything else */
+        struct attn_buffer label = {0}; /* printable token, if different */
 
-        json.comma = ",\n";
-        attn_json_begin(&json, '{');
-        json.comma = ",";
+        begin_line(&json);
         attn_json_size(attn_json_key(&json, "position"), top->position);
         attn_json_integer(attn_json_key(&json, "id"), top->id);
         attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
@@ -404,9 +408,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
-        json.comma = ",\n";
-        attn_json_begin(&json, '{');
-        json.comma = ",";
+        begin_line(&json);
         if (predictions->has_positions)
             attn_json_size(attn_json_key(&json, "position"), next->position);
         attn_json_text(attn_json_key(&json, "text"), next->text);

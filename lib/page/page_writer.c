@@ -29,24 +29,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Files of this folder (page_files.S): the document with marks @NAME@, style, script, and policies
- * with their hashes, which are made by the build. */
-extern const char attn_page_html[], attn_page_html_end[];
-extern const char attn_page_css[], attn_page_css_end[];
-extern const char attn_page_js[], attn_page_js_end[];
-extern const char attn_page_policy[], attn_page_policy_end[];
-extern const char attn_page_live_policy[], attn_page_live_policy_end[];
-
-/* Parts for experiments, vectors, gradients and pictures, and the policy for all of them. */
-extern const char attn_page_experiment_css[], attn_page_experiment_css_end[];
-extern const char attn_page_experiment_js[], attn_page_experiment_js_end[];
-extern const char attn_page_neurons_css[], attn_page_neurons_css_end[];
-extern const char attn_page_neurons_js[], attn_page_neurons_js_end[];
-extern const char attn_page_gradients_js[], attn_page_gradients_js_end[];
-extern const char attn_page_picture_css[], attn_page_picture_css_end[];
-extern const char attn_page_picture_js[], attn_page_picture_js_end[];
-extern const char attn_page_more_policy[], attn_page_more_policy_end[];
-
 enum {
     MOST_WIDE_CELLS = 200000, /* of two bytes */
     MOST_TITLE = 120,         /* bytes of the text in the title, if none is given */
@@ -301,38 +283,36 @@ static void append_theme(struct attn_page *w, struct attn_buffer *out)
 
 /* --- The document with an experiment --------------------------------------------------------- */
 
-static void append_file(struct attn_buffer *out, const char *begin, const char *end)
+static void append_file(struct attn_buffer *out, struct attn_page_file file)
 {
-    attn_buffer_append(out, begin, (size_t)(end - begin));
+    attn_buffer_append(out, file.begin, (size_t)(file.end - file.begin));
 }
 
 static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
-        append_file(out, attn_page_live_policy, attn_page_live_policy_end);
+        append_file(out, ATTN_PAGE_FILE(live_policy));
     else if (w->has_experiment || w->vectors.are_there || w->gradients.n > 0 || w->has_picture)
-        append_file(out, attn_page_more_policy, attn_page_more_policy_end);
+        append_file(out, ATTN_PAGE_FILE(more_policy));
     else
-        append_file(out, attn_page_policy, attn_page_policy_end);
+        append_file(out, ATTN_PAGE_FILE(policy));
 }
 
-/* Appends a file as the element NAME. */
-static void append_element(struct attn_buffer *out, const char *name, const char *begin,
-                           const char *end)
+void attn_page_append_element(struct attn_buffer *out, const char *tag, struct attn_page_file file)
 {
-    attn_buffer_append_format(out, "<%s>", name);
-    append_file(out, begin, end);
-    attn_buffer_append_format(out, "</%s>\n", name);
+    attn_buffer_append_format(out, "<%s>", tag);
+    append_file(out, file);
+    attn_buffer_append_format(out, "</%s>\n", tag);
 }
 
 static void append_styles(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->has_experiment)
-        append_element(out, "style", attn_page_experiment_css, attn_page_experiment_css_end);
+        attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
     if (w->vectors.are_there)
-        append_element(out, "style", attn_page_neurons_css, attn_page_neurons_css_end);
+        attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
     if (w->has_picture)
-        append_element(out, "style", attn_page_picture_css, attn_page_picture_css_end);
+        attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
 }
 
 /* The place of the experiment. Without heads their part of the document is left out. */
@@ -351,21 +331,18 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
 static void append_scripts(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->has_experiment && has_viewer(w))
-        append_element(out, "script", attn_page_experiment_js, attn_page_experiment_js_end);
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
     if (w->vectors.are_there)
-        append_element(out, "script", attn_page_neurons_js, attn_page_neurons_js_end);
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
     if (w->gradients.n > 0)
-        append_element(out, "script", attn_page_gradients_js, attn_page_gradients_js_end);
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(gradients_js));
     if (w->has_picture)
-        append_element(out, "script", attn_page_picture_js, attn_page_picture_js_end);
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(picture_js));
 }
 
 static void append_script(struct attn_page *w, struct attn_buffer *out)
 {
-    if (has_viewer(w))
-        append_file(out, attn_page_js, attn_page_js_end);
-    else
-        append_file(out, attn_page_experiment_js, attn_page_experiment_js_end);
+    append_file(out, has_viewer(w) ? ATTN_PAGE_FILE(js) : ATTN_PAGE_FILE(experiment_js));
 }
 
 static void append_live(struct attn_page *w, struct attn_buffer *out)

@@ -272,11 +272,10 @@ static enum attn_status append_groups(const struct ordering *ordering, struct at
     for (size_t row = 0, end; row < n_row; row = end) {
         end = ordering->order.n_group > 0 ? group_end(ordering, row) : n_row;
         n_first = row == 0 ? end : n_first;
-        if (is_joint && end - row != n_first) {
-            attn_error_set(err, ATTN_INVALID, "the groups have %zu and %zu rows, expected as many",
-                           n_first, end - row);
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
+        if (is_joint && end - row != n_first)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "the groups have %zu and %zu rows, expected as many", n_first,
+                               end - row);
         if (row == 0 || !is_joint)
             sort_keys(ordering, row, end);
         ATTN_TRY(append_group(ordering, row, end, err));

@@ -319,9 +319,9 @@ static enum attn_status write_aligned(struct table_page *page, struct attn_error
     return status;
 }
 
-/* All of the page, or the one row *ROW. */
-static enum attn_status write_page(struct table_page *page, const size_t *row,
-                                   struct attn_error *err)
+/* Writes all of the page, or the one row *ROW. */
+static enum attn_status write_rows_of(struct table_page *page, const size_t *row,
+                                      struct attn_error *err)
 {
     if ((unsigned)page->style.form > ATTN_TABLE_JSON_LINES)
         return attn_error_set(err, ATTN_INVALID, "tables have no form %d", (int)page->style.form);
@@ -338,38 +338,40 @@ static enum attn_status write_page(struct table_page *page, const size_t *row,
     return flush(page, err);
 }
 
+static enum attn_status write_page(struct table_page page, const size_t *row,
+                                   struct attn_error *err)
+{
+    const enum attn_status status = write_rows_of(&page, row, err);
+
+    attn_buffer_release(&page.text);
+    return status;
+}
+
 enum attn_status attn_table_write(const struct attn_table *table, enum attn_table_form form,
                                   int precision, struct attn_sink *sink, struct attn_error *err)
 {
-    struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
-    enum attn_status status;
+    const struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    status = write_page(&page, NULL, err);
-    attn_buffer_release(&page.text);
-    return status;
+    return write_page(page, NULL, err);
 }
 
 enum attn_status attn_table_write_fitted(const struct attn_table *table, int precision,
                                          const struct attn_table_fit *fit, struct attn_sink *sink,
                                          struct attn_error *err)
 {
-    struct table_page page = {
+    const struct table_page page = {
         .table = table, .style = {ATTN_TABLE_ALIGNED, precision}, .sink = sink, .fit = *fit};
-    const enum attn_status status = write_page(&page, NULL, err);
 
-    attn_buffer_release(&page.text);
-    return status;
+    return write_page(page, NULL, err);
 }
 
 enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err)
 {
-    struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
-    const enum attn_status status = write_page(&page, &row, err);
+    const struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
 
-    attn_buffer_release(&page.text);
-    return status;
+    return write_page(page, &row, err);
 }

@@ -50,6 +50,17 @@ static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_
     return (int64_t *)(void *)array.data;
 }
 
+/* Adds VALUES [n]. */
+static enum attn_status copy_integers(struct attn_arrays *arrays, const char *name,
+                                      const int32_t *values, size_t n, struct attn_error *err)
+{
+    int64_t *integers = add_integers(arrays, name, n, err);
+
+    for (size_t i = 0; integers && i < n; i++)
+        integers[i] = values[i];
+    return integers ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
 static size_t put_code_points(const char *text, size_t size, uint32_t *out)
 {
@@ -210,20 +221,10 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     int64_t *integers;
 
     ATTN_TRY(ATTN_ALLOC(arrays->of_slot, attn_writer_n_slot(writer), err));
-    if (labels->ids) {
-        integers = add_integers(arrays, "ids", writer->n_position, err);
-        if (!integers)
-            return ATTN_NO_MEMORY;
-        for (size_t p = 0; p < writer->n_position; p++)
-            integers[p] = labels->ids[p];
-    }
-    if (has_types(labels, writer->n_position)) {
-        integers = add_integers(arrays, "types", writer->n_position, err);
-        if (!integers)
-            return ATTN_NO_MEMORY;
-        for (size_t p = 0; p < writer->n_position; p++)
-            integers[p] = labels->types[p];
-    }
+    if (labels->ids)
+        ATTN_TRY(copy_integers(arrays, "ids", labels->ids, writer->n_position, err));
+    if (has_types(labels, writer->n_position))
+        ATTN_TRY(copy_integers(arrays, "types", labels->types, writer->n_position, err));
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
     ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
