@@ -110,8 +110,7 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
     inputs->n_head = inputs->n_kv_head = 1;
 }
 
-/* Computes attention on INPUTS and calls ON_EVENT for each tensor of SELECTION, which has their
- * sizes. */
+/* Computes attention on INPUTS and calls ON_EVENT for each tensor of SELECTION. */
 static enum attn_status attend(const struct attn_attend_args *inputs,
                                const struct attn_selection *selection, attn_trace_fn on_event,
                                void *user, struct attn_error *err)
@@ -200,8 +199,7 @@ static enum attn_status draw(struct attn_outputs *outputs, const struct attn_tra
     return status;
 }
 
-/* An attn_trace_fn: EXACT has all rows of the event, or some. Both events get the same layer and
- * head. */
+/* An attn_trace_fn: EXACT has some rows of the event. Both get the same layer and head. */
 static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
                                       struct attn_error *err)
 {
@@ -268,8 +266,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run, for the
- * selected heads and queries. */
+/* Measures the chosen attention of LAYER on q, k and v of the exact run. */
 static enum attn_status compare_locally(struct comparing *comparing, int layer,
                                         struct attn_error *err)
 {

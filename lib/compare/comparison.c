@@ -1,4 +1,4 @@
-/* comparison.c - what a comparison finds: its memory, and its tables. */
+/* comparison.c - the result of a comparison, and its tables. */
 #include "compare/comparison_internal.h"
 
 #include "analysis/analysis_internal.h"

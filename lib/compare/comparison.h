@@ -45,9 +45,9 @@ struct attn_comparison {
     size_t n_head;
     struct attn_compared_row *layers; /* [n_layer] those that have such heads */
     size_t n_layer;
-    struct attn_compared_row *all; /* over everything */
-    bool has_propagated; /* whether there was a model: otherwise `propagated` holds nothing */
-    struct attn_compared_logits *logits; /* [n_logits] by position; none without an output layer */
+    struct attn_compared_row *all;       /* over everything */
+    bool has_propagated;                 /* of a model: `propagated` is set */
+    struct attn_compared_logits *logits; /* [n_logits] by position; empty without an output layer */
     size_t n_logits;
 };
 
@@ -65,8 +65,7 @@ enum attn_comparison_part {
     ATTN_COMPARISON_LOGITS = 2
 };
 
-/* Makes the table of a PART. TOKENIZER may be NULL, then texts are missing. The caller owns *table.
- * Errors: ATTN_NO_MEMORY. */
+/* Makes the table of a PART for the caller. Without TOKENIZER texts are missing. */
 ATTN_API enum attn_status
 attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_comparison_part part,
                          const struct attn_labels *labels, const struct attn_tokenizer *tokenizer,

@@ -38,8 +38,8 @@ struct comparison_text {
 /* Text leaves out the number of rows. */
 enum { N_SHOWN = ATTN_DIFFERENCE_ROWS };
 
-/* The name in a selection: 5.1 for models, 3 for arrays. Batches have names of files, B1H3, and
- * means 5.* and all. */
+/* The name in a selection: 5.1 for models, 3 for arrays, B1H3 for batches, 5.* and all for means.
+ */
 static void write_name(const struct attn_compared_run *comparison,
                        const struct attn_compared_row *row, char name[NAME_SIZE])
 {
@@ -87,8 +87,7 @@ static enum attn_status sort_heads(const struct attn_compared_run *comparison,
     return ATTN_OK;
 }
 
-/* Makes the table of heads, layers and everything for one of the two errors. Means follow all heads
- * if these are sorted. */
+/* Makes the table of one of the two errors. Means follow all heads if these are sorted. */
 static enum attn_status fill_table(const struct attn_compared_run *comparison, bool is_local,
                                    struct attn_table **table, struct attn_error *err)
 {
@@ -292,8 +291,7 @@ static enum attn_status write_folder(const struct attn_compared_run *comparison,
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* A JSON object while it is written. Each member has its own line, also those of heads and layers,
- * which are indented by one more blank. */
+/* A JSON object. Members begin lines, those of heads and layers with one more blank. */
 struct comparison_json {
     const struct attn_compared_run *comparison;
     int precision;

@@ -1,5 +1,4 @@
-/* comparison_internal.h - a comparison with exact attention: how it is filled, and written as text,
- * CSV and JSON (comparison_forms.c). For the library and the tool alone. */
+/* comparison_internal.h - how a comparison is filled, and written (comparison_forms.c). */
 #ifndef ATTN_COMPARE_COMPARISON_INTERNAL_H
 #define ATTN_COMPARE_COMPARISON_INTERNAL_H
 
@@ -17,8 +16,7 @@ struct attn_head_place {
 struct attn_head_place attn_comparison_place(const struct attn_compared_row *head,
                                              const struct attn_labels *labels);
 
-/* Makes a row for each head of SELECTION, each layer with such heads, and everything, without
- * numbers; and room for the logits after all its queries. */
+/* Allocates rows for heads, layers and everything, and logits after all queries. */
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison,
                                         struct attn_error *err);

@@ -33,11 +33,10 @@ struct attn_paint {
 
 struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level);
 
-/* The ink as ground, with black or white text that can be read on what DEPTH makes of it. */
+/* The ink as ground, with readable black or white text. */
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
 
-/* Appends TEXT [size bytes] with its paint, and a reset, to a line that has no colours
- * otherwise. */
+/* Appends TEXT [size] with its paint and a reset to a plain line. */
 void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
                        enum attn_color_depth depth, const char *text, size_t size);
 

@@ -140,14 +140,13 @@ struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme t
 
 /* --- Scales ---------------------------------------------------------------------------------- */
 
-/* A curve makes numbers of numbers; the place of a number is where its curve lies between those of
- * the ends. */
+/* The place of a number is where its curve lies between the curves of the ends. */
 
 static const double decades = 4; /* that a log scale covers */
 
 enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbers */
 
-/* The number of the one of N words that TEXT [size] is; 0 when it is none. */
+/* The index of TEXT [size] among N words, or 0. */
 static int find_word(const char *const *words, int n, const char *text, size_t size)
 {
     for (int i = 1; i < n; i++)
@@ -278,7 +277,7 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS])
 {
-    /* shares of the range at which its upper half has ticks; 0 has one of its own */
+    /* ticks of the upper half as shares of the range, without 0 */
     static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
     static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
     static const double of_linear[] = {.25, .5, .75, 1};

@@ -23,7 +23,7 @@ struct attn_rgb {
 /* Colours that a terminal can show. */
 enum attn_color_depth { ATTN_DEPTH_NONE = 0, ATTN_DEPTH_256 = 1, ATTN_DEPTH_24_BIT = 2 };
 
-/* What a picture lies on. */
+/* The ground of a picture. */
 enum attn_theme { ATTN_THEME_LIGHT = 0, ATTN_THEME_DARK = 1 };
 
 enum { ATTN_N_COLOR = 256 }; /* of a map: levels 0 .. 255 */
@@ -65,8 +65,8 @@ enum attn_color_curve {
 enum attn_color_span {
     ATTN_SPAN_DEFAULT = 0, /* as suits what is drawn */
     ATTN_SPAN_UNIT = 1,    /* 0 to 1, or -1 to 1 */
-    ATTN_SPAN_MATRIX = 2,  /* 0, or what is less, to the largest number of the matrix */
-    ATTN_SPAN_ROW = 3,     /* the same of each row */
+    ATTN_SPAN_MATRIX = 2,  /* 0, or the least negative number, to the largest of the matrix */
+    ATTN_SPAN_ROW = 3,     /* the same for each row */
     ATTN_SPAN_FIXED = 4    /* low to high */
 };
 

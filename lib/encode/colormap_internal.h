@@ -1,4 +1,4 @@
-/* colormap_internal.h - what colormap.h declares for the library alone. */
+/* colormap_internal.h - declarations of colormap.h that only the library uses. */
 #ifndef ATTN_ENCODE_COLORMAP_INTERNAL_H
 #define ATTN_ENCODE_COLORMAP_INTERNAL_H
 
@@ -11,18 +11,17 @@ static inline uint32_t attn_rgb_number(struct attn_rgb color) /* 0xRRGGBB */
     return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
 }
 
-/* The nearest of a terminal's 256 colours, 16 .. 255, for LEVEL. Along a map, or each half of a
- * diverging one, their lightness goes one way. */
+/* The nearest of a terminal's colours, 16 .. 255, for LEVEL, with monotonic lightness. */
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);
 
 /* The same colour as the terminal shows it; INDEX 16 .. 255. */
 struct attn_rgb attn_terminal_color(int index);
 
-/* Whether black text on COLOR can be read better than white: its relative luminance (WCAG 2) is
- * above 0.179, where both have the same contrast, 4.58. */
+/* Whether black text on COLOR has more contrast than white: its luminance (WCAG 2) is above 0.179.
+ */
 bool attn_rgb_takes_black(struct attn_rgb color);
 
-/* What a cell of a matrix is. All but a value look the same whatever the map is. */
+/* The kind of a cell. All but a value look the same in every map. */
 enum attn_cell_kind {
     ATTN_CELL_VALUE,     /* a number, which may be 0 */
     ATTN_CELL_MASKED,    /* masked, or left out by a kind of attention: grey, hatched */
@@ -36,7 +35,7 @@ struct attn_cell_look {
 };
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
-/* What ASKED means for numbers of RANGE, or for differences of them. */
+/* Completes ASKED for numbers of RANGE, or for differences. */
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
                                             enum attn_value_range range, bool is_difference);
 
@@ -45,13 +44,12 @@ struct attn_color_range {
     double low, high; /* low < high */
 };
 
-/* The range of SCALE for a matrix, or a row, whose finite numbers are LEAST to MOST; these do not
- * matter for :unit and LO..HI. Without numbers (LEAST > MOST) it is that of :unit. */
+/* The range of SCALE for a matrix or row of finite numbers LEAST to MOST. Without numbers (LEAST >
+ * MOST) it is that of :unit. */
 struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
                                          double most);
 
-/* The place of a finite VALUE in the map, 0..1: the first colour for all below the range, the last
- * for all above. */
+/* The place of a finite VALUE in the map, 0..1, clamped to the range. */
 double attn_color_place(const struct attn_color_scale *scale, struct attn_color_range range,
                         double value);
 
@@ -61,8 +59,8 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 
 enum { ATTN_MOST_TICKS = 16 };
 
-/* The numbers at which a legend has ticks, ascending: for sqrt:unit 0, .01, .04, .1, .25, .5, 1.
- * Returns how many. */
+/* The ascending ticks of a legend, for sqrt:unit 0, .01, .04, .1, .25, .5, 1; returns their number.
+ */
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS]);
 
@@ -70,8 +68,8 @@ size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_
 enum { ATTN_TICK_TEXT_SIZE = 24 };
 size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE]);
 
-/* Appends what a legend or a subtitle says of it: "square root", "linear, each matrix to its
- * largest", "log, 0.001 to 1". The usual span 0 to 1 is left out. */
+/* Appends the name of SCALE: "square root", "linear, each matrix to its largest", "log, 0.001 to
+ * 1". */
 void attn_color_scale_append(const struct attn_color_scale *scale, struct attn_buffer *out);
 
 const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for help */

@@ -52,8 +52,7 @@ static struct binary split_float(uint32_t bits)
                            .is_edge = fraction == 0 && exponent > 1};
 }
 
-/* The high 32 bits of power * x / 2^64; the last bit is set when anything but an error of the
- * rounded power was cut off. */
+/* The high 32 bits of power * x / 2^64, with a sticky last bit. */
 static uint32_t multiply_sticky(uint64_t power, uint32_t x)
 {
     uint64_t product = (power >> 32) * x + ((power & UINT32_MAX) * x >> 32);
@@ -322,16 +321,15 @@ static void append_number(struct attn_buffer *out, const char *text)
             attn_buffer_append_char(out, '.');
 }
 
-/* Writes VALUE with so many significant DIGITS; whether that reads back as the same. Text and
- * strtod speak of one locale. */
+/* Writes VALUE with DIGITS significant digits; returns whether it reads back. */
 static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
 {
     snprintf(text, DOUBLE_TEXT_SIZE, "%.*g", digits, value);
     return !(strtod(text, NULL) < value || strtod(text, NULL) > value);
 }
 
-/* If some number of digits reads back as the same value, so do more. Most numbers need 16 or 17,
- * most others few. */
+/* Tries digits upwards, as more digits read back, too. Most numbers need 16 or 17, most others few.
+ */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];

@@ -63,11 +63,10 @@ void attn_json_null(struct attn_json_writer *json);
 /* The shortest decimal that reads back as the same double; null for NaN and infinity. */
 void attn_json_double(struct attn_json_writer *json, double value);
 
-/* PRECISION digits after the point, or -1: the shortest that reads back as the same float32; null
- * for NaN and infinity. */
+/* PRECISION decimals, or -1: the shortest exact text; null for NaN and infinity. */
 void attn_json_float(struct attn_json_writer *json, float value, int precision);
 
-/* A value that its maker appends to OUT itself between these two: a row of numbers, say. */
+/* The buffer, for a value that the caller appends: a row of numbers. */
 struct attn_buffer *attn_json_value(struct attn_json_writer *json);
 
 #endif

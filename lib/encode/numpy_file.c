@@ -44,8 +44,7 @@ static bool is_large(uint64_t value)
     return value >= UINT32_MAX;
 }
 
-/* Version, flags, method 0 (stored), time, date, CRC, both sizes, the name's length: the part that
- * local and central headers share. */
+/* Puts the fields that local and central headers share: version to the name's length. */
 static unsigned char *put_common_fields(unsigned char *out, const struct attn_zip_entry *entry,
                                         bool is_zip64)
 {
@@ -191,8 +190,7 @@ static block load(const unsigned char *at)
     return value;
 }
 
-/* Advances X by a number of bytes: multiplies the halves of X by the two powers of x in BY, then
- * adds the block at that place. */
+/* Multiplies the halves of X by the two powers of x in BY, and adds the block THERE. */
 __attribute__((target("pclmul"))) static block fold(block x, block by, block there)
 {
     return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^

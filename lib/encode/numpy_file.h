@@ -1,5 +1,5 @@
-/* numpy_file.h - what numpy's files are made of: the header of an array (.npy), and the records and
- * checksums of a zip archive of arrays (.npz). */
+/* numpy_file.h - parts of numpy's files: headers of arrays (.npy), records and checksums of zip
+ * archives (.npz). */
 #ifndef ATTN_ENCODE_NUMPY_FILE_H
 #define ATTN_ENCODE_NUMPY_FILE_H
 
@@ -17,12 +17,10 @@ struct attn_zip_entry {
     uint64_t size;                 /* bytes of its content */
     uint64_t offset;               /* of its local header in the archive */
     uint32_t crc;                  /* CRC-32 of the content */
-    bool is_described; /* CRC and size follow the content, for streams: then the local header has
-                          neither, and attn_zip_description comes after */
+    bool is_described; /* CRC and size follow the content in attn_zip_description, for streams */
 };
 
-/* Each writes one record to OUT and returns its length. A local header's length depends on the name
- * and the size alone. */
+/* Each writes one record to OUT and returns its length. */
 size_t attn_zip_local_header(const struct attn_zip_entry *entry,
                              unsigned char out[ATTN_ZIP_RECORD_SIZE]);
 size_t attn_zip_description(const struct attn_zip_entry *entry,
@@ -46,7 +44,7 @@ size_t attn_zip_end(uint64_t n_entry, uint64_t offset, uint64_t size,
 enum { ATTN_CRC32_STRIDE = 16 }; /* bytes taken at once */
 
 struct attn_crc32 {
-    uint32_t table[ATTN_CRC32_STRIDE][256]; /* [i][b]: what byte b adds with i bytes after it */
+    uint32_t table[ATTN_CRC32_STRIDE][256]; /* [i][b]: the part of byte b with i bytes after it */
     /* The processor multiplies polynomials: the same sums, several times faster. */
     bool has_folding;
 };
@@ -60,8 +58,8 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
 /* The header of an NPY array (format 1.0, numpy.lib.format). */
 enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
 
-/* Writes the header of an array in C order of type DTYPE ("<f4") and shape [rank] to OUT. Returns
- * its length, a multiple of 64, so that the numbers after it are aligned in an aligned file. */
+/* Writes the header of an array in C order of DTYPE ("<f4") and shape [rank] to OUT. Returns its
+ * length, a multiple of 64. */
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
                        char out[ATTN_NPY_HEADER_SIZE]);
 

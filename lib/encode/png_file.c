@@ -1,5 +1,4 @@
-/* png_file.c - see png_file.h. The container is written by hand (ISO 15948): a signature, and
- * chunks of a length, a name, data and a CRC. zlib deflates. */
+/* png_file.c - see png_file.h. Writes the container by hand (ISO 15948); zlib deflates. */
 #include "encode/png_file.h"
 
 #include "base/memory.h"
@@ -116,7 +115,7 @@ static void release(voidpf user, voidpf block)
 
 struct pixels {
     z_stream stream;
-    unsigned char *row; /* [1 + bytes of a row] owns; a row begins with its filter, 0: none */
+    unsigned char *row; /* [1 + bytes of a row] owns; begins with filter 0 */
     unsigned char *out; /* [OUT_SIZE] owns */
     struct attn_sink *sink;
 };

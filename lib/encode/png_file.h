@@ -13,11 +13,10 @@
 
 #include <stdint.h>
 
-/* Fills row Y: red, green and blue of each pixel, [3 * width]; with a palette indices of it,
- * [width]. */
+/* Fills row Y: red, green and blue of each pixel [3 * width], or indices of the palette [width]. */
 typedef void (*attn_png_row_fn)(void *user, size_t y, unsigned char *row);
 
-/* Something that the file says of the picture, in a chunk tEXt, or iTXt beyond ASCII. */
+/* A note, in a chunk tEXt, or iTXt beyond ASCII. */
 struct attn_png_text {
     const char *name;  /* 1 to 79 printable characters of ASCII, terminated */
     const char *value; /* [n] UTF-8 */
@@ -44,8 +43,7 @@ static inline unsigned char *attn_png_put_color(unsigned char *to, uint32_t colo
     return to;
 }
 
-/* Writes IMAGE to SINK, whose own failure is for the caller to look at. Fails with
- * ATTN_NO_MEMORY. */
+/* Writes IMAGE to SINK; the caller checks SINK for errors. May fail with ATTN_NO_MEMORY. */
 enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_sink *sink,
                                 struct attn_error *err);
 

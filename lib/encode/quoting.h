@@ -1,5 +1,4 @@
-/* quoting.h - text and bytes as they stand in a document: a field of CSV, text of markup, base64.
- * When memory fails, the buffer keeps the failure. */
+/* quoting.h - fields of CSV, text of markup, base64. The buffer keeps a failure of memory. */
 #ifndef ATTN_ENCODE_QUOTING_H
 #define ATTN_ENCODE_QUOTING_H
 
@@ -7,17 +6,14 @@
 
 #include <stdbool.h>
 
-/* A field of CSV as RFC 4180 wants it: in quotes, and quotes in it doubled, when it holds a comma,
- * a quote or the end of a line. */
+/* Appends a field of CSV, quoted by RFC 4180 if needed. */
 void attn_csv_field_append(struct attn_buffer *out, const char *text, size_t size);
 
-/* The same for a cell that contains only text from outside, escaped by base/escape.h. A spreadsheet
- * would run what begins with = + - or @, so such a character is escaped as well: \x3d, \x2b, \x2d,
- * \x40. */
+/* The same for escaped text from outside (base/escape.h). A first = + - or @, which a spreadsheet
+ * would run, is escaped, too: \x3d, \x2b, \x2d, \x40. */
 void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size);
 
-/* UTF-8 without controls as text of XML or HTML: & < >, and where it IS_QUOTED ", are references.
- */
+/* Appends text of XML or HTML, with references for & < > and, if IS_QUOTED, ". */
 void attn_markup_append(struct attn_buffer *out, const char *text, size_t size, bool is_quoted);
 
 /* BYTES [n] as base64 (RFC 4648, section 4), padded with '=' unless N is a multiple of 3. */

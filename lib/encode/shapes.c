@@ -214,8 +214,7 @@ static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_c
     return true;
 }
 
-/* Counts the runs of each color into N; or, where RUNS is given, puts them in order, those of color
- * i from n[i] on. */
+/* Counts the runs of each color into N or, with RUNS, puts those of color i from n[i] on. */
 static void sort_runs(const struct attn_shapes *shapes, const struct attn_shape_cluster *cluster,
                       size_t *n, struct attn_shape_run *runs)
 {
@@ -263,7 +262,7 @@ double attn_shapes_pixels(const struct attn_shapes *shapes)
 
     if (side == 0 || side >= MANY)
         return scale;
-    if (shapes->dpi > 0) /* what was asked for is the least */
+    if (shapes->dpi > 0) /* at least the requested dpi */
         return ceil(side * (1 - 1e-9)) / shapes->cell;
     return fmax(1, round(side)) / shapes->cell;
 }

@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 #define ATTN_SHAPES_EM 0.6           /* the width of a column, in sizes of the font */
-#define ATTN_SHAPES_POINTS (2.0 / 3) /* points a unit, where no size was asked for */
-#define ATTN_SHAPES_DPI 144.0        /* pixels an inch of a PNG, likewise */
+#define ATTN_SHAPES_POINTS (2.0 / 3) /* points a unit, by default */
+#define ATTN_SHAPES_DPI 144.0        /* pixels an inch of a PNG, by default */
 
 enum attn_shape_kind {
     ATTN_SHAPE_CELLS, /* a matrix of squares */
@@ -42,7 +42,7 @@ enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END }
 struct attn_shape_cells {
     double x, y, width, height; /* of one cell is width by height; whole numbers */
     size_t n_row, n_col;
-    bool is_veil; /* what lies below shines through: colors have the opacities of the palette */
+    bool is_veil; /* transparent, with the opacities of the palette */
     size_t first; /* its colors begin here in `colors` */
 };
 
@@ -56,7 +56,7 @@ struct attn_shape_box {
     uint32_t color;
 };
 
-/* A straight line. Those that follow one another and look alike are drawn as one. */
+/* A straight line. Similar neighbours are drawn as one. */
 struct attn_shape_line {
     double x, y, x2, y2;
     double width, opacity; /* opacity 0..1 */
@@ -68,8 +68,7 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
-/* What lies between two lines from X to X2. Those that follow one another and look alike are drawn
- * as one. */
+/* The area between two lines from X to X2. Similar neighbours are drawn as one. */
 struct attn_shape_band {
     double x, top, bottom, x2, top2, bottom2;
     double opacity; /* 0..1 */
@@ -112,16 +111,15 @@ struct attn_shapes {
     double width, height; /* units, whole numbers */
     double points;        /* points a unit; 0: ATTN_SHAPES_POINTS */
     double dpi;           /* pixels an inch of a PNG; 0: ATTN_SHAPES_DPI */
-    double cell;  /* the side of the smallest cells, whose pixels should be whole; 0: it does not
-                      matter */
-    double label; /* the size of the smallest labels, in units; 0: unknown */
-    const char *font; /* a family that goes before the usual ones, borrowed; or NULL */
-    uint32_t paper;   /* the colour of the ground */
+    double cell;          /* the side of the smallest cells, which get whole pixels; or 0 */
+    double label;         /* the size of the smallest labels, in units; 0: unknown */
+    const char *font;     /* a family that goes before the usual ones, borrowed; or NULL */
+    uint32_t paper;       /* the colour of the ground */
     uint32_t palette[ATTN_SHAPES_COLORS];
     uint8_t opacities[ATTN_SHAPES_COLORS]; /* of veils, 255: opaque */
     size_t n_color;
     struct attn_buffer pixels;            /* [picture_height, picture_width, 3] of the picture */
-    size_t picture_height, picture_width; /* 0: there is none */
+    size_t picture_height, picture_width; /* or 0 */
     struct attn_buffer shapes;            /* struct attn_shape, in the order of drawing */
     struct attn_buffer colors;            /* uint16_t, indices of the palette, of all cells */
     struct attn_buffer text;              /* bytes of all texts */
@@ -132,18 +130,16 @@ struct attn_shapes {
 /* Copies N colors, at most ATTN_SHAPES_COLORS. */
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n);
 
-/* Room for the pixels [height, width, 3] of the picture, red, green and blue, both at least 1,
- * which the caller fills; NULL after a failure. */
+/* Room for the pixels [height, width, 3], for the caller to fill; NULL after a failure. */
 unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width);
 void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture);
 
-/* Row Y of the picture where it has HEIGHT rows of WIDTH pixels, 0xRRGGBB: each is the mean of the
- * pixels that it covers. */
+/* Row Y of the picture in HEIGHT rows of WIDTH pixels, 0xRRGGBB, each a mean. */
 void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
                              size_t y, uint32_t *row);
 
-/* Room for the colors [n_row, n_col] of CELLS, which the caller fills before it adds other cells;
- * NULL after a failure. `first` is set here. */
+/* Room for the colors [n_row, n_col] of CELLS, filled before other cells are added; NULL after a
+ * failure. */
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells);
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
@@ -174,27 +170,25 @@ struct attn_shape_cluster {
     double x, y, width, height; /* the rectangle around them */
     bool is_veil;
     bool is_image; /* there are too many to be drawn one by one: they are an image then; no veil */
-    size_t scale;  /* pixels per unit of it: viewers smooth small images, whatever they are asked */
+    size_t scale;  /* pixels per unit of the image, so that viewers do not smooth it */
 };
 
 /* The cluster that begins at SHAPES [n], whose first is cells. */
 struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes, size_t n);
 
-/* Row Y, in units, of the cluster's rectangle: the color of each unit [width]; PAPER between. Of a
- * veil with its opacity in the upper 8 bits, and 0 between. */
+/* The color of each unit [width] of row Y of the rectangle, PAPER between. Veils have their opacity
+ * in the upper 8 bits, and 0 between. */
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
                              const struct attn_shape_cluster *cluster, size_t y, uint32_t *row);
 
 /* Neighbouring cells of one color in a row. */
 struct attn_shape_run {
     double x, y, width,
-        height;     /* a little longer and higher than the cells, towards those that come next, so
-                       that no viewer shows seams between them; but for veils */
+        height;     /* longer and higher by an overlap that hides seams, except for veils */
     uint16_t color; /* in the palette */
 };
 
-/* All runs [*n] of a cluster in the order of their colors, of a veil those that can be seen; the
- * caller frees them. */
+/* All visible runs [*n] of a cluster by color; the caller frees them. */
 enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
                                   const struct attn_shape_cluster *cluster,
                                   struct attn_shape_run **runs, size_t *n, struct attn_error *err);

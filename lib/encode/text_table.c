@@ -80,8 +80,7 @@ void attn_text_append_label(struct attn_buffer *out, const char *text, size_t si
         attn_text_append_cut(out, text, size, width, ellipsis);
 }
 
-/* The columns, which were appended whole to memory that is aligned for anything; NULL when memory
- * ran out. */
+/* The columns, or NULL if memory ran out. */
 static struct attn_text_column *columns_of(struct attn_text_table *table)
 {
     return table->columns.has_failed ? NULL : (void *)table->columns.data;

@@ -42,7 +42,7 @@ struct attn_text_table {
     size_t n_hidden;             /* columns that are hidden from the right; 0 at first */
     size_t kept;                 /* one of them that stays; 0 at first: the first alone does */
     size_t indent;               /* blanks before the first column */
-    enum attn_color_depth depth; /* of painted cells; none at first */
+    enum attn_color_depth depth; /* of painted cells */
 };
 
 /* Empties the table. It has N_COLUMN columns, 1 or more, flush right. */
@@ -70,20 +70,19 @@ void attn_text_table_format(struct attn_text_table *table, const char *format, .
 /* Fills up the row that was begun with empty cells. */
 void attn_text_table_end_row(struct attn_text_table *table);
 
-/* Writes the rows; two blanks between columns, none at the ends of lines. */
+/* Writes the rows, two blanks between columns. */
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err);
 
-/* For tables of many rows, which are made twice then: the first time each row is measured, the
- * second time written, and cleared, so that only the widths are kept. */
+/* For tables that are made twice, row by row: rows are first measured, then written, and cleared
+ * each time. */
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err);
 void attn_text_table_clear(struct attn_text_table *table);
 
 /* Columns that the table takes, after it was measured. */
 size_t attn_text_table_width(const struct attn_text_table *table);
 
-/* Hides columns that do not fit WIDTH, after the table was measured, except the first column and
- * `kept`. */
+/* After measuring, hides columns beyond WIDTH, except the first and `kept`. */
 void attn_text_table_hide(struct attn_text_table *table, size_t width);
 bool attn_text_table_shows(const struct attn_text_table *table, size_t column);
 
@@ -95,23 +94,21 @@ size_t attn_text_width(const char *text, size_t size);
 /* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
 size_t attn_text_fit(const char *text, size_t size, size_t width);
 
-/* Whether TEXT holds a letter that is written from right to left: Hebrew to Arabic, their
- * presentation forms, or one of the old scripts above U+10800. */
+/* Whether TEXT has a letter written from right to left: U+0590 to U+08FF, presentation forms, old
+ * scripts. */
 bool attn_text_is_right_to_left(const char *text, size_t size);
 
 /* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis);
 
-/* The same of a token, as a label: without the blanks around it, which BPE tokens begin with. One
- * of blanks alone is quoted. */
+/* The same for a token without surrounding blanks; blanks alone are quoted. */
 void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
                             const char *ellipsis);
 
 #define ATTN_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
 
-/* U+200E, of no column: after text that is written from right to left, so that a terminal which
- * orders a line by its letters leaves the numbers after it in their order. */
+/* U+200E, without width, after right-to-left text: keeps the order of numbers after it. */
 #define ATTN_LEFT_TO_RIGHT "\xe2\x80\x8e"
 
 #endif

@@ -1,5 +1,5 @@
-/* explain.c - collects one row from the events of a run, computes the numbers between its sites,
- * and checks them. */
+/* explain.c - collects one row of a run, computes the numbers between its sites, and checks them.
+ */
 #include "explain/explain.h"
 
 #include "attention/heads.h"
@@ -44,7 +44,7 @@ struct attn_explainer {
     double turn_factor;                  /* of cosines and sines */
     const int32_t *key_mask;             /* [n_key] 0: the key is masked; or NULL */
     bool may_round;                      /* the run may have multiplied in bfloat16 */
-    struct attn_selection *selection;    /* owns; of the trace */
+    struct attn_selection *selection;    /* owns */
     struct attn_trace trace;
 };
 
@@ -371,8 +371,8 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
     key->scaled = (double)key->fit * row->attention->factor / row->divisor;
 }
 
-/* Moves the keys in the softmax to the front: all keys if the mask comes after the softmax,
- * otherwise the visible ones. */
+/* Moves the keys in the softmax to the front: all if the mask comes after it, else the visible
+ * ones. */
 static void gather_keys(struct attn_explainer *explainer)
 {
     struct attn_explanation *row = &explainer->row;
@@ -447,8 +447,8 @@ enum { OTHER_ROUNDINGS = 32 }; /* of scale, exponential, quotient, length and tu
 
 enum { LARGEST_DISTANCE = 104 }; /* of scores: beyond it an exponential is 0 in float32 */
 
-/* Whether SUM is the number that the run has FOUND. SIZE is the sum of the absolute terms, which
- * were rounded N_ROUNDED times. */
+/* Whether SUM equals FOUND of the run. SIZE is the sum of absolute terms, rounded N_ROUNDED times.
+ */
 static bool is_same(double sum, double size, double n_rounded, float found)
 {
     const double n = n_rounded + OTHER_ROUNDINGS;
@@ -538,7 +538,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
                         : row->has_values && !is_context_right(row) ? "values of z"
                                                                     : NULL;
 
-    /* Where q is not normalized, what was turned must be what the projection gives. */
+    /* without a norm, the input of the rotation is the projection */
     for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
         if (!is_same((double)row->normed_q[i], row->q_length, 0, row->projected_q[i]))
             wrong = "queries";
@@ -552,8 +552,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
 
 /* --- Rounding --------------------------------------------------------------------------------- */
 
-/* Rounds X [n] as a product in bfloat16 does. For cosine similarity, LENGTH is that of the vector,
- * by which it is divided before; otherwise 1. */
+/* Rounds X [n] to bfloat16; for cosine similarity divided by LENGTH, else 1. */
 static void round_vector(float *x, size_t n, double length)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);

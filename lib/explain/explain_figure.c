@@ -1,7 +1,6 @@
-/* explain_figure.c - the arithmetic of one row as a figure. From left to right: key, k, score,
- * exponential, weight, v, weight times v; the block's input and the query are above k, the context
- * vector is below the last column. Below the vectors are the scales of their colors: q and k share
- * a scale, and so do products and their sum. */
+/* explain_figure.c - the arithmetic of one row as a figure. Columns: key, k, score, exponential,
+ * weight, v, weight times v, with input and query above k, and the context vector below the last. q
+ * and k share a scale of colors, and so do products and their sum. */
 #include "explain/explain_internal.h"
 
 #include "base/escape.h"

@@ -1,5 +1,4 @@
-/* explain_text.c - the arithmetic of one row as text: the input of the row, and three steps, each a
- * table with a line per key in the softmax. */
+/* explain_text.c - the arithmetic of one row as text: its input, and a table for each step. */
 #include "explain/explain_internal.h"
 
 #include "base/escape.h"
@@ -26,7 +25,7 @@ struct explaining {
     const struct attn_explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
     struct attn_document document;
-    struct attn_text_table *table; /* the table that is filled; of the document */
+    struct attn_text_table *table; /* the current table of the document */
     int n_step;                    /* so far */
     bool is_turned;                /* whether q and k are turned by their positions */
     bool is_cosine;
@@ -47,8 +46,7 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
 
 /* --- Gaps ------------------------------------------------------------------------------------- */
 
-/* Iterates over N items, of which LIMIT are shown, and item EXTRA. A slot is one shown item, or all
- * hidden items between two shown ones. */
+/* Iterates over N items, of which LIMIT and EXTRA are shown. A slot is a shown item or a gap. */
 struct slot {
     size_t n, limit, extra;
     size_t first, last; /* first .. last - 1; 0 before the first slot */
@@ -480,8 +478,7 @@ static void add_softmax_rules(struct explaining *e)
     say(e, "\n");
 }
 
-/* Adds the sums of exponentials and weights over CELLS. The key with the largest weight is marked
- * if there are others. */
+/* Adds the sums of exponentials and weights over CELLS, and marks the strongest key. */
 static void put_shares(struct explaining *e, struct slot cells)
 {
     const struct attn_explanation *row = e->row;

@@ -150,7 +150,7 @@ void attn_document_release(struct attn_document *document)
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
-/* CELL of COLUMN in LINES: numbers as people read them, where STYLE says so. */
+/* Puts CELL of COLUMN into LINES, numbers in STYLE. */
 static void put_cell(struct attn_text_table *lines, const struct attn_column *column,
                      const struct attn_cell *cell, enum attn_number_style style)
 {
@@ -236,7 +236,7 @@ static void put_row(struct attn_text_table *lines, const struct attn_table *tabl
     }
 }
 
-/* All rows, of which there may be as many as a file has tensors: none is kept. */
+/* Writes all rows, which may be as many as tensors in a file, without keeping them. */
 static enum attn_status write_columns(struct attn_text_table *lines, const struct attn_table *table,
                                       const struct attn_document_view *view, struct attn_sink *sink,
                                       struct attn_error *err)

@@ -1,5 +1,4 @@
-/* table_order.c - see table_order.h. A group's rows are sorted as a list of keys, and stand in the
- * places that its fixed rows leave. */
+/* table_order.c - see table_order.h. A group's rows are sorted by keys around its fixed rows. */
 #include "tables/table_order.h"
 
 #include "base/buffer.h"
@@ -13,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row and what it is sorted by. */
+/* A row and its key. */
 struct key {
-    struct attn_cell cell; /* missing for NaN; of magnitudes the magnitude */
+    struct attn_cell cell; /* missing for NaN; perhaps a magnitude */
     size_t row;            /* of its group, from 0 */
     int sign;              /* 1: the smallest first; -1: the largest; 0: rows keep their order */
 };
@@ -23,11 +22,11 @@ struct key {
 struct ordering {
     const struct attn_table *table;
     struct attn_table_order order;
-    struct key *keys; /* [n_row] owns; of the group in hand */
+    struct key *keys; /* [n_row] owns; of the group */
     size_t column;    /* of the keys */
     int sign;         /* of each */
     bool has_magnitudes;
-    struct attn_cell *cells;   /* [n_column] owns; of the row in hand */
+    struct attn_cell *cells;   /* [n_column] owns; of the row */
     struct attn_table *sorted; /* owns */
 };
 
@@ -59,7 +58,7 @@ static struct attn_cell value_of(const struct ordering *ordering, size_t row, si
     return cell.type == ATTN_VALUE_REAL && isnan(cell.real) ? attn_cell_missing() : cell;
 }
 
-/* Whether rows can be sorted by COLUMN: one of them has a value there, or there are no rows. */
+/* Whether COLUMN has a value, or there are no rows. */
 static bool has_values(const struct ordering *ordering, size_t column)
 {
     const size_t n_row = attn_table_n_row(ordering->table);
@@ -75,8 +74,7 @@ static bool has_values(const struct ordering *ordering, size_t column)
     return !has_rows;
 }
 
-/* Refuses to sort by the column EMPTY, which has no values, or if EMPTY is NULL by a column that is
- * not there. Names the other columns. */
+/* Refuses the column EMPTY, which has no values, or if NULL, an unknown one. Names the others. */
 static enum attn_status refuse_column(const struct ordering *ordering, const char *empty,
                                       struct attn_error *err)
 {
@@ -174,7 +172,7 @@ static struct key key_of(const struct ordering *ordering, size_t row)
         key.cell = value_of(ordering, row, ordering->column);
     if (ordering->has_magnitudes) {
         key.cell.real = fabs(key.cell.real);
-        if (key.cell.integer < 0) /* of INT64_MIN there is none; the next is as good */
+        if (key.cell.integer < 0) /* INT64_MIN has no magnitude; the next will do */
             key.cell.integer = -(key.cell.integer + (key.cell.integer == INT64_MIN));
     }
     return key;
@@ -221,8 +219,8 @@ static enum attn_status append_row(const struct ordering *ordering, size_t row,
     return attn_table_append(ordering->sorted, ordering->cells, n, err);
 }
 
-/* Sorts the keys of the rows FIRST to END, a group; of joint groups each row has the first of its
- * keys in any group. */
+/* Sorts the keys of a group, FIRST to END; in joint groups the first key of each row in any group.
+ */
 static void sort_keys(const struct ordering *ordering, size_t first, size_t end)
 {
     const size_t n_row = ordering->order.is_joint ? attn_table_n_row(ordering->table) : end;

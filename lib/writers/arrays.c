@@ -16,8 +16,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(float) == 4,
 
 enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
 
-/* Adds an array whose name, dtype, rank and shape are set, and takes over its data. ELEMENT is the
- * size of one number. */
+/* Adds an array with name, dtype, rank and shape, and takes over its data; elements have ELEMENT
+ * bytes. */
 static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
                             struct attn_error *err)
 {
@@ -294,8 +294,7 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-/* Hands the rows of an event, which are not scattered, to PUT: as they lie when they lie together,
- * else in pieces of 256 KiB or more. */
+/* Hands rows that are not scattered to PUT, in place or in pieces of 256 KiB or more. */
 static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *writer,
                                const struct attn_trace_event *event, const struct attn_place *place,
                                attn_array_put_fn put, struct attn_error *err)

@@ -41,12 +41,10 @@ static inline struct attn_array *attn_arrays_find(const struct attn_arrays *arra
     return &arrays->items[arrays->of_slot[attn_writer_slot(event->site, event->layer)]];
 }
 
-/* Whether the rows of one head are apart in the array of a site, as in [T, H, E]. Such arrays are
- * small: a vector a position. */
+/* Whether the rows of a head are scattered in the array, as in [T, H, E]. Such arrays are small. */
 bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site);
 
-/* Copies the rows of an event, which are scattered, into the array's data, which is allocated when
- * it is not there. */
+/* Copies scattered rows of an event into the array's data, which it allocates. */
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err);
@@ -57,8 +55,7 @@ void attn_array_drop(struct attn_array *array); /* frees the data */
 typedef void (*attn_array_put_fn)(struct attn_writer *writer, struct attn_array *array,
                                   size_t offset, const void *bytes, size_t size);
 
-/* Takes the rows of an event: scattered ones are gathered, others go to PUT, as they lie when they
- * lie together, else in pieces of 256 KiB or more. */
+/* Takes the rows of an event: gathers scattered rows, hands others to PUT. */
 enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
                                   const struct attn_trace_event *event,
                                   const struct attn_place *place, attn_array_put_fn put,

@@ -93,8 +93,7 @@ static enum attn_status list_files(struct attn_writer *writer, void *user, enum 
     return ATTN_OK;
 }
 
-/* The file of EVENT, which begins with a row of labels: the name of the rows, then tokens for
- * matrices, numbers for vectors. */
+/* Opens the file of EVENT and writes its labels: tokens for matrices, numbers for vectors. */
 static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)

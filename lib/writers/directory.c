@@ -339,8 +339,7 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether PATH leads to the directory. It may not any more: the process that had the lock before
- * may have removed it. */
+/* Whether PATH is still the directory, which another process may have removed. */
 static bool is_at(const struct attn_directory *directory, const char *path)
 {
     struct stat info;
@@ -420,8 +419,7 @@ enum attn_status attn_directory_keep_off(struct attn_directory *directory, const
     return attn_buffer_check(&directory->others.text, err);
 }
 
-/* Writes the manifest, when no file of its runs, read ones too, has the name of one of another
- * output. */
+/* Writes the manifest, unless one of its files has the name of another output. */
 static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
 {
     struct attn_buffer text = {0};
@@ -481,8 +479,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Removes a file that an earlier run wrote. Ignores anything that runs do not write: other than
- * regular files, and names that FORMAT does not use. */
+/* Removes a regular file of an earlier run, if its name is one of FORMAT. */
 static enum attn_status remove_file(const struct attn_directory *directory,
                                     const struct attn_format *format, const char *name,
                                     struct attn_error *err)
@@ -502,8 +499,8 @@ static enum attn_status remove_file(const struct attn_directory *directory,
     return status;
 }
 
-/* Takes from the files of an EARLIER run those that are written anew, and of the others, unless
- * they stay, the file and the name. */
+/* Removes from an EARLIER run the names that are written anew and, unless OTHERS_STAY, all others
+ * with their files. */
 static enum attn_status supersede(const struct attn_directory *directory,
                                   struct attn_manifest_run *earlier,
                                   const struct sorted_names *written, bool others_stay,
@@ -527,8 +524,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-/* Removes the files that RUN has written from the lists of all earlier runs of its format. WRITTEN
- * is empty; the caller releases it. */
+/* Supersedes all earlier runs of RUN's format. WRITTEN is empty; the caller releases it. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
                                       struct sorted_names *written, bool others_stay,

@@ -58,20 +58,18 @@ struct attn_manifest_run {
 
 struct attn_directory;
 
-/* Makes or opens the directory PATH. TITLE names the files in the message if PATH is a file:
- * "CSV". */
+/* Makes or opens the directory PATH. TITLE names its files in messages: "CSV". */
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 
 /* Has all that is written from here on wait until the device has it (attn_sink_sync). */
 void attn_directory_sync(struct attn_directory *directory);
 
-/* The order of two directories, below 0, 0 or above 0; 0: both are the same directory. Lock several
- * directories in this order, so that two processes never wait for each other. */
+/* Compares two directories; 0: the same one. Locking several in this order avoids deadlocks. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
 
-/* Locks the directory, and reads its manifest. When another writer has the lock, WAITS decides:
- * wait, until *CANCEL (which may be NULL) is not 0, or fail. */
+/* Locks the directory, and reads its manifest. If it is locked, waits until *CANCEL (or NULL) is
+ * set, or fails unless WAITS. */
 enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
                                      const volatile sig_atomic_t *cancel, struct attn_error *err);
 
@@ -81,8 +79,8 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
                                       const struct attn_labels *labels,
                                       struct attn_manifest_run **run, struct attn_error *err);
 
-/* PATH is a file that another output writes: if it lies in the directory, no file of a run may have
- * its name. ATTN_INVALID, here or before the first file is made, when one has. */
+/* Reserves the name of PATH, a file of another output, if it lies in the directory. ATTN_INVALID,
+ * here or before the first file, if a file of a run has this name. */
 enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
                                          struct attn_error *err);
 
@@ -94,8 +92,7 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
                                             struct attn_sink *sink, struct attn_error *err);
 
-/* All files of RUN are written. Those of earlier runs in its format are removed, unless the run
- * IS_ADDITION: then they stay and the manifest goes on naming them. */
+/* Completes RUN. Files of earlier runs in its format are removed, unless IS_ADDITION. */
 enum attn_status attn_directory_finish(struct attn_directory *directory,
                                        const struct attn_manifest_run *run, bool is_addition,
                                        struct attn_error *err);

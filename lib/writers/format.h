@@ -27,23 +27,21 @@ struct attn_format_option {
 };
 
 struct attn_format {
-    const char *name;     /* the name of its option without dashes, "npz"; unique */
-    const char *argument; /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no
-                             option, as for text, the default output */
-    const char *help;     /* a sentence for --help; NULL without an option */
-    const char *title;    /* the name of its files in messages: "CSV" */
-    bool is_directory;    /* a path is a directory of many files; without needs_directory one that
-                             ends in the suffix, and is no directory, is a file of one matrix */
-    bool is_picture;      /* it shows numbers as colors, and does not hold them */
+    const char *name; /* the name of its option without dashes, "npz"; unique */
+    const char
+        *argument;     /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
+    const char *help;  /* a sentence for --help; NULL without an option */
+    const char *title; /* the name of its files in messages: "CSV" */
+    bool is_directory; /* a path is a directory of many files, or a file of one matrix if it ends in
+                          the suffix, unless needs_directory */
+    bool is_picture;   /* it shows numbers as colors, and does not hold them */
     /* A picture that shows numbers of both signs, as --compare makes them. */
     bool draws_differences;
-    bool takes_directory; /* a path that is a directory, or ends in '/', is one of many files; any
-                             other is one file */
+    bool takes_directory; /* a path may be a directory, or end in '/', for many files */
     const char *suffix;   /* the ending of the names of those files: ".csv" */
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
-    bool holds_arrays;    /* whole tensors under their names: views of patterns (writers/view.h) are
-                             refused */
+    bool holds_arrays;    /* whole tensors; views of patterns (writers/view.h) are refused */
     bool is_suggested;    /* hints name it to those who want all numbers */
     bool has_predictions; /* it has a place for attn_writer_predictions */
     struct attn_format_option own;

@@ -11,9 +11,9 @@ bool attn_format_is_directory(const struct attn_format *format, const char *path
 size_t attn_n_format(void);
 const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
 
-/* Writes the options of the formats for which IS_LISTED is true (NULL: all formats with options) to
- * OUT [size] as a list, LAST before the last one: "`csv`, `tidy` or `json`". The list is always
- * terminated, and cut when OUT is too small. Returns the length of the whole list. */
+/* Writes the options of formats with IS_LISTED (NULL: all) to OUT [size] as a list, LAST before the
+ * last one: "`csv`, `tidy` or `json`", terminated and perhaps cut. Returns the length of the whole
+ * list. */
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
 
 #endif

@@ -87,8 +87,8 @@ static void push_labels(struct json_writer *w)
 
 /* --- Tensors ------------------------------------------------------------------------------- */
 
-/* Writes the text before ROW of GROUP: a head, or a position if its heads are grouped. A tensor of
- * rank 4 has groups of groups. Returns where the row is appended. */
+/* Begins ROW of GROUP: a head, or a position if its heads are grouped. Returns the buffer of the
+ * row. */
 static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
                                      size_t group, size_t row)
 {

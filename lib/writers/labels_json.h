@@ -1,6 +1,5 @@
-/* labels_json.h - the parts of a run as JSON: options, tokens, predictions. Each function
- * appends one value. Texts are strings by JSON's rules (base/escape.h). PRECISION is as
- * for attn_number_text; NaN and infinity are null. Lack of memory stays in the buffer. */
+/* labels_json.h - parts of a run as JSON: rows, options, tokens, predictions. Each function appends
+ * one value. PRECISION is as in attn_number_text; NaN and infinity are null. */
 #ifndef ATTN_WRITERS_LABELS_JSON_H
 #define ATTN_WRITERS_LABELS_JSON_H
 
@@ -19,7 +18,7 @@ void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
 /* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]},
- * one entry per line with HAS_LINES, otherwise without blanks. */
+ * with HAS_LINES one entry per line. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

@@ -1,5 +1,4 @@
-/* output.h - outputs in addition to tensors: the labels of their rows and columns, and
- * predictions. */
+/* output.h - labels of rows and columns, and predictions. */
 #ifndef ATTN_WRITERS_OUTPUT_H
 #define ATTN_WRITERS_OUTPUT_H
 
@@ -24,10 +23,8 @@ struct attn_array_axes {
     size_t n_batch; /* B, which divides n_head and n_kv_head; 1 unless rank is 4 */
 };
 
-/* The picture that lies behind the map of a head, as the model saw it: cropped and resized. Keys
- * are first n_front positions that are no patches, [CLS] and registers, then n_row rows of n_col
- * patches, row by row: n_front + n_row * n_col positions in all. Patches divide the picture
- * evenly. */
+/* The cropped and resized picture behind the map of a head. Keys are first n_front positions, [CLS]
+ * and registers, then n_row rows of n_col patches, which divide the picture evenly. */
 struct attn_backdrop {
     const unsigned char *rgb; /* [height, stride, 3] sRGB, of which width are seen; borrowed */
     size_t height, width, stride;
@@ -45,8 +42,8 @@ struct attn_labels {
     const size_t *token_sizes; /* [n_position] */
     const char *const *source_tokens; /* [n_source] of the source of cross-attention, or NULL */
     const size_t *source_token_sizes; /* [n_source] */
-    const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
-                                   by 0 or 1; NULL where that is not known */
+    const size_t
+        *words; /* [n_position] the word of each token, ascending from 0 by 0 or 1; or NULL */
     const size_t *source_words; /* [n_source] the same for the source */
     const char *piece;          /* the prefix of tokens that continue a word: "##"; or NULL */
     const size_t *begin, *end;  /* [n_position] each token's bytes in its text, or NULL */
@@ -56,8 +53,8 @@ struct attn_labels {
     size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
     const int32_t *types;   /* [n_position] token types, or NULL: all are 0 */
     const struct attn_backdrop *backdrop; /* that positions are patches of, or NULL */
-    const uint8_t *texts; /* [n_position] whose tokens they are: 1 of the text, 2 of its pair, 0 of
-                               neither: the tokenizer added them. NULL unless there is a pair */
+    const uint8_t *texts; /* [n_position] 1: of the text, 2: of its pair, 0: added by the tokenizer;
+                             NULL without a pair */
     const char *text, *pair; /* [n_text] and [n_pair] bytes that were read, or NULL */
     size_t n_text, n_pair;
 };

@@ -92,8 +92,7 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
     return ATTN_INVALID;
 }
 
-/* The target of ITEM, which has a path. One that cannot be found stays empty: opening it says
- * why. */
+/* The target of ITEM, which has a path; empty if not found, so that opening it fails. */
 static enum attn_status find_target(const struct attn_output *item, struct attn_target *target,
                                     struct attn_error *err)
 {
@@ -203,8 +202,7 @@ static bool is_any_left(const struct attn_outputs *outputs)
     return false;
 }
 
-/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed, and the
- * output is dropped. */
+/* Returns the failure FOUND of OUTPUT, or drops the output if its pipe was closed. */
 static enum attn_status judge(struct attn_outputs *outputs, struct open_output *output,
                               const struct attn_error *found, struct attn_error *err)
 {
@@ -253,8 +251,7 @@ static int compare_directories(const void *a, const void *b)
                                   *(struct attn_directory *const *)b);
 }
 
-/* Opens the directories of all outputs, and locks them in their order. Each keeps off the files
- * that other outputs write. */
+/* Opens and locks the directories of all outputs in order, and reserves names of other outputs. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
                                          const struct attn_output *items,
                                          const struct attn_writer_options *options,

@@ -11,14 +11,13 @@ struct attn_writer_options; /* writers/writer.h */
 /* Whether OUTPUT has a format, and a path or a sink. If not, ERR names what is NULL. */
 bool attn_output_is_given(const struct attn_output *output, struct attn_error *err);
 
-/* Whether the N outputs can go together, as far as can be said before anything is opened: one of
- * them at most goes to a sink, and its format can; no two are one file. ATTN_INVALID when not. */
+/* Checks that the N outputs go together: at most one, which allows it, goes to a sink, and no two
+ * are one file. */
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err);
 
-/* Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
- * borrowed until attn_outputs_free; the items, and not OPTIONS, say own, is_addition and is_synced.
- * N may be 0. */
+/* Checks, then opens all of the N outputs or none; N may be 0. LABELS and pointers of OPTIONS are
+ * borrowed until attn_outputs_free. The items set own, is_addition and is_synced. */
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      const struct attn_labels *labels,
                                      const struct attn_writer_options *options,
@@ -28,8 +27,8 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
 enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err);
 
-/* Beside events with differences: rows of CHOSEN attention and the same rows of EXACT, of one
- * head's pattern, for formats that show both. They get no differences then. */
+/* For formats that show both: rows of CHOSEN and of EXACT attention of a head's pattern. They get
+ * no differences. */
 enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
                                    const struct attn_trace_event *chosen,
                                    const struct attn_trace_event *exact, struct attn_error *err);
@@ -54,9 +53,9 @@ struct attn_output_table {
     int precision;    /* as attn_table_write has it */
 };
 
-/* Writes N TABLES into the directory of ITEM, a file each, as outputs of tensors are written there:
- * with the manifest, instead of what earlier runs wrote in the same format, and after waiting for
- * other writers until *CANCEL (which may be NULL) is not 0. LABELS say what was run. */
+/* Writes N TABLES into the directory of ITEM, a file each, with manifest, replacing those of
+ * earlier runs in the same format. Waits for other writers until *CANCEL (or NULL) is set. LABELS
+ * are those of the run. */
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
                                           const struct attn_labels *labels,

@@ -45,19 +45,18 @@ enum attn_cell_text {
 
 struct attn_live;
 
-/* Copies TEXT to OUT [size], replacing the fields that it names in backquotes, with a value or
- * without ("`heads 3.2`"), by their names for the reader. */
+/* Copies TEXT to OUT [size], with fields in backquotes ("`heads 3.2`") renamed for the reader. */
 typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
 
 struct attn_picture_options {
     size_t size; /* of this struct */
 
     enum attn_figure figure;
-    /* Bits of those that are drawn, with their gradients where these are selected; 0: pattern where
-     * it is selected, else all. */
+    /* Bits of the sites to draw, with their selected gradients; 0: pattern if selected, else all.
+     */
     attn_site_set sites;
-    size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: as the picture of the
-                                           run has them, and over it */
+    size_t n_patch_row,
+        n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; 0: over the picture of the run */
 
     const struct attn_colormap *colormap; /* NULL: the default for the skin and the numbers */
     struct attn_color_scale color_scale;  /* may have open parts: see attn_color_scale_of */
@@ -74,17 +73,16 @@ struct attn_picture_options {
     bool is_full;       /* --full: tables of text are not shortened */
 
     /* The terminal. */
-    size_t width;                    /* columns; 0: 80 */
-    enum attn_color_depth depth;     /* of its colours */
-    bool is_plain;                   /* no half blocks and shades: the locale is not UTF-8 */
-    attn_name_fields_fn name_fields; /* renames fields in hints for larger pictures; NULL:
-                                        unchanged, and no hint in the format "screen" */
+    size_t width;                /* columns; 0: 80 */
+    enum attn_color_depth depth; /* of its colours */
+    bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
+    attn_name_fields_fn
+        name_fields; /* renames fields in hints; NULL: no renaming, no hints in "screen" */
 
     /* The size of figures, with all that is in them. */
     double dpi;          /* of PNG; 0: 144 */
     double font_size;    /* of labels, in points; 0: 9 */
-    double figure_width; /* in points; 0: as its parts need. With a size of the font too, the text
-                            keeps that size, and cells are as large as fits */
+    double figure_width; /* in points; 0: as needed. With a font size, cells shrink to fit */
     const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
 
     const struct attn_live
@@ -99,8 +97,7 @@ struct attn_picture_options {
     ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
                                    .color_scale = ATTN_COLOR_SCALE_DEFAULT})
 
-/* Reads the value of --figure, "grid", "patches" or "patches:14x14". ATTN_INVALID leaves the
- * options as they were. */
+/* Parses --figure: "grid", "patches", "patches:14x14". ATTN_INVALID leaves OPTIONS unchanged. */
 ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                             struct attn_error *err);
 

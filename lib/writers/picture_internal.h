@@ -15,8 +15,8 @@ const struct attn_colormap *attn_picture_colormap(const struct attn_picture_opti
                                                   const struct attn_color_scale *scale,
                                                   const char *usual);
 
-/* Copies the options that a caller gave, who may know a shorter struct, over PICTURE. ATTN_INVALID
- * for a choice that there is not. */
+/* Copies the caller's options, perhaps a shorter struct, over PICTURE. ATTN_INVALID for unknown
+ * choices. */
 enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
                                            struct attn_picture_options *picture,
                                            struct attn_error *err);

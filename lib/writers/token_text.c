@@ -118,8 +118,8 @@ static bool has_bytes(struct token_cursor *cursor)
     return cursor->token < cursor->n;
 }
 
-/* Reads a character that begins in the current token and may continue in the next ones. Returns its
- * length, or 0 for malformed bytes. */
+/* Reads a character, which may continue in the next tokens. Returns its length, or 0 if malformed.
+ */
 static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;
@@ -130,8 +130,8 @@ static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
     return attn_utf8_decode(bytes, n, &code_point);
 }
 
-/* Appends the character of LENGTH bytes to the texts of its tokens, with the number of the piece
- * where there are several. */
+/* Appends the character of LENGTH bytes to the texts of its tokens, numbered if there are several.
+ */
 static void append_character(struct attn_token_texts *texts, struct token_cursor *cursor,
                              const char *bytes, size_t length)
 {

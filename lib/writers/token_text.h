@@ -18,10 +18,8 @@ struct attn_token_texts {
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
 
-/* The same for pictures and for tables that people read. Tokens that are pieces of one character,
- * as byte-level vocabularies make them of scripts that they do not know, are shown as that
- * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so
- * on. */
+/* The same for readers. Tokens that are pieces of one character are shown as that character with
+ * the number of the piece: "\xe4\xbd\xa0/1". */
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
@@ -33,12 +31,10 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
 
 void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
 
-/* Appends the text that was run, and its pair; for ids, their tokens, concatenated; no text for
- * pictures. */
+/* Appends the text of the run and its pair, or the tokens of ids; empty for pictures. */
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
-/* How many bytes at the begin of a token that goes on with a word are PIECE (attn_labels), which is
- * no part of the word. */
+/* Bytes of PIECE (attn_labels) at the beginning of a token that continues a word. */
 size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
 
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */

@@ -56,8 +56,7 @@ bool attn_view_divides(const struct attn_picture_options *picture, enum attn_sit
 
 /* --- Words --------------------------------------------------------------------------------- */
 
-/* The words of N tokens, with their texts where TOKENS have some; without OF_TOKEN each token is
- * one. */
+/* Makes the words of N tokens, with texts if TOKENS; without OF_TOKEN each token is one. */
 static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
                                    const char *const *tokens, const size_t *sizes,
                                    struct attn_error *err)
@@ -124,8 +123,7 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     return ATTN_OK;
 }
 
-/* The selection that was given, with words for queries. LAYERS is empty, for the caller to
- * release. */
+/* Selects as given, with words for queries. LAYERS is empty, for the caller to release. */
 static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
                                      struct attn_error *err)
 {
@@ -270,8 +268,7 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
     return n;
 }
 
-/* Hands on the first N_ROW rows that were made for EVENT. Projected keys are no keys: all of them
- * count. */
+/* Emits the first N_ROW rows made for EVENT. All projected keys count. */
 static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
                              size_t n_key, struct attn_error *err)
 {

@@ -25,12 +25,11 @@ struct attn_view;
 /* Whether PICTURE, which may be NULL, requests a view. */
 bool attn_view_is_wanted(const struct attn_picture_options *picture);
 
-/* Whether rows of SITE are divided by their sum. Where numbers have both signs, as scores and
- * gradients have, a sum is no measure of their size. */
+/* Whether rows of SITE are divided by their sum, which is meaningless for both signs. */
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
-/* LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested but
- * the labels lack tokens, or hold other sites than patterns. */
+/* LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested
+ * without tokens or for other sites than patterns. */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,

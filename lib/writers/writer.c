@@ -382,8 +382,7 @@ static void drop_first(struct lane *lane)
     attn_free(waiting);
 }
 
-/* Hands the event, and then those that have become due, to the format of the writer; or keeps
- * it. */
+/* Passes the event and all that become due to the format, or keeps it. */
 static enum attn_status queue_event(struct attn_event_queue *queue,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err)

@@ -32,23 +32,18 @@ struct attn_table;      /* base/table.h */
 struct attn_table_grid; /* figures/table_picture.h */
 
 struct attn_writer_options {
-    size_t size;   /* of this struct */
-    int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
-                        back the same float32 */
-    const char *own;  /* the value of the format's own option; NULL: its default. Borrowed by the
-                        writer for its life */
+    size_t size;      /* of this struct */
+    int precision;    /* decimals, 0..17; -1: the shortest exact text */
+    const char *own;  /* the value of the format's option, or NULL. Borrowed */
     bool is_addition; /* to a directory: the files that earlier runs wrote there stay */
-    const volatile sig_atomic_t *cancel; /* checked with each event: not 0 stops the writer with
-                                            ATTN_CANCELED; or NULL. Borrowed */
-    struct attn_pool *pool; /* its threads make text and checksums while events arrive; NULL: only
-                               the caller. Borrowed */
-    const struct attn_picture_options *picture; /* the options of pictures; NULL: the defaults,
-                                                   which a writer sees then. Borrowed */
+    const volatile sig_atomic_t *cancel; /* not 0: stop with ATTN_CANCELED; or NULL. Borrowed */
+    struct attn_pool *pool;              /* for text and checksums; or NULL. Borrowed */
+    const struct attn_picture_options *picture; /* or NULL: the defaults. Borrowed */
     attn_note_fn on_note;                       /* called with notes about the output; or NULL */
     void *user;                                 /* for on_note */
     bool is_synced;                             /* _finish waits until the device has the output */
-    const struct attn_table *table; /* the result of an experiment, which a page shows before the
-                                       patterns; or NULL. Borrowed until the writer is opened */
+    const struct attn_table
+        *table; /* a table for a page, before the patterns; or NULL. Borrowed until opened */
     const struct attn_table_grid *grid; /* how it is drawn; of the table */
 };
 
@@ -67,8 +62,8 @@ enum attn_status attn_writer_create(const struct attn_format *format, const char
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err);
 
-/* Into a sink instead of a path (standard output). The writer does not own or commit it. csv:
- * ATTN_INVALID unless exactly one matrix is selected; npy, which needs a directory: always. */
+/* Into a sink, such as standard output, which is not owned or committed. csv: ATTN_INVALID unless
+ * one matrix is selected; npy: always. */
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
                                          const struct attn_labels *labels,
                                          const struct attn_writer_options *options,
@@ -85,8 +80,8 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer);
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err);
 
-/* Completes and commits. ATTN_INVALID when selected rows never came. After any failure the target
- * is as it was before; in a directory, each file is either new and complete or as it was. */
+/* Completes and commits. ATTN_INVALID if selected rows are missing. After a failure the target, or
+ * each file of a directory not yet complete, is as before. */
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
 
 void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
@@ -119,22 +114,20 @@ struct attn_figure_grid; /* figures/figure.h */
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
-    /* Checks the requirements of the format, such as libraries, before anything is opened. NAME is
-     * the output in messages. NULL: no requirements. */
+    /* Checks requirements of the format, such as libraries; or NULL. NAME is the output in
+     * messages. */
     enum attn_status (*check)(const char *name, struct attn_error *err);
 
-    /* The frame has opened the writer's sink or directory. A format of directories adds to
-     * run->files all that it will write. After a failure _release is still called. */
+    /* The sink or directory is open. A format of directories adds its files to run->files. After a
+     * failure _release is still called. */
     enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);
-    /* Rows of chosen attention and the same of exact, in order; NULL: it takes their difference as
-     * events. */
+    /* Rows of chosen and of exact attention, in order; NULL: it takes their difference. */
     enum attn_status (*pair)(struct attn_writer *writer, const struct attn_trace_event *chosen,
                              const struct attn_trace_event *exact, const struct attn_place *place,
                              struct attn_error *err);
-    /* All events came. The frame commits the sink, or finishes the directory, afterwards. NULL:
-     * the last event was the end. */
+    /* After all events, before the frame commits; or NULL. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
     /* Writes the predictions, after all events; NULL unless the format has_predictions. */
     enum attn_status (*predictions)(struct attn_writer *writer,
@@ -142,8 +135,7 @@ struct attn_writer_ops {
                                     struct attn_error *err);
     void (*release)(struct attn_writer *writer);
 
-    /* Draws SHAPES into SINK in the format's own way, without tensors. *N_UNKNOWN: texts with
-     * characters that no installed font has. NULL: the format draws no figures. */
+    /* Draws SHAPES into SINK; or NULL. *N_UNKNOWN: texts with characters that no font has. */
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
 
@@ -153,8 +145,7 @@ struct attn_writer_ops {
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err);
 
-    /* Writes the numbers of a table, laid out as GRID, as text. NULL: the format draws them as a
-     * figure, or not at all. */
+    /* Writes the numbers of a table, laid out as GRID, as text; or NULL. */
     enum attn_status (*draw_grid)(const struct attn_figure_grid *grid,
                                   const struct attn_picture_options *picture,
                                   struct attn_sink *sink, struct attn_error *err);
@@ -246,17 +237,16 @@ struct attn_head_number {
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head);
 
-/* The file of HEAD in the writer's directory, "L00H03.pattern.csv", "B00H03.pattern.csv" or
- * "logits.csv", among the files of the run; and made. HEAD counts when the site has heads. */
+/* Lists, and makes, the file of HEAD in the writer's directory: "L00H03.pattern.csv",
+ * "B00H03.pattern.csv", "logits.csv". */
 enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
                                        int head, struct attn_error *err);
 enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
                                          int layer, int head, struct attn_sink **sink,
                                          struct attn_error *err);
 
-/* Appends the title of a matrix, with the view of a pattern: "layer 2, head 5: pattern", "batch 0,
- * head 3: pattern, words" for arrays, "logits" for a site without layers. HEAD counts when the site
- * has heads. */
+/* Appends the title of a matrix with its view: "layer 2, head 5: pattern", "batch 0, head 3:
+ * pattern, words", "logits". */
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
                              int head, struct attn_buffer *out);
 
@@ -264,26 +254,22 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
 
-/* Appends row R of EVENT to TEXT. Runs on any thread: it only reads what WRITER has, and leaves
- * failures in TEXT. */
+/* Appends row R of EVENT to TEXT, on any thread; failures stay in TEXT. */
 typedef void (*attn_row_text_fn)(const struct attn_writer *writer,
                                  const struct attn_trace_event *event,
                                  const struct attn_place *place, size_t r,
                                  struct attn_buffer *text);
 
-/* Writes all rows of EVENT to SINK, whose failure is for the caller to look at. All threads of the
- * writer's pool make their text. */
+/* Writes all rows of EVENT to SINK, using the pool; the caller checks SINK for errors. */
 enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err);
 
-/* The heading of the labels of a site's rows: "query", or for vectors of a position "token". Arrays
- * have no tokens: "query" and "key". */
+/* The heading of row labels: "query", or for vectors "token"; for arrays "query" or "key". */
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
 
-/* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a
- * source. */
+/* Whether the keys of LAYER are positions of the run, not rows of a source. */
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
 
 #endif
