@@ -92,15 +92,16 @@ enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage sta
     return attn_error_at(ATTN_INVALID, stage, err);
 }
 
-void attn_error_hint(struct attn_error *err, const char *format, ...)
+enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...)
 {
     va_list args;
 
-    if (!err || err->status == ATTN_OK || err->hint[0] != '\0')
-        return;
-    va_start(args, format);
-    format_text(err->hint, sizeof err->hint, format, args);
-    va_end(args);
+    if (err && err->status != ATTN_OK && err->hint[0] == '\0') {
+        va_start(args, format);
+        format_text(err->hint, sizeof err->hint, format, args);
+        va_end(args);
+    }
+    return ATTN_INVALID;
 }
 
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from)

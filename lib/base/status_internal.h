@@ -23,8 +23,9 @@
 enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage stage,
                              const char *format, ...) ATTN_PRINTF(3, 4);
 
-/* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
-void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
+/* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. Returns
+ * ATTN_INVALID, the status of nearly all failures with a hint. */
+enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /*
  * Records the stage at which the failure STATUS happened, unless a callee has recorded one. Returns

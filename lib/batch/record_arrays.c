@@ -57,20 +57,18 @@ static const struct attn_arrays *arrays_of(const struct attn_record_arrays *arra
     return &((const struct list *)(const void *)arrays->writer)->arrays;
 }
 
-/* An attn_visit_fn: arrays are listed in the order of these visits. */
-static enum attn_status add_tensor(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
+/* Lists the tensors, which have the order of the arrays. */
+static void list_tensors(struct attn_record_arrays *arrays)
 {
-    struct attn_record_arrays *arrays = user;
-    const struct attn_array *array =
-        &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
-    const size_t n_column = array->shape[array->rank - 1];
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(arrays->writer, &at);) {
+        const struct attn_array *array =
+            &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
+        const size_t n_column = array->shape[array->rank - 1];
 
-    (void)err;
-    arrays->tensors[arrays->n_tensor++] =
-        (struct tensor){site, layer, attn_array_is_scattered(writer, site)};
-    arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
-    return ATTN_OK;
+        arrays->tensors[arrays->n_tensor++] =
+            (struct tensor){at.site, at.layer, attn_array_is_scattered(arrays->writer, at.site)};
+        arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
+    }
 }
 
 enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
@@ -87,13 +85,11 @@ enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
     if (status != ATTN_OK)
         goto fail;
     made->tensors = attn_alloc(arrays_of(made)->n, sizeof *made->tensors, err);
-    status =
-        made->tensors ? attn_writer_each_site(made->writer, add_tensor, made, err) : ATTN_NO_MEMORY;
-    if (status != ATTN_OK)
-        goto fail;
+    if (made->tensors)
+        list_tensors(made);
     made->keys = attn_alloc(made->n_column, sizeof *made->keys, err);
     made->values = attn_alloc(made->n_column, sizeof *made->values, err);
-    if (!made->keys || !made->values) {
+    if (!made->tensors || !made->keys || !made->values) {
         status = ATTN_NO_MEMORY;
         goto fail;
     }

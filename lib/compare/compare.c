@@ -477,9 +477,8 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
-    attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
-                         "`algorithm blockwise`");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
+                                "`algorithm blockwise`");
 }
 
 /* Finds the chosen attention, and the exact one of the same scores. */

@@ -203,8 +203,7 @@ enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scal
                        "'%s' is no scale of colours, expected [linear|sqrt|log]"
                        "[:unit|:matrix|:row|:LO..HI]",
                        attn_quote_string(text).text);
-        attn_error_hint(err, "sqrt, linear:matrix or log:0..0.5, say");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "sqrt, linear:matrix or log:0..0.5, say");
     }
     *scale = read;
     return ATTN_OK;

@@ -312,16 +312,14 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
     if ((kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE) && !pen->content->grid) {
         attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
                        attn_figure_name(kind));
-        attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
     }
     if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
         matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
                        attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
-        attn_error_hint(err,
-                        "`figure points` shows such rows as points, `csv` and `npz` write them");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "`figure points` shows such rows as points, `csv` and `npz` write them");
     }
     for (size_t i = 0; has_cells && i < pen->content->n; i++) {
         matrix = attn_figure_matrix(pen, i);

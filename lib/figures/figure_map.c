@@ -490,8 +490,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
     attn_error_set(err, ATTN_INVALID,
                    "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
                    pen->content->n, count_queries(pen));
-    attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)

@@ -316,16 +316,15 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
         attn_error_set(err, ATTN_INVALID,
                        "'`figure %s`' shows at most %d groups, the table has %zu",
                        is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
-        attn_error_hint(err, is_curve ? "`figure grid` shows all, `queries` and `limit` choose"
-                                      : "`limit` chooses rows, `group-by` names groups");
-        return ATTN_INVALID;
+        return attn_error_hint(err, is_curve
+                                        ? "`figure grid` shows all, `queries` and `limit` choose"
+                                        : "`limit` chooses rows, `group-by` names groups");
     }
     if (!is_curve && plot.groups.n * plot.places.n > MOST_BARS) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure bars`' shows at most %d bars, the table has %zu", MOST_BARS,
                        plot.groups.n * plot.places.n);
-        attn_error_hint(err, "`sort` and `limit` choose rows");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`sort` and `limit` choose rows");
     }
     find_range(&plot, !is_curve);
     plot.legend = legend_width(&plot);

@@ -141,8 +141,7 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
     if (layout.matrix->n_row != 1) {
         attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure tokens`' shows one",
                        layout.matrix->n_row);
-        attn_error_hint(err, "choose one: `queries -1` is the last");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "choose one: `queries -1` is the last");
     }
     pen->has_text = false;
     if (!pen->content->grid)

@@ -34,17 +34,17 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
             continue;
         attn_error_set(err, ATTN_INVALID, "'%s' and '%s' are selected, one figure draws one site",
                        attn_site_name(site), attn_site_name(other));
-        attn_error_hint(err, "choose with `sites`, or give a directory for one figure per matrix");
-        return ATTN_INVALID;
+        return attn_error_hint(
+            err, "choose with `sites`, or give a directory for one figure per matrix");
     }
     if (w->content.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
                    w->content.n, attn_figure_name(w->content.kind));
-    attn_error_hint(err, "choose one, as with `heads 0.0`, or give a directory: `%s figures/`",
-                    w->base.format->name);
-    return ATTN_INVALID;
+    return attn_error_hint(err,
+                           "choose one, as with `heads 0.0`, or give a directory: `%s figures/`",
+                           w->base.format->name);
 }
 
 /* --- Files --------------------------------------------------------------------------------- */

@@ -126,45 +126,43 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer)
     return pattern ? pattern : lowrank ? lowrank : selected;
 }
 
-/* Lists the matrices of a site; before there is a list, only counts them. */
-static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
-                                 int layer, struct attn_error *err)
+/* Lists the matrices; before there is a list, only counts them. */
+static void add_matrices(struct attn_levels *levels)
 {
-    struct attn_levels *levels = user;
-    const struct attn_extent extent = attn_writer_extent(writer, site, layer);
-    const bool has_heads = attn_site_has_heads(site);
-    const bool is_kept = (levels->sites & ATTN_SITE_BIT(site)) != 0;
-    int head = has_heads ? -1 : ATTN_ALL_HEADS;
+    const struct attn_writer *writer = levels->writer;
 
-    (void)err;
-    levels->first_of_slot[attn_writer_slot(site, layer)] = is_kept ? levels->n : SIZE_MAX;
-    for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
-        do
-            head += has_heads;
-        while (has_heads && !attn_writer_has_head(writer, site, layer, head));
-        if (levels->items)
-            levels->items[levels->n] = (struct attn_level_matrix){.site = site,
-                                                                  .layer = layer,
-                                                                  .head = head,
-                                                                  .n_row = extent.n_row,
-                                                                  .n_column = extent.n_col,
-                                                                  .n_row_left = extent.n_row,
-                                                                  .least = INFINITY,
-                                                                  .most = -INFINITY};
+    levels->n = 0;
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+        const struct attn_extent extent = attn_writer_extent(writer, at.site, at.layer);
+        const bool has_heads = attn_site_has_heads(at.site);
+        const bool is_kept = (levels->sites & ATTN_SITE_BIT(at.site)) != 0;
+        int head = has_heads ? -1 : ATTN_ALL_HEADS;
+
+        levels->first_of_slot[attn_writer_slot(at.site, at.layer)] = is_kept ? levels->n : SIZE_MAX;
+        for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
+            do
+                head += has_heads;
+            while (has_heads && !attn_writer_has_head(writer, at.site, at.layer, head));
+            if (levels->items)
+                levels->items[levels->n] = (struct attn_level_matrix){.site = at.site,
+                                                                      .layer = at.layer,
+                                                                      .head = head,
+                                                                      .n_row = extent.n_row,
+                                                                      .n_column = extent.n_col,
+                                                                      .n_row_left = extent.n_row,
+                                                                      .least = INFINITY,
+                                                                      .most = -INFINITY};
+        }
     }
-    return ATTN_OK;
 }
 
 /* Lists all matrices, whole. */
 static enum attn_status list_matrices(struct attn_levels *levels, struct attn_error *err)
 {
-    struct attn_writer *writer = levels->writer;
-
-    ATTN_TRY(ATTN_ALLOC(levels->first_of_slot, attn_writer_n_slot(writer), err));
-    attn_writer_each_site(writer, add_site, levels, err); /* counts */
+    ATTN_TRY(ATTN_ALLOC(levels->first_of_slot, attn_writer_n_slot(levels->writer), err));
+    add_matrices(levels);
     ATTN_TRY(ATTN_ALLOC(levels->items, levels->n, err));
-    levels->n = 0;
-    attn_writer_each_site(writer, add_site, levels, err);
+    add_matrices(levels);
     attn_levels_limit(levels, SIZE_MAX, SIZE_MAX);
     return ATTN_OK;
 }

@@ -1096,8 +1096,7 @@ static enum attn_status refuse_groups(const char *figure, struct attn_error *err
 {
     attn_error_set(err, ATTN_INVALID, "the table has rows for each group, and %s show%s one group",
                    figure, strcmp(figure, "tokens") == 0 ? "" : "s");
-    attn_error_hint(err, "`figure bars` and `figure curve` show several");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "`figure bars` and `figure curve` show several");
 }
 
 /* Each row of the table that has a position as a token. */
@@ -1158,9 +1157,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",
                        grid->rows);
-        attn_error_hint(err, grid->texts ? "`figure tokens` or `figure bars`"
-                                         : "`figure bars` draws it into a file");
-        return ATTN_INVALID;
+        return attn_error_hint(err, grid->texts ? "`figure tokens` or `figure bars`"
+                                                : "`figure bars` draws it into a file");
     }
     return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);
 }

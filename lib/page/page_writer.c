@@ -56,22 +56,19 @@ static enum attn_status check_selection(const struct attn_page *w, struct attn_e
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
         attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
-        attn_error_hint(err, "add it to `sites`");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "add it to `sites`");
     }
     if (is_comparison(w) && attn_view_is_wanted(w->base.options.picture)) {
         attn_error_set(err, ATTN_INVALID,
                        "a page shows both patterns of a comparison as they are, without a view");
-        attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
     }
     if (n <= ATTN_PAGE_MOST_CELLS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
                    attn_quantity_count(n, n_cell), attn_quantity_count(ATTN_PAGE_MOST_CELLS, most));
-    attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
 }
 
 /* Appends the contents of the page: "fable: layer 2, head 5: pattern". */
@@ -739,18 +736,6 @@ static void release_page(struct attn_writer *writer)
     attn_free(w->best);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct attn_page),
-    .open = open_page,
-    .event = event_page,
-    .pair = pair_page,
-    .finish = finish_page,
-    .predictions = predictions_page,
-    .draw = draw_figure,
-    .draw_table = draw_table,
-    .release = release_page,
-};
-
 const struct attn_format attn_html_format = {
     .name = "html",
     .argument = "FILE",
@@ -760,5 +745,16 @@ const struct attn_format attn_html_format = {
     .has_predictions = true,
     .is_picture = true,
     .draws_differences = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct attn_page),
+            .open = open_page,
+            .event = event_page,
+            .pair = pair_page,
+            .finish = finish_page,
+            .predictions = predictions_page,
+            .draw = draw_figure,
+            .draw_table = draw_table,
+            .release = release_page,
+        },
 };

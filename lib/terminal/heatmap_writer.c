@@ -55,8 +55,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
                        "'`figure %s`' is not drawn as text, expected matrix, grid "
                        "or tokens",
                        attn_figure_name(figure));
-        attn_error_hint(err, "`svg FILE` draws it");
-        return ATTN_INVALID;
+        return attn_error_hint(err, "`svg FILE` draws it");
     }
     w->levels->leaves_out_first = true;
     if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
@@ -68,8 +67,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     attn_error_set(err, ATTN_INVALID,
                    "'`figure tokens`' draws one row of one head, and %zu rows of %zu are selected",
                    writer->n_query, w->levels->n);
-    attn_error_hint(err, "choose one of each, as with `heads 0.0` `queries -1`");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "choose one of each, as with `heads 0.0` `queries -1`");
 }
 
 /* --- Tokens ---------------------------------------------------------------------------------- */
@@ -221,19 +219,18 @@ static void release_heatmap(struct attn_writer *writer)
 
 /* --- The format ------------------------------------------------------------------------------- */
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct heatmap_writer),
-    .open = open_heatmap,
-    .event = event_heatmap,
-    .finish = finish_heatmap,
-    .release = release_heatmap,
-    .draw_grid = attn_heatmap_draw_table,
-};
-
 const struct attn_format attn_heatmap_format = {
     .name = "heatmap",
     .title = "heat map",
     .is_picture = true,
     .draws_differences = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct heatmap_writer),
+            .open = open_heatmap,
+            .event = event_heatmap,
+            .finish = finish_heatmap,
+            .release = release_heatmap,
+            .draw_grid = attn_heatmap_draw_table,
+        },
 };

@@ -347,17 +347,16 @@ static void release_screen(struct attn_writer *writer)
     attn_measure_group_release(&w->measures);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct screen_writer),
-    .open = open_screen,
-    .event = event_screen,
-    .finish = finish_screen,
-    .release = release_screen,
-};
-
 const struct attn_format attn_screen_format = {
     .name = "screen",
     .title = "screen",
     .is_picture = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct screen_writer),
+            .open = open_screen,
+            .event = event_screen,
+            .finish = finish_screen,
+            .release = release_screen,
+        },
 };

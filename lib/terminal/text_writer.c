@@ -44,16 +44,6 @@ static struct group *group_of(struct text_writer *w, enum attn_site site, int la
     return &w->groups[site == ATTN_SITE_EMBED ? 0 : w->n_group - 1];
 }
 
-/* An attn_visit_fn. */
-static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
-{
-    (void)user;
-    (void)err;
-    group_of((struct text_writer *)writer, site, layer)->n_site_left++;
-    return ATTN_OK;
-}
-
 static void note_shortened(struct window window, size_t *most)
 {
     if (is_shortened(window) && window.n > *most)
@@ -163,7 +153,8 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     ATTN_TRY(ATTN_ALLOC(w->groups, w->n_group, err));
     w->limits = attn_text_limits(writer->options.picture->is_full);
-    ATTN_TRY(attn_writer_each_site(writer, count_site, NULL, err));
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
+        group_of(w, at.site, at.layer)->n_site_left++;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));
     return print_tokens(w, err);
 }
@@ -239,18 +230,17 @@ static void release_text(struct attn_writer *writer)
     attn_buffer_release(&w->label);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct text_writer),
-    .open = open_text,
-    .event = event_text,
-    .finish = finish_text,
-    .release = release_text,
-};
-
 const struct attn_format attn_text_format = {
     .name = "text",
     .title = "text",
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct text_writer),
+            .open = open_text,
+            .event = event_text,
+            .finish = finish_text,
+            .release = release_text,
+        },
     .has_tables = true,
     .table_form = ATTN_TABLE_ALIGNED,
 };

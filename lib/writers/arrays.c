@@ -187,10 +187,9 @@ static void name_by_axes(struct attn_array *array, const struct attn_writer *wri
     array->rank = (int)(shape - array->shape);
 }
 
-static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
-                                 int layer, struct attn_error *err)
+static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                 enum attn_site site, int layer, struct attn_error *err)
 {
-    struct attn_arrays *arrays = user;
     struct attn_array array = {.dtype = "<f4"};
 
     if (writer->labels.axes) {
@@ -237,7 +236,9 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     }
     ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
-    return attn_writer_each_site(writer, add_site, arrays, err);
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
+        ATTN_TRY(add_site(arrays, writer, at.site, at.layer, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,

@@ -79,17 +79,18 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
 
 /* --- Files --------------------------------------------------------------------------------- */
 
-/* An attn_visit_fn: the files of a site. */
-static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
+/* Lists a file for each matrix. */
+static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
 {
-    const bool has_heads = attn_site_has_heads(site);
-    const int n_head = has_heads ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
+    const int n_head = (int)attn_selection_dims(writer->labels.selection)->n_head;
 
-    (void)user;
-    for (int head = 0; head < n_head; head++)
-        if (!has_heads || attn_writer_has_head(writer, site, layer, head))
-            ATTN_TRY(attn_writer_list_file(writer, site, layer, head, err));
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+        const bool has_heads = attn_site_has_heads(at.site);
+
+        for (int head = 0; head < (has_heads ? n_head : 1); head++)
+            if (!has_heads || attn_writer_has_head(writer, at.site, at.layer, head))
+                ATTN_TRY(attn_writer_list_file(writer, at.site, at.layer, head, err));
+    }
     return ATTN_OK;
 }
 
@@ -173,7 +174,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
     ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
     if (writer->directory)
-        return attn_writer_each_site(writer, list_files, NULL, err);
+        return list_files(writer, err);
     for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
         for (int site = 0; site < ATTN_N_SITE; site++)
             if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
@@ -182,9 +183,9 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",
                    n_matrix, writer->owns_sink ? "file" : "stream");
-    attn_error_hint(err, "select one, as with `sites pattern` `heads 0.0`, or give a directory%s",
-                    writer->owns_sink ? ", a name without .csv at its end" : "");
-    return ATTN_INVALID;
+    return attn_error_hint(err,
+                           "select one, as with `sites pattern` `heads 0.0`, or give a directory%s",
+                           writer->owns_sink ? ", a name without .csv at its end" : "");
 }
 
 static void release_csv(struct attn_writer *writer)
@@ -203,13 +204,6 @@ static void release_csv(struct attn_writer *writer)
     attn_buffer_release(&w->header);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct csv_writer),
-    .open = open_csv,
-    .event = event_csv,
-    .release = release_csv,
-};
-
 const struct attn_format attn_csv_format = {
     .name = "csv",
     .argument = "DIR",
@@ -220,7 +214,13 @@ const struct attn_format attn_csv_format = {
     .suffix = ".csv",
     .is_decimal = true,
     .is_suggested = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct csv_writer),
+            .open = open_csv,
+            .event = event_csv,
+            .release = release_csv,
+        },
     .has_tables = true,
     .table_form = ATTN_TABLE_CSV,
 };

@@ -220,15 +220,6 @@ static void release_json(struct attn_writer *writer)
     attn_buffer_release(&w->text);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct json_writer),
-    .open = open_json,
-    .event = event_json,
-    .finish = finish_json,
-    .predictions = predictions_json,
-    .release = release_json,
-};
-
 const struct attn_format attn_json_format = {
     .name = "json",
     .argument = "FILE",
@@ -236,7 +227,15 @@ const struct attn_format attn_json_format = {
     .title = "JSON",
     .is_decimal = true,
     .has_predictions = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct json_writer),
+            .open = open_json,
+            .event = event_json,
+            .finish = finish_json,
+            .predictions = predictions_json,
+            .release = release_json,
+        },
     .has_tables = true,
     .table_form = ATTN_TABLE_JSON,
 };

@@ -110,13 +110,6 @@ static void release_npy(struct attn_writer *writer)
     attn_arrays_release(&w->arrays);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct npy_writer),
-    .open = open_npy,
-    .event = event_npy,
-    .release = release_npy,
-};
-
 const struct attn_format attn_npy_format = {
     .name = "npy",
     .argument = "DIR",
@@ -126,5 +119,11 @@ const struct attn_format attn_npy_format = {
     .suffix = ".npy",
     .needs_directory = true,
     .holds_arrays = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct npy_writer),
+            .open = open_npy,
+            .event = event_npy,
+            .release = release_npy,
+        },
 };

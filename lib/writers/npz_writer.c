@@ -204,14 +204,6 @@ static void release_npz(struct attn_writer *writer)
     attn_free(w->members);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct npz_writer),
-    .open = open_npz,
-    .event = event_npz,
-    .finish = finish_npz,
-    .release = release_npz,
-};
-
 const struct attn_format attn_npz_format = {
     .name = "npz",
     .argument = "FILE",
@@ -219,5 +211,12 @@ const struct attn_format attn_npz_format = {
     .title = "NPZ",
     .is_suggested = true,
     .holds_arrays = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct npz_writer),
+            .open = open_npz,
+            .event = event_npz,
+            .finish = finish_npz,
+            .release = release_npz,
+        },
 };

@@ -159,8 +159,7 @@ static enum attn_status check_name(const struct attn_output *item, struct attn_e
     attn_error_set(err, ATTN_INVALID, "'`%s` %s' would write %s under the name of %s",
                    item->format->name, attn_quote_string(item->path).text, item->format->title,
                    named->title);
-    attn_error_hint(err, "`%s` %s", named->name, attn_quote_string(item->path).text);
-    return ATTN_INVALID;
+    return attn_error_hint(err, "`%s` %s", named->name, attn_quote_string(item->path).text);
 }
 
 static enum attn_status check_all(const struct attn_output *items, size_t n, struct attn_error *err)

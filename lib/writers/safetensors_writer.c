@@ -154,13 +154,6 @@ static void release_safetensors(struct attn_writer *writer)
     attn_free(w->offsets);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct safetensors_writer),
-    .open = open_safetensors,
-    .event = event_safetensors,
-    .release = release_safetensors,
-};
-
 const struct attn_format attn_safetensors_format = {
     .name = "safetensors",
     .argument = "FILE",
@@ -168,5 +161,11 @@ const struct attn_format attn_safetensors_format = {
             "metadata",
     .title = "safetensors",
     .holds_arrays = true,
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct safetensors_writer),
+            .open = open_safetensors,
+            .event = event_safetensors,
+            .release = release_safetensors,
+        },
 };

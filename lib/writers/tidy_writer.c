@@ -205,13 +205,6 @@ static void release_tidy(struct attn_writer *writer)
     attn_free(w->pieces[1]);
 }
 
-static const struct attn_writer_ops ops = {
-    .size = sizeof(struct tidy_writer),
-    .open = open_tidy,
-    .event = event_tidy,
-    .release = release_tidy,
-};
-
 const struct attn_format attn_tidy_format = {
     .name = "tidy",
     .argument = "FILE",
@@ -222,5 +215,11 @@ const struct attn_format attn_tidy_format = {
     .own = {.name = "id",
             .argument = "TEXT",
             .help = "text of the id column of `tidy`, to tell runs apart; default: 0"},
-    .tensors = &ops,
+    .tensors =
+        &(const struct attn_writer_ops){
+            .size = sizeof(struct tidy_writer),
+            .open = open_tidy,
+            .event = event_tidy,
+            .release = release_tidy,
+        },
 };

@@ -163,8 +163,7 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
             attn_error_set(err, ATTN_INVALID,
                            "`merges_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
-            attn_error_hint(err, "`sites pattern`");
-            return ATTN_INVALID;
+            return attn_error_hint(err, "`sites pattern`");
         }
     if (labels->words)
         return ATTN_OK;

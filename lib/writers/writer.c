@@ -30,30 +30,23 @@ bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site,
                   : attn_selection_has_head(selection, layer, head);
 }
 
-enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
-                                       struct attn_error *err)
+bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    const size_t n_layer = attn_selection_dims(selection)->n_layer;
 
-    /* embed is the one site of the model that comes before the layers */
-    if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
-        ATTN_TRY(visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err));
-    for (int layer = 0; layer < n_layer; layer++)
-        for (int i = 0; i < ATTN_N_SITE; i++) {
-            const enum attn_site site = attn_site_order[i];
+    while (at->next < (n_layer + 2) * ATTN_N_SITE) {
+        const size_t block = at->next / ATTN_N_SITE; /* embed, the layers, the other sites */
+        const bool is_layer = block > 0 && block <= n_layer;
 
-            if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
-                ATTN_TRY(visit(writer, user, site, layer, err));
-        }
-    for (int i = 0; i < ATTN_N_SITE; i++) {
-        const enum attn_site site = attn_site_order[i];
-
-        if (site != ATTN_SITE_EMBED && !attn_site_is_in_layer(site) &&
-            attn_selection_wants(selection, site, ATTN_NO_LAYER))
-            ATTN_TRY(visit(writer, user, site, ATTN_NO_LAYER, err));
+        at->site = attn_site_order[at->next++ % ATTN_N_SITE];
+        at->layer = is_layer ? (int)block - 1 : ATTN_NO_LAYER;
+        if (attn_site_is_in_layer(at->site) == is_layer &&
+            (at->site == ATTN_SITE_EMBED) == (block == 0) &&
+            attn_selection_wants(selection, at->site, at->layer))
+            return true;
     }
-    return ATTN_OK;
+    return false;
 }
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
@@ -173,18 +166,16 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
-/* An attn_visit_fn. */
-static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
-                                   int layer, struct attn_error *err)
+static enum attn_status count_rows(struct attn_writer *writer, struct attn_error *err)
 {
-    struct attn_extent extent = attn_writer_extent(writer, site, layer);
-    size_t n_row;
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+        const struct attn_extent extent = attn_writer_extent(writer, at.site, at.layer);
+        size_t *n_row = &writer->rows_left[attn_writer_slot(at.site, at.layer)];
 
-    (void)user;
-    if (!attn_checked_mul(extent.n_row, extent.n_head, &n_row) ||
-        !attn_checked_add(writer->n_row_left, n_row, &writer->n_row_left))
-        return attn_error_no_memory(err);
-    writer->rows_left[attn_writer_slot(site, layer)] = n_row;
+        if (!attn_checked_mul(extent.n_row, extent.n_head, n_row) ||
+            !attn_checked_add(writer->n_row_left, *n_row, &writer->n_row_left))
+            return attn_error_no_memory(err);
+    }
     return ATTN_OK;
 }
 
@@ -203,7 +194,7 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
             writer->queries[writer->n_query++] = p;
         }
     }
-    return attn_writer_each_site(writer, count_rows, NULL, err);
+    return count_rows(writer, err);
 }
 
 /* --- Events in order ----------------------------------------------------------------------- */
@@ -238,23 +229,22 @@ struct attn_event_queue {
     size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
 };
 
-/* An attn_visit_fn: the lanes of a site; before there are lanes, their number. */
-static enum attn_status set_lanes(struct attn_writer *writer, void *user, enum attn_site site,
-                                  int layer, struct attn_error *err)
+/* Sets the lanes of all sites; before there are lanes, their number. */
+static void set_lanes(struct attn_event_queue *queue)
 {
-    struct attn_event_queue *queue = user;
-    const struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    queue->n_lane = 0;
+    for (struct attn_site_walk at = {0}; attn_writer_next_site(queue->writer, &at);) {
+        const struct attn_extent extent = attn_writer_extent(queue->writer, at.site, at.layer);
 
-    (void)err;
-    queue->lanes_of_slot[attn_writer_slot(site, layer)] = queue->n_lane;
-    for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
-        struct lane *lane = &queue->lanes[queue->n_lane + h];
+        queue->lanes_of_slot[attn_writer_slot(at.site, at.layer)] = queue->n_lane;
+        for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
+            struct lane *lane = &queue->lanes[queue->n_lane + h];
 
-        *lane = (struct lane){
-            .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+            *lane = (struct lane){
+                .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+        }
+        queue->n_lane += extent.n_head;
     }
-    queue->n_lane += extent.n_head;
-    return ATTN_OK;
 }
 
 /* The queue of WRITER, which is released with it. */
@@ -267,10 +257,10 @@ static enum attn_status create_queue(struct attn_writer *writer, struct attn_err
         return ATTN_NO_MEMORY;
     q->writer = writer;
     ATTN_TRY(ATTN_ALLOC(q->lanes_of_slot, attn_writer_n_slot(writer), err));
-    ATTN_TRY(attn_writer_each_site(writer, set_lanes, q, err));
+    set_lanes(q);
     ATTN_TRY(ATTN_ALLOC(q->lanes, q->n_lane, err));
-    q->n_lane = 0;
-    return attn_writer_each_site(writer, set_lanes, q, err);
+    set_lanes(q);
+    return ATTN_OK;
 }
 
 /* Keeps rows that fit a piece. */

@@ -221,11 +221,14 @@ static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
     return (attn_selection_dims(writer->labels.selection)->n_layer + 1) * ATTN_N_SITE;
 }
 
-/* Calls VISIT for each wanted site, in the order of the events: embed, layer by layer, the rest. */
-typedef enum attn_status (*attn_visit_fn)(struct attn_writer *writer, void *user,
-                                          enum attn_site site, int layer, struct attn_error *err);
-enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
-                                       struct attn_error *err);
+/* Advances AT, which begins as {0}, to the next wanted site in the order of the events: embed,
+ * layer by layer, the rest. False after the last. */
+struct attn_site_walk {
+    enum attn_site site;
+    int layer;
+    size_t next; /* place in that order, of all sites */
+};
+bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at);
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
                                       int layer);
