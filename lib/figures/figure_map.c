@@ -273,9 +273,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     maps->step_x = maps->width + BETWEEN;
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
     if (!maps->panels.rows) {
-        maps->n_across = (size_t)fmax(1, floor(ACROSS / maps->step_x));
-        if (maps->n_across > maps->n && maps->n > 0)
-            maps->n_across = maps->n;
+        maps->n_across = (size_t)fmin(ACROSS / maps->step_x, (double)maps->n);
+        maps->n_across += maps->n_across == 0; /* one that is too wide */
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }
     maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
@@ -287,7 +286,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     for (size_t i = 0; i < maps->panels.n_column; i++)
         maps->panels.columns[i].at = maps->left + (double)i * maps->step_x,
         maps->panels.columns[i].size = maps->width;
-    for (size_t i = 0; i < maps->panels.n_row; i++)
+    for (size_t i = 0; maps->panels.rows && i < maps->panels.n_row; i++)
         maps->panels.rows[i].at = maps->top + (double)i * maps->step_y,
         maps->panels.rows[i].size = maps->height;
     pen->shapes->height = ceil(fmax(bottom, maps->top + legend.height) + ATTN_FIGURE_PAD);

@@ -394,6 +394,9 @@ static enum attn_status read_axes(const struct attn_table *table,
     }
     ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
+    if (cells->rows.axis.n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
+                              grid->columns);
     if (columns.tokens && grid->other_run && grid->text_name && grid->other_name) {
         attn_buffer_append_format(&cells->both, "%s: %s/%s", grid->columns, grid->text_name,
                                   grid->other_name);
@@ -401,9 +404,6 @@ static enum attn_status read_axes(const struct attn_table *table,
             return attn_buffer_check(&cells->both, err);
         cells->columns.axis.title = cells->both.data;
     }
-    if (cells->rows.axis.n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
-                              grid->columns);
     return ATTN_OK;
 }
 
