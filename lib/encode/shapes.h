@@ -1,6 +1,6 @@
 /*
  * shapes.h - a picture as a list of shapes: cells, boxes, text, lines and dots. It knows no font
- * and no file: figure_svg.c and figure_cairo.c write what it holds.
+ * and no file: figure_svg.c and figure_cairo.c write it.
  *
  *     struct attn_shapes shapes = {.width = 400, .height = 300, .paper = 0xffffff};
  *     attn_shapes_set_palette(&shapes, palette, n_color);

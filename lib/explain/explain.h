@@ -66,7 +66,7 @@ struct attn_explanation {
     size_t n_key;          /* keys that the layer attends to */
     size_t n_visible;      /* visible keys: not removed by the mask or the kind of attention */
     bool has_products;     /* false: scores were given instead of q and k */
-    bool has_values;       /* false: there is no v, and no z */
+    bool has_values;       /* false: no v, and so no z */
     const float *x;        /* [D] the block's input; zeros of arrays */
     const float *q;        /* [E], as scores are made of it: after norm and turning */
     const float *z;        /* [Ev] */

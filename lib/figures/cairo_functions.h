@@ -1,6 +1,6 @@
 /*
- * cairo_functions.h - what figure_cairo.c calls of cairo, pango and GObject, declared here so that
- * building needs no header of theirs. They are looked up when a figure is drawn.
+ * cairo_functions.h - the functions of cairo, pango and GObject for figure_cairo.c, declared here
+ * so that building needs no header of theirs. They are looked up when a figure is drawn.
  *
  *     #define DECLARE(result, name, arguments) result name arguments;
  *     ATTN_CAIRO_MAP(DECLARE)

@@ -33,7 +33,8 @@ static void append_model(const char *model, struct attn_buffer *out)
         attn_escape_append(out, name, size);
 }
 
-/* Appends the model and, for runs, what all matrices share: "fable, layer 2, head 5". */
+/* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
+ * head 5". */
 static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_figure_grid *grid = pen->content->grid;

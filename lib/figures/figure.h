@@ -1,5 +1,5 @@
 /*
- * figure.h - figures: matrices and what their rows and columns are called, as a list of shapes.
+ * figure.h - figures: matrices, with names of their rows and columns, as a list of shapes.
  * There is one file for each kind of figure (figure_matrix.c, figure_grid.c, ...), and
  * figure_writer.c writes them.
  *

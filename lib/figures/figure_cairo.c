@@ -28,7 +28,7 @@ static const double pi = 3.14159265358979323846;
 /* The functions of the library that is open. */
 struct cairo {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+/* NOLINTBEGIN(bugprone-macro-parentheses): they cannot be around parts of a declaration */
 #define CAIRO_POINTER(result, name, arguments) result(*name) arguments;
     ATTN_CAIRO_MAP(CAIRO_POINTER)
 #undef CAIRO_POINTER

@@ -11,7 +11,7 @@
  *         float value;
  *         if (attn_level_cell(m, row, column, &value) == ATTN_CELL_VALUE) ... value ...
  *
- * A cell is a value or one of three kinds of nothing (colormap.h); 0 is a value. A pooled cell
+ * A cell is a value or one of three kinds of gap (colormap.h); 0 is a value. A pooled cell
  * holds of k x k cells the value farthest from 0: a mean would wash out single strong cells. It is
  * masked or hidden when all of its cells are, and not finite when any is. Rows are the queries that
  * are kept, or keys of sites with one row a key; columns are keys, or components.

@@ -3,8 +3,8 @@
  *
  * Of n rows of d numbers the smaller of X X^T and X^T X is made; its first eigenvectors are found
  * by subspace iteration: a block of vectors is multiplied, made orthogonal, and multiplied again,
- * until the lengths of the first stay. The block is wider than what is wanted, so equal variances
- * along neighbouring axes do not slow it down.
+ * until the lengths of the first stay. The block has some columns more than needed, so equal
+ * variances along neighbouring axes do not slow it down.
  */
 #include "figures/principal_axes.h"
 

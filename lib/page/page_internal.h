@@ -13,8 +13,8 @@
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
 /*
- * Of each there are, beside its data block, as its rows come: a thumbnail, five measures, and cells
- * that no level says.
+ * Of each there are, beside its data block, as its rows come: a thumbnail, five measures, and
+ * cells that levels leave out.
  *
  * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
  * at most 32 x 32 cells, each of k x k: the mean over its rows of the largest weight of a row, as
@@ -305,7 +305,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
-/* Pushes `nothing` and `colormaps`: colors of cells without a value, and all maps. */
+/* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
 void attn_page_push_colors(struct attn_json_writer *json);
 
 /* Writes an element ID with an object in the same way. */

@@ -1,6 +1,6 @@
 /*
- * page_writer.c - one web page that shows the patterns of all chosen heads, for a browser that asks
- * nothing of a network.
+ * page_writer.c - one web page that shows the patterns of all chosen heads, for a browser without
+ * a network.
  *
  * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a

@@ -1,5 +1,6 @@
 /*
- * document.h - what a command shows, filled once as blocks in order; forms are functions over them.
+ * document.h - the output of a command, filled once as blocks in order; forms are functions over
+ * them.
  *
  *     struct attn_document document = {0};
  *     attn_document_value(&document, "model", attn_cell_text(name, n));      // in JSON
@@ -58,7 +59,7 @@ struct attn_document_column {
     enum attn_number_style style;
     size_t width;        /* at least */
     size_t limit;        /* wider cells do not widen the column; 0: all do */
-    const char *missing; /* for a cell without a value; NULL: nothing */
+    const char *missing; /* for a cell without a value; NULL: left empty */
 };
 
 struct attn_document_view {
@@ -70,13 +71,13 @@ struct attn_document_view {
     const struct attn_document_column *columns; /* [n_column] */
     size_t n_column;
     bool has_headings; /* a line of them above the columns */
-    bool is_joined;    /* in JSON it stands on the line of what comes before */
+    bool is_joined;    /* in JSON it follows on the same line */
 };
 
 /* Initialize with = {0}; end with attn_document_release. */
 struct attn_document {
     struct attn_document_block *first, *last; /* own */
-    struct attn_text_table spare;             /* takes what memory has no block for */
+    struct attn_text_table spare;             /* for tables that memory has no block for */
     struct attn_table_fit fit;                /* of aligned tables */
     bool has_failed;
 };
@@ -94,12 +95,12 @@ void attn_document_cell(struct attn_document *document, const struct attn_column
 struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
                                            size_t indent);
 
-/* A member of JSON; an object, up to its end, with what is added between. */
+/* A member of JSON; an object holds all members added up to its end. */
 void attn_document_value(struct attn_document *document, const char *name, struct attn_cell cell);
 void attn_document_begin(struct attn_document *document, const char *name);
 void attn_document_end(struct attn_document *document);
 
-/* TABLE as VIEW, which is copied, has it; NULL is null in JSON and nothing in text. */
+/* TABLE as VIEW, which is copied, has it; NULL is null in JSON and left out of text. */
 void attn_document_table(struct attn_document *document, const struct attn_table *table,
                          const struct attn_document_view *view);
 

@@ -58,7 +58,7 @@ static struct attn_cell value_of(const struct ordering *ordering, size_t row, si
     return cell.type == ATTN_VALUE_REAL && isnan(cell.real) ? attn_cell_missing() : cell;
 }
 
-/* Whether COLUMN has a value, or there are no rows. */
+/* Whether COLUMN has a value, or the table is empty. */
 static bool has_values(const struct ordering *ordering, size_t column)
 {
     const size_t n_row = attn_table_n_row(ordering->table);

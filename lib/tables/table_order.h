@@ -11,7 +11,7 @@
  * "NAME:up" is by value, the smallest first, "NAME:down" the largest first. Equal values keep their
  * order; rows without a value, and with NaN, come last.
  *
- * Rows that are totals (`totals` of a column of parts) are what others are compared with: they keep
+ * Rows that are totals (`totals` of a column of parts) are there for comparison: they keep
  * their places and are not counted.
  */
 #ifndef ATTN_TABLES_TABLE_ORDER_H

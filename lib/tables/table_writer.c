@@ -1,4 +1,4 @@
-/* table_writer.c - see table_writer.h. A form: how a cell is written, and what is around cells. */
+/* table_writer.c - see table_writer.h. A form: how cells are written, and the bytes around them. */
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
@@ -29,7 +29,7 @@ struct table_page {
     struct style style;
     struct attn_table_fit fit;
     struct attn_sink *sink;
-    struct attn_buffer text;      /* what is made; handed to the sink and emptied row by row */
+    struct attn_buffer text;      /* the bytes so far; handed to the sink and emptied row by row */
     struct attn_json_writer json; /* of `text` */
 };
 
@@ -185,7 +185,7 @@ static void append_row(struct table_page *page, size_t row)
         attn_buffer_append_char(&page->text, '\n');
 }
 
-/* Hands what was made to the sink. */
+/* Hands the bytes so far to the sink. */
 static enum attn_status flush(struct table_page *page, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(&page->text, err));
@@ -196,7 +196,7 @@ static enum attn_status flush(struct table_page *page, struct attn_error *err)
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* What holds for all rows. */
+/* The members of JSON before its rows. */
 static void push_about(struct table_page *page)
 {
     const struct attn_table *about = attn_table_about(page->table);
@@ -259,7 +259,7 @@ static void append_name(struct attn_buffer *out, const struct attn_table *table,
     attn_escape_append(out, name, strlen(name));
 }
 
-/* Writes LINES, or what of them fits. */
+/* Writes LINES, without the columns that do not fit. */
 static enum attn_status write_lines(struct table_page *page, struct attn_text_table *lines,
                                     struct attn_error *err)
 {

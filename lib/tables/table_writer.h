@@ -3,12 +3,12 @@
  *
  *     attn_table_write(table, ATTN_TABLE_CSV, -1, sink, &err);
  *
- * Aligned text has a line of column names, two blanks between columns, and `-` for what is missing;
+ * Aligned text has a line of column names, two blanks between columns, and `-` for a missing value;
  * numbers stand to the right. Tab-separated lines have no names. CSV has a line of names, fields as
- * RFC 4180 wants them, and empty fields for what is missing. JSON is one document,
+ * RFC 4180 wants them, and empty fields for missing values. JSON is one document,
  * {"schema": 1, "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines are one object a
- * row. A document may have more members before "rows", which hold for all rows. In both, what is
- * missing, NaN and infinities are null.
+ * row. A document may have more members before "rows", which hold for all rows. In both, missing
+ * values, NaN and infinities are null.
  *
  * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that
  * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it. Labels

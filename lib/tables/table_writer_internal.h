@@ -1,4 +1,4 @@
-/* table_writer_internal.h - what table_writer.h declares for the library alone. */
+/* table_writer_internal.h - the part of table_writer.h for the library alone. */
 #ifndef ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 #define ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 
@@ -14,15 +14,15 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
 
-/* What aligned text has to fit. */
+/* The limits of aligned text. */
 struct attn_table_fit {
     size_t width;          /* columns of a terminal; 0: any */
-    const char *elsewhere; /* what has all columns, in words of the caller: "--csv -" */
-    const char *kept;      /* a column that stays, what the table is about; or NULL */
+    const char *elsewhere; /* where all columns are, in words of the caller: "--csv -" */
+    const char *kept;      /* a column that stays, the subject of the table; or NULL */
 };
 
 /* As aligned text. Columns on the right that do not fit are left out, and a last line names them
- * and says what has them. */
+ * and where they are. */
 enum attn_status attn_table_write_fitted(const struct attn_table *table, int precision,
                                          const struct attn_table_fit *fit, struct attn_sink *sink,
                                          struct attn_error *err);
@@ -35,7 +35,7 @@ void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *c
 void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
                            const struct attn_cell *cell);
 
-/* CELL of COLUMN as a value of JSON; null for what is missing or no finite number. */
+/* CELL of COLUMN as a value of JSON; null if missing or not finite. */
 void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
                           const struct attn_cell *cell, int precision);
 

@@ -16,8 +16,8 @@
  *       2 short       4  96   .
  *
  * Without colours the characters are the same where there are numbers; half blocks become shades. A
- * masked cell is blank, a weight that rounds to 0 is `.`, the hidden first key `--`, and what is
- * not finite `!!`.
+ * masked cell is blank, a weight that rounds to 0 is `.`, the hidden first key `--`, and one not
+ * finite `!!`.
  */
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H

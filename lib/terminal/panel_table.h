@@ -1,5 +1,5 @@
 /*
- * panel_table.h - what is kept of a matrix or of vectors, a panel, and the table with labels that
+ * panel_table.h - a panel, the kept part of a matrix or of vectors, and the table with labels that
  * shows it: the first and the last few rows and columns. Only these cells are kept, from the time
  * that they come until they are printed.
  *
@@ -13,7 +13,7 @@
  *     0  Life   1.0000       .       .
  *     1  is     0.6012  0.3988       .
  *
- * A masked cell is `.`, what is left out `...`.
+ * A masked cell is `.`, cells left out are `...`.
  */
 #ifndef ATTN_TERMINAL_PANEL_TABLE_H
 #define ATTN_TERMINAL_PANEL_TABLE_H

@@ -1,5 +1,5 @@
 /*
- * text_writer.c - tables for reading: the tokens, then layer by layer what was watched.
+ * text_writer.c - tables for reading: the tokens, then the watched sites layer by layer.
  *
  *     layer 0, head 0: pattern
  *        query    Life      is   short

@@ -41,7 +41,7 @@ struct attn_directory {
     bool is_synced;                /* files wait until the device has them */
     bool is_locked;                /* as far as the file system has locks */
     bool had_manifest;             /* before */
-    bool has_manifest;             /* it was written here, and nothing has changed since */
+    bool has_manifest;             /* it was written here, and is unchanged since */
     bool wrote_manifest;           /* it was written here */
     bool has_files;                /* one was committed */
 };

@@ -21,7 +21,7 @@ struct attn_writer_ops;
 
 /* An option that belongs to one format and has no meaning without it. Its value is a text. */
 struct attn_format_option {
-    const char *name;     /* without dashes; NULL: the format has none */
+    const char *name;     /* without dashes; NULL: no option */
     const char *argument; /* the placeholder of its value: "TEXT" */
     const char *help;     /* a sentence for --help */
 };

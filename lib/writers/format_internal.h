@@ -4,7 +4,7 @@
 
 #include "writers/format.h"
 
-/* Whether what FORMAT writes to PATH is a directory of many files. */
+/* Whether FORMAT writes a directory of many files to PATH. */
 bool attn_format_is_directory(const struct attn_format *format, const char *path);
 
 /* All formats, in the order of their options. */

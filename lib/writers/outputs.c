@@ -122,7 +122,7 @@ static enum attn_status compare_targets(const struct attn_output *a, const struc
     return ATTN_OK;
 }
 
-/* Several formats may share a directory, and nothing else that has a name. */
+/* Formats may share a directory; every other path is of one output. */
 static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
                                   struct attn_error *err)
 {
@@ -169,7 +169,7 @@ static enum attn_status check_all(const struct attn_output *items, size_t n, str
     ATTN_TRY(check_sinks(items, n, err));
     for (size_t i = 0; i < n; i++)
         ATTN_TRY(check_name(&items[i], err));
-    for (size_t i = 0; i < n; i++) { /* what the format needs is there */
+    for (size_t i = 0; i < n; i++) { /* the run has all that the format needs */
         const struct attn_writer_ops *ops = items[i].format->tensors;
 
         snprintf(option, sizeof option, "`%s`", items[i].format->name);
@@ -220,7 +220,7 @@ static enum attn_status judge(struct attn_outputs *outputs, struct open_output *
 
 /* --- Directories --------------------------------------------------------------------------- */
 
-/* The directory of ITEM, which other outputs may have too; NULL when it is none or on failure. */
+/* The directory of ITEM, which others may share; NULL if it has no directory, and on failure. */
 static enum attn_status open_directory(struct attn_outputs *outputs, const struct attn_output *item,
                                        struct attn_directory **directory, struct attn_error *err)
 {
@@ -325,7 +325,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
-/* What each writer takes: an event, which is one of a pair where EXACT is given; or predictions. */
+/* Each writer takes an event, which is one of a pair where EXACT is given; or predictions. */
 struct delivery {
     const struct attn_trace_event *event, *exact;
     const struct attn_predictions *predictions;

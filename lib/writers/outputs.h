@@ -10,8 +10,8 @@
  *     attn_outputs_finish(outputs, &err);   // the files appear
  *     attn_outputs_free(outputs);           // without _finish: those that are not whole do not
  *
- * Failures are at the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS where what is asked for does
- * not go together.
+ * Failures are at the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS where options do not go
+ * together.
  *
  * A closed pipe is no failure: its output is dropped and the others go on. When there are no others
  * the outputs are abandoned: the next event fails, so that the run ends, and
@@ -28,7 +28,7 @@
 struct attn_output {
     const struct attn_format *format;
     const char *path;       /* a file, or a directory; NULL: the sink */
-    struct attn_sink *sink; /* standard output, say; borrowed, and not committed */
+    struct attn_sink *sink; /* for example standard output; borrowed, and not committed */
     const char *own;        /* the value of the format's own option, or NULL */
     bool is_addition;       /* to a directory: the files that earlier runs wrote there stay */
     bool is_synced;         /* wait until the device has it: then it survives a power failure */

@@ -1,4 +1,4 @@
-/* outputs_internal.h - what outputs.h declares for the library alone. */
+/* outputs_internal.h - the part of outputs.h for the library alone. */
 #ifndef ATTN_WRITERS_OUTPUTS_INTERNAL_H
 #define ATTN_WRITERS_OUTPUTS_INTERNAL_H
 
@@ -41,7 +41,7 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
 /* Completes and commits every output that it can; returns the first failure. */
 enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err);
 
-/* Whether closed pipes have left nothing to write to. */
+/* Whether every output was a closed pipe. */
 bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
 
 void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
@@ -49,7 +49,7 @@ void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
 /* A table that goes into a directory. */
 struct attn_output_table {
     const struct attn_table *table;
-    const char *name; /* of its file, without what the format adds: "compare" */
+    const char *name; /* of its file, without the extension of its format: "compare" */
     int precision;    /* as attn_table_write has it */
 };
 

@@ -67,7 +67,7 @@ struct attn_picture_options {
 
     enum attn_cell_text values;
     size_t cell;       /* a cell's side in pixels or points; 0: automatic */
-    const char *title; /* NULL: the default, "": none; terminated, borrowed */
+    const char *title; /* NULL: the default, "": left out; terminated, borrowed */
     enum attn_theme theme;
     bool is_difference; /* the numbers are chosen minus exact (--compare) */
     bool is_full;       /* --full: tables of text are not shortened */

@@ -3,8 +3,8 @@
  * id,layer,head,query,key,query_token,key_token,weight.
  *
  * Tokens and the id are text that no spreadsheet runs (quoting.h). Other sites are passed over. A
- * line is put together from pieces that are made once: what all lines of a row begin with, the key
- * with the query's token, and the key's token.
+ * line is put together from pieces that are made once: the beginning that all lines of a row share,
+ * the key with the query's token, and the key's token.
  */
 #include "encode/float_text.h"
 #include "encode/quoting.h"

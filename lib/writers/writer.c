@@ -219,7 +219,7 @@ struct waiting {
 struct lane {
     size_t n_row, next_row;        /* all, and the first that has not gone through */
     bool is_last;                  /* of its site */
-    struct waiting *first, **last; /* in order; NULL: none, and where the next is linked */
+    struct waiting *first, **last; /* in order; NULL: empty, and where the next is linked */
 };
 
 struct attn_event_queue {
