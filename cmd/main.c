@@ -4,6 +4,7 @@
  */
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
+#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
     open_standard_streams();
     clear_libxsmm_environment();
     interrupt_prepare();
+    field_names_set_arguments(argv, argc);
     code = finish(&call, dispatch(&call, argc, argv, &err), &err);
     interrupt_end();
     return code;

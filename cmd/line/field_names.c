@@ -94,8 +94,50 @@ static bool is_subject(const char *text, size_t size)
     return false;
 }
 
+/* Whether AT in a message from BEGIN on opens or closes a quotation. */
+static bool is_quote(const char *begin, const char *at, bool opens)
+{
+    if (*at != '\'')
+        return false;
+    return opens ? at == begin || strchr(" ([=\"", at[-1]) : strchr(" .,;:?)]\"", at[1]) != NULL;
+}
+
+static struct {
+    char **items; /* [n] borrowed */
+    int n;
+} arguments;
+
+/* Whether an argument of the command line holds TEXT [size]. */
+static bool is_argument(const char *text, size_t size)
+{
+    for (int i = 0; i < arguments.n; i++)
+        if (memmem(arguments.items[i], strlen(arguments.items[i]), text, size))
+            return true;
+    return false;
+}
+
+void field_names_set_arguments(char **items, int n)
+{
+    arguments.items = items;
+    arguments.n = n;
+}
+
+/* Reads the field at AT, "`heads 0.0`": the option that fills it, and the size of its name with the
+ * first backquote. 0 if there is none. In a quotation, which begins at QUOTE or is NULL, texts of
+ * the user have backquotes of their own; the library quotes a field only as the first word. */
+static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
+{
+    const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;
+    const size_t size = end ? strcspn(at + 1, " `") : 0;
+
+    if (!end || (quote && (at != quote + 1 || is_argument(at, (size_t)(end + 1 - at)))))
+        return 0;
+    return find_option(at + 1, size, option) ? size + 1 : 0;
+}
+
 void field_names_show(const char *text, char *out, size_t size)
 {
+    const char *begin = text, *quote = NULL;
     char option[NAME_SIZE];
     size_t used = 0, n = strcspn(text, ":");
 
@@ -104,19 +146,19 @@ void field_names_show(const char *text, char *out, size_t size)
         attn_fixed_text_append(out, size, &used, "--%s", option);
         text += n;
     }
-    while (*text != '\0') {
-        const char *end = *text == '`' ? strchr(text + 1, '`') : NULL;
-        const size_t n_name = end ? strcspn(text + 1, " `") : 0;
+    for (; *text != '\0'; text += n) {
+        n = read_field(text, quote, option);
+        if (n > 0) {
+            const char *value = text + n; /* with the space before it, or empty */
+            const size_t n_value = strcspn(value, "`");
 
-        if (end && find_option(text + 1, n_name, option)) {
-            const char *value = text + 1 + n_name; /* with the space before it, or empty */
-
-            attn_fixed_text_append(out, size, &used, "--%s%.*s", option, (int)(end - value), value);
-            text = end + 1;
+            attn_fixed_text_append(out, size, &used, "--%s%.*s", option, (int)n_value, value);
+            n += n_value + 1;
         } else {
-            n = 1 + strcspn(text + 1, "`");
+            if (is_quote(begin, text, !quote))
+                quote = quote ? NULL : text;
+            n = 1 + strcspn(text + 1, "`'");
             attn_fixed_text_append(out, size, &used, "%.*s", (int)n, text);
-            text += n;
         }
     }
 }

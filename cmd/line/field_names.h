@@ -10,10 +10,13 @@
 
 /*
  * Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that
- * TEXT begins with and a colon follows ("heads: bad item '9.9'"). What no option fills stays as it
- * is, and so do other backquotes. A result that is too long is cut.
+ * TEXT begins with and a colon follows ("heads: bad item '9.9'"). Fields without an option, other
+ * backquotes and quoted texts of the user stay as they are. A result that is too long is cut.
  */
 void field_names_show(const char *text, char *out, size_t size);
+
+/* Tells texts of the user from fields by ITEMS [n], the command line; borrowed. */
+void field_names_set_arguments(char **items, int n);
 
 /* TEXT, which lives as long as the process, likewise; and so long does the result. */
 const char *field_names_of_help(const char *text);

@@ -106,9 +106,16 @@ START_TEST(fields_read_as_options)
         {"a ` b `heads`", "a ` b --heads"},
         {"`` ` ```heads 1```", "`` ` ``--heads 1``"},
         {"", ""},
+        {"'a `heads` b' is neither", "'a `heads` b' is neither"},
+        {"sites: 'don't `top`', as `heads`", "--sites: 'don't `top`', as --heads"},
+        {"'' and '`csv` a' (`json`)", "'' and '--csv a' (--json)"},
+        {"''`top`' and `top`", "''`top`' and --top"},
+        {"'`layers 1` x', not `layers 1`", "'`layers 1` x', not --layers 1"},
     };
+    static char typed[] = "`layers 1` x";
     char shown[80];
 
+    field_names_set_arguments(&(char *){typed}, 1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         field_names_show(texts[i][0], shown, sizeof shown);
         ck_assert_str_eq(shown, texts[i][1]);
