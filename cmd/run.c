@@ -14,7 +14,6 @@
 #include "tool.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
 
@@ -192,17 +191,6 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
                   request->is_explained ? "--explain" : "--top, --next and --label");
 }
 
-/* Whether the run is for a page of all its queries and nothing else. */
-static bool is_for_page(const struct run_args *args)
-{
-    const struct request_args *request = &args->request;
-    struct output_walk walk = {.args = &request->output};
-
-    return output_next(&walk) && strcmp(walk.output.format->name, "html") == 0 &&
-           !output_next(&walk) && !request->is_compared && !request->is_explained &&
-           !request->selection.queries && !request->picture.figure;
-}
-
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     struct run_args *args = served->call->args;
@@ -220,8 +208,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(check_gradient(args, err));
-    if (args->gradient.is_beside && !args->request.selection.sites && is_for_page(args))
-        args->request.selection.sites = "pattern,pattern_x_grad"; /* all that a page shows */
     if (is_predicting(args))
         served->shown = VIEW_PREDICTIONS;
     ATTN_TRY(request_check(served, err));
@@ -252,7 +238,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     if (!args->request.is_compared && !args->request.is_explained)
-        attn_request_predict_for_page(served->host, request);
+        attn_request_fill_page(served->host, request);
     ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
     ATTN_TRY(request_serve(served, err));
     return is_predicting(args) ? predict(served, err) : ATTN_OK;

@@ -24,12 +24,12 @@ static bool is_page_predicting(const struct attn_request *request)
     return has_page;
 }
 
-void attn_request_predict_for_page(const struct attn_host *host, struct attn_request *request)
+/* Adds the predictions that a page shows, unless they would take long. */
+static void predict(const struct attn_host *host, struct attn_request *request)
 {
     enum { TOP = 5, BYTES = 3 /* of a token, about */ };
     static const double most = 2e9; /* multiplications of the output layer */
     const struct attn_request_predict *predict = &request->predict;
-    const struct attn_picture_options *picture = request->outputs.picture;
     const struct attn_input *input = &request->input;
     const struct attn_model *model = attn_host_model(host);
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
@@ -38,11 +38,23 @@ void attn_request_predict_for_page(const struct attn_host *host, struct attn_req
 
     if (!config || config->output == ATTN_OUTPUT_NONE || !is_page_predicting(request) ||
         predict->top > 0 || predict->n_next > 0 || predict->n_label > 0 || predict->answer ||
-        request->selection.queries || (picture && picture->figure != ATTN_FIGURE_DEFAULT) ||
         n * (double)config->n_vocab * (double)config->d_model > most)
         return;
     request->predict.top = TOP;
     request->selection.queries = "all";
+}
+
+void attn_request_fill_page(const struct attn_host *host, struct attn_request *request)
+{
+    const struct attn_request_outputs *outputs = &request->outputs;
+    struct attn_request_selection *selection = &request->selection;
+
+    if (selection->queries || (outputs->picture && outputs->picture->figure != ATTN_FIGURE_DEFAULT))
+        return;
+    if (selection->has_gradients && !selection->sites && outputs->n == 1 &&
+        outputs->items[0].format == attn_format_find("html"))
+        selection->sites = "pattern,pattern_x_grad";
+    predict(host, request);
 }
 
 /* Whether a page has room for the patterns of RUN. */

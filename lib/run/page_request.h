@@ -9,11 +9,10 @@
 #include "run/request.h"
 
 /* If a page is among the outputs of REQUEST, adds the five most probable tokens after every
- * position, which the page shows. REQUEST stays as it is if it has queries, predictions or a kind
- * of figure, if another output would hold the predictions, too, or if they would take long. HOST
- * may be of any kind. */
-ATTN_API void attn_request_predict_for_page(const struct attn_host *host,
-                                            struct attn_request *request);
+ * position, unless another output would hold them or they would take long. If a page is the only
+ * output and gradients come without a list of sites, selects the two sites that a page shows.
+ * Changes nothing if REQUEST has queries or a kind of figure. HOST may be of any kind. */
+ATTN_API void attn_request_fill_page(const struct attn_host *host, struct attn_request *request);
 
 /* Writes the page `outputs.items` [1] of REQUEST with the `outputs.table`, and below the table the
  * patterns of the run that REQUEST asks for. A run without patterns, or with more than a page

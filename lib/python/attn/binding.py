@@ -2347,7 +2347,7 @@ FUNCTIONS = {
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_close": (None, [c_void_p]),
-    "attn_request_predict_for_page": (None, [c_void_p, POINTER(attn_request)]),
+    "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),

@@ -442,7 +442,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
 
     def write(output):
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
-        lib.attn_request_predict_for_page(host.pointer, byref(request.struct))
+        lib.attn_request_fill_page(host.pointer, byref(request.struct))
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
         lib.attn_result_release(byref(result))
