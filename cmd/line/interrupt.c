@@ -13,7 +13,6 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REPEAT_SECONDS = 1 }; /* a signal this much later ends the process */
@@ -41,15 +40,14 @@ static int get(const volatile sig_atomic_t *flag)
  */
 static void on_interrupt(int number)
 {
-    static struct timespec first;
-    struct timespec now;
+    static double first; /* seconds of the clock */
+    const double now = attn_clock_seconds();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
     if (get(&caught) == 0) {
         first = now;
         set(&caught, number);
         set(&must_stop, 1);
-    } else if (now.tv_sec - first.tv_sec > REPEAT_SECONDS) {
+    } else if (now - first > REPEAT_SECONDS) {
         signal(number, SIG_DFL);
         raise(number); /* once this returns */
     }
