@@ -360,9 +360,8 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
             ATTN_TRY(watch_reference(ablation, ((size_t)drawn + i) % n_reference, &is_short, err));
         if (!is_short)
             return ATTN_OK;
-        attn_error_set(err, ATTN_INVALID,
-                       "no text of the references has as many tokens as the text, %zu", n);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "no text of the references has as many tokens as the text, %zu", n);
     }
     if (ablation->is_mean && n_reference == 0)
         ATTN_TRY(watch(ablation, ablation->frame.run, err));

@@ -154,9 +154,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(frame, err));
     if (split->args->by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`by_token` needs a pattern, and this attention has none");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`by_token` needs a pattern, and this attention has none");
     }
     return attn_error_at(keep(split, err), ATTN_STAGE_MODEL, err);
 }

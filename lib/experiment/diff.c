@@ -219,10 +219,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
             add_row(diff, sum, a);
         } else if (diff->is_causal && row < diff->alignment.n_prefix &&
                    memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
-            attn_error_set(err, ATTN_INVALID,
-                           "row %zu of head %d in layer %d differs, before any token that does",
-                           row, event->head, event->layer);
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
+            return attn_refuse(err, ATTN_STAGE_CHECK,
+                               "row %zu of head %d in layer %d differs, before any token that does",
+                               row, event->head, event->layer);
         }
     }
     return ATTN_OK;

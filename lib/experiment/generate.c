@@ -81,8 +81,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     }
     ATTN_TRY(attn_session_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
-        attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a stop text is given, but the tokens have no text");
     }
     generator->n_most = generator->args->n_most > 0 ? generator->args->n_most : DEFAULT_MOST;
     made->end = generator->n_most > room ? ATTN_GENERATION_CONTEXT : ATTN_GENERATION_LENGTH;

@@ -74,8 +74,8 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
     ATTN_TRY(attn_measure_group_create(survey->measures, &settings, survey->selection, NULL,
                                        &survey->group, err));
     if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "measures need the pattern, which is not selected");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "measures need the pattern, which is not selected");
     }
     ATTN_TRY(attn_run_perform(run, &trace, &result, err));
     attn_result_release(&result);

@@ -175,9 +175,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     lens->n_query = attn_selection_n_query(frame->run->selection);
     if (frame->item && lens->n_query != 1 && !lens->is_whole) {
-        attn_error_set(err, ATTN_INVALID, "`queries` '%s' are %zu positions, expected one",
-                       attn_quote_string(frame->request.selection.queries).text, lens->n_query);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+        return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
+                           attn_quote_string(frame->request.selection.queries).text, lens->n_query);
     }
     ATTN_TRY(find_answer(lens, err));
     ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,

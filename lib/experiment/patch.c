@@ -225,27 +225,24 @@ static enum attn_status check_lengths(const struct attn_frame *frame, struct att
     char clean[320], corrupted[320];
 
     if (n_source != frame->other->source.n)
-        return attn_error_at(attn_error_set(err, ATTN_INVALID,
-                                            "the source of the clean text has %zu rows, that of "
-                                            "the corrupted one %zu; expected as many",
-                                            n_source, frame->other->source.n),
-                             ATTN_STAGE_INPUT, err);
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the source of the clean text has %zu rows, that of "
+                           "the corrupted one %zu; expected as many",
+                           n_source, frame->other->source.n);
     if (of_clean->n_row != of_corrupted->n_row || of_clean->n_col != of_corrupted->n_col)
-        return attn_error_at(attn_error_set(err, ATTN_INVALID,
-                                            "the clean picture has %zu x %zu patches, the "
-                                            "corrupted one %zu x %zu; expected as many",
-                                            of_clean->n_row, of_clean->n_col, of_corrupted->n_row,
-                                            of_corrupted->n_col),
-                             ATTN_STAGE_INPUT, err);
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the clean picture has %zu x %zu patches, the "
+                           "corrupted one %zu x %zu; expected as many",
+                           of_clean->n_row, of_clean->n_col, of_corrupted->n_row,
+                           of_corrupted->n_col);
     if (frame->run->text.n == frame->other->text.n)
         return ATTN_OK;
     list_tokens(frame->run, clean, sizeof clean);
     list_tokens(frame->other, corrupted, sizeof corrupted);
-    attn_error_set(err, ATTN_INVALID,
-                   "the clean text has %s; the corrupted one has %s; expected as "
-                   "many",
-                   clean, corrupted);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    return attn_refuse(err, ATTN_STAGE_INPUT,
+                       "the clean text has %s; the corrupted one has %s; expected as "
+                       "many",
+                       clean, corrupted);
 }
 
 /* The place called NAME among N, or NULL. */

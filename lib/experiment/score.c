@@ -95,9 +95,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
                                       err));
     } else {
         if (attn_input_is_picture(&request->input))
-            return attn_error_at(
-                attn_error_set(err, ATTN_INVALID, "tokens are scored, and a picture has no tokens"),
-                ATTN_STAGE_OPTIONS, err);
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "tokens are scored, and a picture has no tokens");
         if (!request->input.ids)
             return attn_error_set(err, ATTN_INVALID,
                                   "tokens are scored, and embeddings have no tokens");
@@ -221,10 +220,10 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
     size_t n_row;
 
     if (scoring->args->stride > 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`stride` moves windows that predict next tokens, and '%s' is an encoder",
-                       attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`stride` moves windows that predict next tokens, and '%s' is an encoder",
+            attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
     }
     frame->request.input = (struct attn_input){.ids = text->ids,
                                                .n_id = text->n,

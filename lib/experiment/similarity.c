@@ -57,11 +57,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     char size[ATTN_QUANTITY_SIZE];
 
     if (n_byte > largest_size) {
-        attn_error_set(
-            err, ATTN_INVALID,
+        return attn_refuse(
+            err, ATTN_STAGE_INPUT,
             "the patterns of %zu tokens take %s, expected at most 1 GiB to compare heads", n_token,
             attn_quantity_bytes(n_byte, size));
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
     ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
     similarity->n = n_token;

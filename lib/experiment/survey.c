@@ -185,9 +185,9 @@ static enum attn_status start_reading(struct reading *reading, struct attn_error
     const size_t n = reading->run->text.n;
 
     if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is not [%zu, %zu], a cell for each pair of tokens",
-                       attn_quote_string(pattern->name).text, n, n);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "'%s' is not [%zu, %zu], a cell for each pair of tokens",
+                           attn_quote_string(pattern->name).text, n, n);
     }
     ATTN_TRY(attn_measure_group_create(survey->measured, &settings, reading->run->selection,
                                        survey->frame.host->pool, &reading->group, err));
