@@ -15,7 +15,7 @@
 
 struct ablate_args {
     struct question_args question;
-    struct control_args control;
+    const char *control; /* NULL: not given */
     struct steering_args steering;
     const char *parts, *with; /* NULL: not given */
     const char *reference;
@@ -155,7 +155,7 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
         !(number && attn_parse_uint(number, strlen(number), &how->seed)))
         return refuse(err, NULL, "'--with' is '%s', expected zero, mean, uniform or resample:SEED",
                       with);
-    ATTN_TRY(control_read(&args->control, &how->n_control, &how->seed, err));
+    ATTN_TRY(control_read(args->control, &how->n_control, &how->seed, err));
     if (args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
         return refuse(err, NULL, "--reference needs --with mean or --with resample:SEED");

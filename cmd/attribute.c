@@ -101,35 +101,19 @@ static bool is_by_gradients(const struct attribute_args *args)
 #define METHOD_WORD(id, number, name, ...) "|" name
 #define METHODS (&ATTN_ATTRIBUTE_METHOD_MAP(METHOD_WORD)[1])
 
-/* NAME, or NAME:N. */
 static enum attn_status read_method(const char *text, struct attn_attribute_args *how,
                                     struct attn_error *err)
 {
-    static const char *const names[] = {
-#define METHOD_NAME(id, number, name, ...) [ATTN_ATTRIBUTE_##id] = (name),
-        ATTN_ATTRIBUTE_METHOD_MAP(METHOD_NAME)
-#undef METHOD_NAME
-    };
-    const size_t size = strcspn(text, ":");
+    const int method = method_find(METHODS, text, &how->n_point);
     char hint[VALUE_HINT_SIZE];
-    int64_t n_point = 0;
-    int method = 0;
 
-    while (method < ATTN_N_ATTRIBUTE_METHOD &&
-           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
-        method++;
-    if (method < ATTN_N_ATTRIBUTE_METHOD && text[size] == ':' &&
-        (method != ATTN_ATTRIBUTE_IG ||
-         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
-        method = ATTN_N_ATTRIBUTE_METHOD;
-    if (method == ATTN_N_ATTRIBUTE_METHOD)
-        return refuse(err, value_hint("method", METHODS, text, size, hint),
-                      "unknown --method '%s', expected dla, saliency, grad_x_input, ig, ig:N "
-                      "with N from 1 to 100000, attnlrp, relevance or attn_x_grad",
-                      text);
     how->method = (enum attn_attribute_method)method;
-    how->n_point = (size_t)n_point;
-    return ATTN_OK;
+    if (method >= 0)
+        return ATTN_OK;
+    return refuse(err, value_hint("method", METHODS, text, strcspn(text, ":"), hint),
+                  "unknown --method '%s', expected dla, saliency, grad_x_input, ig, ig:N with N "
+                  "from 1 to 100000, attnlrp, relevance or attn_x_grad",
+                  text);
 }
 
 static enum attn_status check_split(const struct attribute_args *args, struct attn_error *err)
@@ -181,14 +165,7 @@ static enum attn_status read_baseline(const struct attribute_args *args,
     how->baseline = (enum attn_baseline)args->baseline;
     if (args->baseline_text || args->baseline_ids)
         how->baseline = ATTN_BASELINE_GIVEN;
-    if (args->baseline_text) {
-        how->given.text = args->baseline_text;
-        how->given.n_text = strlen(args->baseline_text);
-    } else if (args->baseline_ids) {
-        ATTN_TRY(ids_parse(args->baseline_ids, ids, &how->given.n_id, err));
-        how->given.ids = *ids;
-    }
-    return ATTN_OK;
+    return text_or_ids_read(args->baseline_text, args->baseline_ids, &how->given, ids, err);
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)

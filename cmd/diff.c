@@ -115,32 +115,18 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
     return ATTN_OK;
 }
 
-static void take_text(const char *text, struct attn_input *input)
-{
-    input->text = text;
-    input->n_text = strlen(text);
-}
-
 /* The texts or ids of both. */
 static enum attn_status read_inputs(const struct diff_args *args, struct attn_input *a,
                                     struct attn_input *b, struct other *other,
                                     struct attn_error *err)
 {
     const struct text_list *texts = &args->question.prompt.plain;
-    size_t at = 0;
+    const size_t at = !args->a_ids; /* the text of B */
+    const char *text_a = args->a_ids || texts->n == 0 ? NULL : texts->items[0];
+    const char *text_b = args->b_ids || at >= texts->n ? NULL : texts->items[at];
 
-    if (args->a_ids) {
-        ATTN_TRY(ids_parse(args->a_ids, &other->a_ids, &a->n_id, err));
-        a->ids = other->a_ids;
-    } else if (texts->n > 0) {
-        take_text(texts->items[at++], a);
-    }
-    if (args->b_ids) {
-        ATTN_TRY(ids_parse(args->b_ids, &other->b_ids, &b->n_id, err));
-        b->ids = other->b_ids;
-    } else if (at < texts->n) {
-        take_text(texts->items[at], b);
-    }
+    ATTN_TRY(text_or_ids_read(text_a, args->a_ids, a, &other->a_ids, err));
+    ATTN_TRY(text_or_ids_read(text_b, args->b_ids, b, &other->b_ids, err));
     if (!a->text && !a->ids)
         *a = *b;
     if (!b->text && !b->ids)

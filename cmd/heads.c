@@ -137,8 +137,6 @@ static enum attn_status read_probe(const char *value, struct attn_survey_args *h
 static enum attn_status check(const struct heads_args *args, struct attn_survey_args *how,
                               struct attn_error *err)
 {
-    const struct answer_args *answer = &args->question.answer;
-
     if (args->threshold == 0)
         return refuse(err, NULL, "--threshold is 0, expected above 0 and at most 1");
     ATTN_TRY(read_probe(args->probe, how, err));
@@ -159,8 +157,7 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->is_clustered && !(args->is_of_pairs && tables_have_pictures(&args->question.tables)))
         return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
                       "--order cluster needs a picture of --pairs");
-    if (!args->has_effect && (answer->target || answer->foil || answer->target_id >= 0 ||
-                              answer->foil_id >= 0 || answer->at || answer->metric > 0))
+    if (!args->has_effect && answer_is_given(&args->question.answer))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
     return ATTN_OK;
 }

@@ -24,7 +24,7 @@ enum patch_by { BY_PART, BY_POSITION };
 
 struct patch_args {
     struct question_args question;
-    struct control_args control;
+    const char *control; /* NULL: not given */
     struct text_list places;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *corrupted_source, *corrupted_image;            /* NULL: not given */
@@ -139,18 +139,6 @@ static enum attn_status check_one(const char *name, const char *text, const char
     return ATTN_OK;
 }
 
-/* Sets INPUT to TEXT or to the ids of LIST. The caller owns *owned, the ids. */
-static enum attn_status read_one(const char *text, const char *list, struct attn_input *input,
-                                 int32_t **owned, struct attn_error *err)
-{
-    input->text = text;
-    input->n_text = text ? strlen(text) : 0;
-    if (list)
-        ATTN_TRY(ids_parse(list, owned, &input->n_id, err));
-    input->ids = *owned;
-    return ATTN_OK;
-}
-
 /* Writes the table. Its pictures show both texts, and both tokens at positions where they differ.
  */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
@@ -262,57 +250,25 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     question->request.input.image = args->question.prompt.image;
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
-    ATTN_TRY(read_one(args->clean, args->clean_ids, &question->request.input, &taken->ids[0], err));
-    return read_one(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1], err);
+    ATTN_TRY(text_or_ids_read(args->clean, args->clean_ids, &question->request.input,
+                              &taken->ids[0], err));
+    return text_or_ids_read(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1],
+                            err);
 }
 
-/* NAME, or ig:N. */
 static enum attn_status read_method(const char *text, struct attn_patch_args *how,
                                     struct attn_error *err)
 {
-    static const char *const names[] = {
-#define METHOD_NAME(id, number, name) [ATTN_PATCH_##id] = (name),
-        ATTN_PATCH_METHOD_MAP(METHOD_NAME)
-#undef METHOD_NAME
-    };
-    const size_t size = strcspn(text, ":");
+    static const char methods[] = "atp|relp|ig";
+    const int method = method_find(methods, text, &how->n_point);
     char hint[VALUE_HINT_SIZE];
-    int64_t n_point = 0;
-    int method = ATTN_PATCH_ATP;
 
-    while (method < ATTN_N_PATCH_METHOD &&
-           (strlen(names[method]) != size || memcmp(names[method], text, size) != 0))
-        method++;
-    if (method < ATTN_N_PATCH_METHOD && text[size] == ':' &&
-        (method != ATTN_PATCH_IG ||
-         !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n_point)))
-        method = ATTN_N_PATCH_METHOD;
-    if (method == ATTN_N_PATCH_METHOD)
-        return refuse(err, value_hint("estimate", "atp|relp|ig", text, size, hint),
-                      "unknown --estimate '%s', expected atp, relp, ig, or ig:N with N from 1 to "
-                      "100000",
-                      text);
-    how->method = (enum attn_patch_method)method;
-    how->n_point = (size_t)n_point;
-    return ATTN_OK;
-}
-
-/* K, or K:SEED. */
-static enum attn_status read_verify(const char *text, struct attn_patch_args *how,
-                                    struct attn_error *err)
-{
-    const size_t size = text ? strcspn(text, ":") : 0;
-    int64_t n = 0, seed = 0;
-
-    if (!text)
+    how->method = (enum attn_patch_method)(ATTN_PATCH_ATP + method);
+    if (method >= 0)
         return ATTN_OK;
-    if (!attn_parse_int(text, size, 0, INT64_C(1) << 31, &n) ||
-        (text[size] == ':' &&
-         !attn_parse_int(text + size + 1, strlen(text + size + 1), 0, INT64_MAX, &seed)))
-        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED, K from 0", text);
-    how->n_verified = (size_t)n;
-    how->seed = (uint64_t)seed;
-    return ATTN_OK;
+    return refuse(
+        err, value_hint("estimate", methods, text, strcspn(text, ":"), hint),
+        "unknown --estimate '%s', expected atp, relp, ig, or ig:N with N from 1 to 100000", text);
 }
 
 /* Reads --estimate, --verify and --by. */
@@ -323,12 +279,14 @@ static enum attn_status read_estimate(const struct patch_args *args, struct attn
         return refuse(err, "--estimate atp", "--%s needs --estimate",
                       args->verify ? "verify" : "by");
     if (!args->estimate)
-        return control_read(&args->control, &how->n_control, &how->seed, err);
+        return control_read(args->control, &how->n_control, &how->seed, err);
     ATTN_TRY(read_method(args->estimate, how, err));
-    ATTN_TRY(read_verify(args->verify, how, err));
-    if (args->control.control || args->corrupted_source)
+    if (!seeded_parse(args->verify, 0, &how->n_verified, &how->seed))
+        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED, K from 0",
+                      args->verify);
+    if (args->control || args->corrupted_source)
         return refuse(err, NULL, "--%s and --estimate do not go together",
-                      args->control.control ? "control" : "corrupted-source");
+                      args->control ? "control" : "corrupted-source");
     if (args->question.items.path && args->verify && how->n_verified > 0)
         return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
     how->is_by_position = args->by == BY_POSITION;

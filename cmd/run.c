@@ -95,13 +95,6 @@ const struct command command_run = {
     .work = run,
 };
 
-/* Whether a target is given, or what is of no use without one. */
-static bool is_answering(const struct answer_args *args)
-{
-    return args->target || args->target_id >= 0 || args->foil || args->foil_id >= 0 || args->at ||
-           args->metric != ATTN_ANSWER_AUTO;
-}
-
 /* Whether the metric is asked for its gradients: then it is not printed. */
 static bool is_differentiating(const struct run_args *args)
 {
@@ -118,7 +111,7 @@ static bool is_differentiating(const struct run_args *args)
 static bool is_predicting(const struct run_args *args)
 {
     return args->prediction.top > 0 || args->prediction.next.n > 0 || args->prompt.label.n > 0 ||
-           (is_answering(&args->answer) && !is_differentiating(args));
+           (answer_is_given(&args->answer) && !is_differentiating(args));
 }
 
 enum { N_TABLE = 3 }; /* of --top, of --next, of --target */
@@ -201,7 +194,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
-    if (is_answering(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
+    if (answer_is_given(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
         args->answer.metric != ATTN_ANSWER_CE && args->answer.metric != ATTN_ANSWER_KL)
         return refuse(err, NULL, "--foil, --at and --metric need --target");
     if (!args->request.is_compared &&
@@ -230,9 +223,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
                                                      .labels = args->prompt.label.items,
                                                      .n_label = args->prompt.label.n};
     answer = answer_of(&args->answer, &ids);
-    if (is_answering(&args->answer) && !is_differentiating(args))
+    if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;
-    if (is_answering(&args->answer))
+    if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
     request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));

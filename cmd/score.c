@@ -88,8 +88,6 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
 /* Refuses what is for items where there are none, and what they do not have. */
 static enum attn_status check(const struct score_args *args, struct attn_error *err)
 {
-    const struct answer_args *answer = &args->question.answer;
-
     if (args->question.items.path && (args->stride > 0 || args->merges_words))
         return refuse(err, NULL, "--%s and --items do not go together",
                       args->stride > 0 ? "stride" : "merge-words");
@@ -97,8 +95,7 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
         return ATTN_OK;
     if (args->per > 0)
         return refuse(err, NULL, "--per needs --items");
-    if (answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
-        answer->at || answer->metric > 0)
+    if (answer_is_given(&args->question.answer))
         return refuse(err, "attn-cli run --target TOKEN TEXT measures one text",
                       "--target, --foil, --at and --metric need --items");
     return ATTN_OK;

@@ -64,6 +64,12 @@ static const struct option gradient_rows[] = {
 const struct option_group gradient_options =
     OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", gradient_rows);
 
+bool answer_is_given(const struct answer_args *args)
+{
+    return args->target || args->target_id >= 0 || args->foil || args->foil_id >= 0 || args->at ||
+           args->metric != ATTN_ANSWER_AUTO;
+}
+
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids)
 {
     *ids = (struct answer_ids){(int32_t)args->target_id, (int32_t)args->foil_id};
@@ -138,25 +144,16 @@ void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE])
 /* --- Random choices beside it ----------------------------------------------------------------- */
 
 static const struct option control_rows[] = {
-    OPTION_TEXT("control", "N[:SEED]", struct control_args, control,
-                "add the mean effect of N random choices of as many heads, and its standard "
-                "deviation"),
+    OPTION_AT(TEXT, "control", "N[:SEED]", 0,
+              "add the mean effect of N random choices of as many heads, and its standard "
+              "deviation"),
 };
 
 const struct option_group control_options = OPTION_GROUP("Control", control_rows);
 
-enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
-                              struct attn_error *err)
+enum attn_status control_read(const char *text, size_t *n, uint64_t *seed, struct attn_error *err)
 {
-    const char *value = args->control;
-    size_t size = value ? strcspn(value, ":") : 0;
-    int64_t found;
-
-    if (!value)
-        return ATTN_OK;
-    if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
-        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
-        return refuse(err, NULL, "'--control' is '%s', expected N or N:SEED, N from 1", value);
-    *n = (size_t)found;
-    return ATTN_OK;
+    return seeded_parse(text, 1, n, seed)
+               ? ATTN_OK
+               : refuse(err, NULL, "'--control' is '%s', expected N or N:SEED, N from 1", text);
 }

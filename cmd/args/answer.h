@@ -32,6 +32,9 @@ struct gradient_args {
 
 extern const struct option_group gradient_options; /* fills a struct gradient_args: --grad */
 
+/* Whether any of these options is given. */
+bool answer_is_given(const struct answer_args *args);
+
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {
     int32_t target, foil;
@@ -49,16 +52,10 @@ void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
 /* The name of the metric: "logit_diff". */
 const char *answer_metric(const struct answer_args *args);
 
-/* Of commands whose tables hold effects. */
-struct control_args {
-    const char *control; /* NULL: not given */
-};
+/* --control of commands whose tables hold effects: fills a text. */
+extern const struct option_group control_options;
 
-extern const struct option_group control_options; /* fills a struct control_args: --control */
-
-/* How many choices, and their seed; both are left as they were without the option, the seed without
- * its own. */
-enum attn_status control_read(const struct control_args *args, size_t *n, uint64_t *seed,
-                              struct attn_error *err);
+/* Reads that text, or NULL. Without a seed *seed stays. */
+enum attn_status control_read(const char *text, size_t *n, uint64_t *seed, struct attn_error *err);
 
 #endif

@@ -337,19 +337,12 @@ static void add_override(struct model_source *found, const char *name, const cha
     found->source.n_override++;
 }
 
-/* Which file of a tokenizer PATH, which may be NULL, stands in for, by the end of its name. */
+/* The file of a tokenizer that PATH, or NULL, replaces, by the end of its name. */
 static const char *tokenizer_part(const char *path)
 {
-    static const char *const names[] = {"tokenizer.json", "vocab.txt"};
-    const size_t size = path ? strlen(path) : 0;
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const size_t n = strlen(names[i]);
-
-        if (size >= n && strcmp(path + size - n, names[i]) == 0)
-            return names[i];
-    }
-    return "vocab.json";
+    return path && text_ends_in(path, "tokenizer.json") ? "tokenizer.json"
+           : path && text_ends_in(path, "vocab.txt")    ? "vocab.txt"
+                                                        : "vocab.json";
 }
 
 enum attn_status model_source_find(const struct model_args *args,

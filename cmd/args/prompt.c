@@ -135,9 +135,7 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
 
 bool path_has_ending(const char *path, const char *ending)
 {
-    const size_t size = strlen(path), n = strlen(ending);
-
-    return size > n && strcmp(path + size - n, ending) == 0;
+    return text_ends_in(path, ending) && strlen(path) > strlen(ending);
 }
 
 static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
@@ -263,6 +261,17 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
                                           "ids are numbers separated by commas or spaces"};
 
     return parse_list(list, &form, ids, n, err);
+}
+
+enum attn_status text_or_ids_read(const char *text, const char *list, struct attn_input *input,
+                                  int32_t **ids, struct attn_error *err)
+{
+    input->text = text;
+    input->n_text = text ? strlen(text) : 0;
+    if (list)
+        ATTN_TRY(ids_parse(list, ids, &input->n_id, err));
+    input->ids = *ids;
+    return ATTN_OK;
 }
 
 const char *pair_find_given(const struct prompt_args *args)

@@ -72,6 +72,10 @@ void text_release(struct text *text);
  * free(). */
 enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err);
 
+/* Sets INPUT to TEXT, or to the ids of LIST, which the caller owns as *ids; both may be NULL. */
+enum attn_status text_or_ids_read(const char *text, const char *list, struct attn_input *input,
+                                  int32_t **ids, struct attn_error *err);
+
 /* Which of --pair, --key-mask and --types is given, "pair"; NULL: none. */
 const char *pair_find_given(const struct prompt_args *args);
 

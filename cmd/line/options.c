@@ -204,6 +204,13 @@ int word_find(const char *list, const char *word)
     }
 }
 
+bool text_ends_in(const char *text, const char *ending)
+{
+    const size_t size = strlen(text), n = strlen(ending);
+
+    return size >= n && strcmp(text + size - n, ending) == 0;
+}
+
 /* Names that others have for values of an option. */
 static const struct {
     const char *option, *name, *meant;
@@ -253,6 +260,35 @@ const char *value_hint(const char *option, const char *list, const char *typed, 
         return NULL;
     snprintf(hint, VALUE_HINT_SIZE, "did you mean '%s'?", meant);
     return hint;
+}
+
+int method_find(const char *list, const char *text, size_t *n_point)
+{
+    const size_t size = strcspn(text, ":");
+    char name[VALUE_HINT_SIZE];
+    int64_t n = 0;
+
+    if (snprintf(name, sizeof name, "%.*s", (int)size, text) >= (int)sizeof name ||
+        (text[size] == ':' &&
+         (strcmp(name, "ig") != 0 ||
+          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n))))
+        return -1;
+    *n_point = (size_t)n;
+    return word_find(list, name);
+}
+
+bool seeded_parse(const char *value, int64_t min, size_t *n, uint64_t *seed)
+{
+    const size_t size = value ? strcspn(value, ":") : 0;
+    int64_t found;
+
+    if (!value)
+        return true;
+    if (!attn_parse_int(value, size, min, INT32_MAX, &found) ||
+        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
+        return false;
+    *n = (size_t)found;
+    return true;
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */

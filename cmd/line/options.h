@@ -184,6 +184,8 @@ void options_release(struct call *call);
 /* Which of the words of LIST, "map|read", WORD is; -1: none. */
 int word_find(const char *list, const char *word);
 
+bool text_ends_in(const char *text, const char *ending);
+
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);
 
@@ -211,5 +213,12 @@ enum { VALUE_HINT_SIZE = 64 };
  * near a word of LIST, "map|read", or near another name of such a word. Else returns NULL. */
 const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
                        char hint[VALUE_HINT_SIZE]);
+
+/* The index of TEXT among the words of LIST; of `ig` TEXT may be "ig:N", with *n_point from 1 to
+ * 100000. -1: none. */
+int method_find(const char *list, const char *text, size_t *n_point);
+
+/* Whether VALUE is "N" or "N:SEED", N from MIN, which sets *n and perhaps *seed; or NULL. */
+bool seeded_parse(const char *value, int64_t min, size_t *n, uint64_t *seed);
 
 #endif

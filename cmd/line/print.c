@@ -1,6 +1,7 @@
 /* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
 #include "cmd/line/print.h"
 
+#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
@@ -112,13 +113,6 @@ static const char *value_of(const char *variable, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t size = strlen(text), n = strlen(ending);
-
-    return size >= n && strcmp(text + size - n, ending) == 0;
-}
-
 enum attn_color_depth terminal_depth(enum color_wish wish)
 {
     const char *terminal = value_of("TERM", "dumb"), *depth = value_of("COLORTERM", "");
@@ -129,7 +123,7 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
     if (wish == COLOR_AUTO && (has_none || *value_of("NO_COLOR", "") || !isatty(STDOUT_FILENO)))
         return ATTN_DEPTH_NONE;
     if (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0 ||
-        ends_in(terminal, "-direct"))
+        text_ends_in(terminal, "-direct"))
         return ATTN_DEPTH_24_BIT;
     return ATTN_DEPTH_256;
 }
