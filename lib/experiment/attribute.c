@@ -12,7 +12,6 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -36,13 +35,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
 };
 
-/* The share of the logit that a head reads from one key. */
-struct read_key {
-    int layer, head;
-    size_t key;
-    double logit;
-};
-
 struct logit_split {
     struct attn_frame frame; /* its capture has the row of the position */
     const struct attn_attribute_args *args;
@@ -55,7 +47,7 @@ struct logit_split {
     double *along;       /* [H*Ev] W_O u of that layer */
     double *row;         /* [D] scratch */
     double sum;
-    struct read_key *keys; /* [n_key] by token */
+    struct attn_found_cell *keys; /* [n_key] by token */
     size_t n_key;
 };
 
@@ -367,23 +359,11 @@ static void read_keys(struct logit_split *split, int layer, int head)
 
     for (size_t key = 0; key < n; key++)
         if (pattern[key] != 0)
-            split->keys[split->n_key++] = (struct read_key){
-                layer, head, key, (double)pattern[key] * dot(along, v + key * width, width)};
-}
-
-/* By magnitude, the largest first; then by layer, head and key. */
-static int by_magnitude(const void *a, const void *b)
-{
-    const struct read_key *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->logit), -fabs(y->logit));
-
-    if (order != 0)
-        return order;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    if (x->head != y->head)
-        return x->head < y->head ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
+            split->keys[split->n_key++] = (struct attn_found_cell){
+                .layer = layer,
+                .head = head,
+                .key = key,
+                .value = (double)pattern[key] * dot(along, v + key * width, width)};
 }
 
 static enum attn_status append_keys(struct logit_split *split, struct attn_error *err)
@@ -402,9 +382,9 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
             read_keys(split, layer, head);
     }
     if (split->n_key > 0)
-        qsort(split->keys, split->n_key, sizeof *split->keys, by_magnitude);
+        qsort(split->keys, split->n_key, sizeof *split->keys, attn_found_cell_compare);
     for (size_t i = 0; i < split->n_key && i < n_most; i++) {
-        const struct read_key *read = &split->keys[i];
+        const struct attn_found_cell *read = &split->keys[i];
         const bool is_cross = config->is_cross[read->layer];
         const struct attn_cell row[N_COLUMN] = {
             [LAYER] = attn_cell_integer(read->layer),
@@ -412,7 +392,7 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
             [KEY] = attn_cell_integer((int64_t)read->key),
             [TOKEN] =
                 attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
-            [LOGIT] = attn_cell_real(read->logit),
+            [LOGIT] = attn_cell_real(read->value),
         };
 
         ATTN_TRY(attn_frame_append(&split->frame, row, err));

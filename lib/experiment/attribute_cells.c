@@ -30,14 +30,6 @@ static const struct attn_column columns[N_COLUMN] = {
                                       "estimated change of @ without the weight"),
 };
 
-struct found_cell {
-    int layer, head;
-    size_t query, key;
-    double weight, product;
-    bool has_knockout;
-    double knockout;
-};
-
 struct attribution {
     struct attn_frame frame;
     const struct attn_attribute_args *args;
@@ -47,15 +39,14 @@ struct attribution {
     struct attn_trace trace;            /* of the backward pass */
     float *pattern;                     /* [n_row, n] owns; the current rows */
     size_t n_float;                     /* its capacity */
-    struct found_cell *cells;           /* [n_most] owns; [n_cell] a heap */
+    struct attn_found_cell *cells;      /* [n_most] owns; [n_cell] a heap */
     size_t n_cell, n_most, capacity;
 };
 
-/* By magnitude, the largest first; then by layer, head, query and key. */
-static int by_magnitude(const void *a, const void *b)
+int attn_found_cell_compare(const void *a, const void *b)
 {
-    const struct found_cell *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->product), -fabs(y->product));
+    const struct attn_found_cell *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->value), -fabs(y->value));
 
     if (order != 0)
         return order;
@@ -70,9 +61,9 @@ static int by_magnitude(const void *a, const void *b)
 
 /* --- The heap --------------------------------------------------------------------------------- */
 
-static void swap(struct found_cell *a, struct found_cell *b)
+static void swap(struct attn_found_cell *a, struct attn_found_cell *b)
 {
-    const struct found_cell cell = *a;
+    const struct attn_found_cell cell = *a;
 
     *a = *b;
     *b = cell;
@@ -82,16 +73,17 @@ static void swap(struct found_cell *a, struct found_cell *b)
 static void sink_first(struct attribution *a)
 {
     for (size_t at = 0, child; (child = 2 * at + 1) < a->n_cell; at = child) {
-        if (child + 1 < a->n_cell && by_magnitude(&a->cells[child + 1], &a->cells[child]) > 0)
+        if (child + 1 < a->n_cell &&
+            attn_found_cell_compare(&a->cells[child + 1], &a->cells[child]) > 0)
             child++;
-        if (by_magnitude(&a->cells[at], &a->cells[child]) >= 0)
+        if (attn_found_cell_compare(&a->cells[at], &a->cells[child]) >= 0)
             return;
         swap(&a->cells[at], &a->cells[child]);
     }
 }
 
 /* Adds CELL, which is among the largest so far, to the heap. */
-static enum attn_status keep_cell(struct attribution *a, const struct found_cell *cell,
+static enum attn_status keep_cell(struct attribution *a, const struct attn_found_cell *cell,
                                   struct attn_error *err)
 {
     if (a->n_cell == a->n_most) {
@@ -104,7 +96,7 @@ static enum attn_status keep_cell(struct attribution *a, const struct found_cell
     for (size_t at = a->n_cell++; at > 0; at = (at - 1) / 2) {
         const size_t parent = (at - 1) / 2;
 
-        if (by_magnitude(&a->cells[parent], &a->cells[at]) >= 0)
+        if (attn_found_cell_compare(&a->cells[parent], &a->cells[at]) >= 0)
             break;
         swap(&a->cells[parent], &a->cells[at]);
     }
@@ -115,7 +107,7 @@ static enum attn_status keep_cell(struct attribution *a, const struct found_cell
 
 /* Estimates the effect of masking the key of CELL in a row P [n] with the gradient D. The sums are
  * over the other keys, because 1 minus a weight near 1 would cancel. */
-static void find_knockout(const float *p, const float *d, size_t n, struct found_cell *cell)
+static void find_knockout(const float *p, const float *d, size_t n, struct attn_found_cell *cell)
 {
     double total = 0, mean = 0;
 
@@ -135,14 +127,15 @@ static enum attn_status take_row(struct attribution *a, const struct attn_trace_
     const float *p = a->pattern + r * event->n_col, *d = event->data + r * event->ld;
 
     for (size_t key = 0; key < event->n_col; key++) {
-        struct found_cell cell = {.layer = event->layer,
-                                  .head = event->head,
-                                  .query = event->row0 + r,
-                                  .key = key,
-                                  .weight = (double)p[key],
-                                  .product = (double)p[key] * (double)d[key]};
+        struct attn_found_cell cell = {.layer = event->layer,
+                                       .head = event->head,
+                                       .query = event->row0 + r,
+                                       .key = key,
+                                       .weight = (double)p[key],
+                                       .value = (double)p[key] * (double)d[key]};
 
-        if (p[key] == 0 || (a->n_cell == a->n_most && by_magnitude(&cell, &a->cells[0]) >= 0))
+        if (p[key] == 0 ||
+            (a->n_cell == a->n_most && attn_found_cell_compare(&cell, &a->cells[0]) >= 0))
             continue;
         find_knockout(p, d, event->n_col, &cell);
         ATTN_TRY(keep_cell(a, &cell, err));
@@ -188,7 +181,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err);
 }
 
-static enum attn_status append(struct attribution *a, const struct found_cell *cell,
+static enum attn_status append(struct attribution *a, const struct attn_found_cell *cell,
                                struct attn_error *err)
 {
     struct attn_cell row[N_COLUMN] = {[LAYER] = attn_cell_integer(cell->layer),
@@ -198,7 +191,7 @@ static enum attn_status append(struct attribution *a, const struct found_cell *c
                                       [TOKEN] =
                                           attn_cell_position(&a->frame.run->text.tokens, cell->key),
                                       [WEIGHT] = attn_cell_real(cell->weight),
-                                      [ATTN_X_GRAD] = attn_cell_real(cell->product)};
+                                      [ATTN_X_GRAD] = attn_cell_real(cell->value)};
 
     if (cell->has_knockout)
         row[KNOCKOUT] = attn_cell_real(cell->knockout);
@@ -217,7 +210,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     if (a->n_cell > 0)
-        qsort(a->cells, a->n_cell, sizeof *a->cells, by_magnitude);
+        qsort(a->cells, a->n_cell, sizeof *a->cells, attn_found_cell_compare);
     for (size_t i = 0; i < a->n_cell; i++)
         ATTN_TRY(append(a, &a->cells[i], err));
     return attn_table_set_about(

@@ -9,6 +9,18 @@
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad */
 
+/* A cell of a pattern, or with query 0 a key that a head reads. */
+struct attn_found_cell {
+    int layer, head;
+    size_t query, key;
+    double weight, value; /* value: the attribution */
+    bool has_knockout;
+    double knockout;
+};
+
+/* Orders cells by the magnitude of their value, descending; then by layer, head, query and key. */
+int attn_found_cell_compare(const void *a, const void *b);
+
 /* The functions that all methods share: `check` and `take_item` of their experiments. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,

@@ -274,7 +274,6 @@ static void find_values(struct lens *lens)
     const size_t target = (size_t)lens->answer.target;
     const double sum =
         has_target && reads_heads ? 0 : attn_logits_rank(logits, n_vocab, lens->ranked);
-    size_t rank = 1;
 
     for (size_t i = 0; !has_target && i < lens->top; i++) {
         lens->values[i] =
@@ -284,9 +283,7 @@ static void find_values(struct lens *lens)
     }
     if (!has_target)
         return;
-    for (size_t i = 0; i < n_vocab; i++)
-        rank += logits[i] > logits[target] || (logits[i] == logits[target] && i < target);
-    lens->values[VALUE_RANK] = (double)rank;
+    lens->values[VALUE_RANK] = (double)attn_logits_place(logits, n_vocab, lens->answer.target);
     lens->values[VALUE_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
         lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];

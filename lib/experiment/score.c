@@ -137,11 +137,11 @@ static void score_row(void *context, size_t task, int worker)
     const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
     const float *logits = work->logits + task * n;
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
-    struct scored scored = {.is_scored = true, .rank = 1, .top = attn_logits_first(logits, n)};
+    struct scored scored = {.is_scored = true,
+                            .rank = attn_logits_place(logits, n, work->ids[task]),
+                            .top = attn_logits_first(logits, n)};
 
     (void)worker;
-    for (size_t i = 0; i < n; i++)
-        scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
     scored.nats = total - (double)logits[id];
     scored.top_probability = exp((double)logits[scored.top] - total);
     work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
@@ -673,7 +673,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     struct attn_answer_args args = scoring->args->answer;
     struct attn_answer asked;
     double total;
-    size_t rank = 1, target;
+    size_t rank, target;
 
     ATTN_TRY(attn_item_answer(item, &args, err));
     ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
@@ -683,8 +683,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     answer->value = attn_answer_value(&asked, logits, total);
     answer->has_right = true;
     target = (size_t)asked.target;
-    for (size_t i = 0; i < n_vocab; i++)
-        rank += logits[i] > logits[target] || (logits[i] == logits[target] && i < target);
+    rank = attn_logits_place(logits, n_vocab, asked.target);
     answer->is_right = asked.has_foil ? logits[target] > logits[asked.foil] : rank == 1;
     row[ITEM_METRIC] = attn_cell_real(answer->value);
     row[ITEM_RIGHT] = attn_cell_real(answer->is_right);

@@ -146,6 +146,16 @@ int32_t attn_logits_first(const float *logits, size_t n)
     return (int32_t)first;
 }
 
+size_t attn_logits_place(const float *logits, size_t n, int32_t id)
+{
+    const size_t own = (size_t)id;
+    size_t place = 1;
+
+    for (size_t i = 0; i < n; i++)
+        place += logits[i] > logits[own] || (logits[i] == logits[own] && i < own);
+    return place;
+}
+
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
 {
     return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n) - (double)logits[id];

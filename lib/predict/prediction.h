@@ -59,6 +59,9 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
 /* The most probable token of LOGITS [n]; of equal ones the first. */
 int32_t attn_logits_first(const float *logits, size_t n);
 
+/* The rank of token ID among LOGITS [n]: 1 for the most probable; the first of equal ones wins. */
+size_t attn_logits_place(const float *logits, size_t n, int32_t id);
+
 /* -ln p(ID) in nats, of LOGITS [n]: in double precision. */
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
 
