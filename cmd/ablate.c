@@ -60,8 +60,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct ablate_args, question)},
 };
 
-static const struct ablate_args defaults = {.question = QUESTION_ARGS_DEFAULT};
-
 static enum attn_status ablate(struct call *call, struct attn_error *err);
 
 const struct command command_ablate = {
@@ -84,7 +82,7 @@ const struct command command_ablate = {
                 "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct ablate_args),
-    .defaults = &defaults,
+    .defaults = &(const struct ablate_args){.question = QUESTION_ARGS_DEFAULT},
     .work = ablate,
 };
 
@@ -264,7 +262,6 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
     const struct ablate_args *args = call->args;
     struct taken taken = {.steering = args->steering};
     struct question question = {.call = call,
-                                .args = &args->question,
                                 .reuse = true,
                                 .example = EXAMPLE,
                                 .answer = &args->question.answer,

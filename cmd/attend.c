@@ -107,8 +107,6 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct attend_args, request.running)},
 };
 
-static const struct attend_args defaults = {.request = REQUEST_ARGS_DEFAULT};
-
 static enum attn_status attend(struct call *call, struct attn_error *err);
 
 const struct command command_attend = {
@@ -131,7 +129,7 @@ const struct command command_attend = {
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attend_args),
-    .defaults = &defaults,
+    .defaults = &(const struct attend_args){.request = REQUEST_ARGS_DEFAULT},
     .work = attend,
 };
 

@@ -60,8 +60,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct attribute_args, question)},
 };
 
-static const struct attribute_args defaults = {.question = QUESTION_ARGS_DEFAULT};
-
 static enum attn_status attribute(struct call *call, struct attn_error *err);
 
 const struct command command_attribute = {
@@ -89,7 +87,7 @@ const struct command command_attribute = {
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attribute_args),
-    .defaults = &defaults,
+    .defaults = &(const struct attribute_args){.question = QUESTION_ARGS_DEFAULT},
     .work = attribute,
 };
 
@@ -200,12 +198,8 @@ static enum attn_status attribute(struct call *call, struct attn_error *err)
     const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
     struct answer_args answer = args->question.answer; /* what pictures say is measured */
     int32_t *baseline_ids = NULL;
-    struct question question = {.call = call,
-                                .args = &args->question,
-                                .reuse = true,
-                                .example = EXAMPLE,
-                                .answer = &answer,
-                                .own = &baseline_ids};
+    struct question question = {
+        .call = call, .reuse = true, .example = EXAMPLE, .answer = &answer, .own = &baseline_ids};
     enum attn_status status;
 
     if (!is_by_gradients(args))

@@ -64,8 +64,6 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct bench_args, running)},
 };
 
-static const struct bench_args defaults = {.seconds = -1};
-
 static enum attn_status run_bench(struct call *call, struct attn_error *err);
 
 const struct command command_bench = {
@@ -87,7 +85,7 @@ const struct command command_bench = {
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct bench_args),
-    .defaults = &defaults,
+    .defaults = &(const struct bench_args){.seconds = -1},
     .work = run_bench,
 };
 

@@ -51,9 +51,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct diff_args, question)},
 };
 
-static const struct diff_args defaults = {
-    .question = QUESTION_ARGS_DEFAULT, .tolerance = -1, .relative = -1};
-
 static enum attn_status diff(struct call *call, struct attn_error *err);
 
 const struct command command_diff = {
@@ -80,7 +77,8 @@ const struct command command_diff = {
                 "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct diff_args),
-    .defaults = &defaults,
+    .defaults = &(
+        const struct diff_args){.question = QUESTION_ARGS_DEFAULT, .tolerance = -1, .relative = -1},
     .work = diff,
 };
 
@@ -268,10 +266,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status diff(struct call *call, struct attn_error *err)
 {
-    const struct diff_args *args = call->args;
     struct other other = {.host = NULL};
-    struct question question = {
-        .call = call, .args = &args->question, .example = EXAMPLE, .own = &other};
+    struct question question = {.call = call, .example = EXAMPLE, .own = &other};
     const enum attn_status status = question_answer(&question, work, err);
 
     model_host_close(other.host);

@@ -67,8 +67,6 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct generate_args, request.running)},
 };
 
-static const struct generate_args defaults = {.request = REQUEST_ARGS_DEFAULT, .top_p = -1};
-
 static enum attn_status generate(struct call *call, struct attn_error *err);
 
 const struct command command_generate = {
@@ -89,7 +87,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct generate_args),
-    .defaults = &defaults,
+    .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT, .top_p = -1},
     .work = generate,
 };
 

@@ -63,8 +63,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct heads_args, question)},
 };
 
-static const struct heads_args defaults = {.question = QUESTION_ARGS_DEFAULT, .threshold = -1};
-
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
 const struct command command_heads = {
@@ -91,7 +89,7 @@ const struct command command_heads = {
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct heads_args),
-    .defaults = &defaults,
+    .defaults = &(const struct heads_args){.question = QUESTION_ARGS_DEFAULT, .threshold = -1},
     .work = heads,
 };
 
@@ -243,7 +241,6 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
     const struct heads_args *args = call->args;
     struct attn_ndarray pattern = {0};
     struct question question = {.call = call,
-                                .args = &args->question,
                                 .example = EXAMPLE,
                                 .answer = args->has_effect ? &args->question.answer : NULL,
                                 .own = &pattern};

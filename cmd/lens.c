@@ -41,8 +41,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct lens_args, question)},
 };
 
-static const struct lens_args defaults = {.question = QUESTION_ARGS_DEFAULT};
-
 static enum attn_status lens(struct call *call, struct attn_error *err);
 
 const struct command command_lens = {
@@ -66,7 +64,7 @@ const struct command command_lens = {
                 "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct lens_args),
-    .defaults = &defaults,
+    .defaults = &(const struct lens_args){.question = QUESTION_ARGS_DEFAULT},
     .work = lens,
 };
 
@@ -99,10 +97,8 @@ static enum attn_status lens(struct call *call, struct attn_error *err)
                                        .target_id = args->question.answer.target_id,
                                        .metric = args->reads_heads ? ATTN_ANSWER_LOGIT
                                                                    : ATTN_ANSWER_PROB};
-    struct question question = {.call = call,
-                                .args = &args->question,
-                                .example = EXAMPLE,
-                                .answer = has_target ? &answer : NULL};
+    struct question question = {
+        .call = call, .example = EXAMPLE, .answer = has_target ? &answer : NULL};
 
     if (has_target && args->top > 0)
         return refuse(err, NULL, "--top lists the most probable tokens, and --target asks for one");

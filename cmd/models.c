@@ -20,8 +20,6 @@ static const struct option_part parts[] = {
     {&tables_options, offsetof(struct models_args, tables.output)},
 };
 
-static const struct models_args defaults = {.tables.output.precision = -1};
-
 static enum attn_status list_models(struct call *call, struct attn_error *err);
 
 const struct command command_models = {
@@ -42,7 +40,7 @@ const struct command command_models = {
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct models_args),
-    .defaults = &defaults,
+    .defaults = &(const struct models_args){.tables.output.precision = -1},
     .work = list_models,
 };
 

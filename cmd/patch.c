@@ -98,8 +98,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct patch_args, question)},
 };
 
-static const struct patch_args defaults = {.question = QUESTION_ARGS_DEFAULT};
-
 static enum attn_status patch(struct call *call, struct attn_error *err);
 
 const struct command command_patch = {
@@ -126,7 +124,7 @@ const struct command command_patch = {
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct patch_args),
-    .defaults = &defaults,
+    .defaults = &(const struct patch_args){.question = QUESTION_ARGS_DEFAULT},
     .work = patch,
 };
 

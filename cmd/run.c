@@ -52,9 +52,6 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct run_args, request.running)},
 };
 
-static const struct run_args defaults = {.request = REQUEST_ARGS_DEFAULT,
-                                         .answer = ANSWER_ARGS_DEFAULT};
-
 static enum attn_status run(struct call *call, struct attn_error *err);
 
 const struct command command_run = {
@@ -91,7 +88,8 @@ const struct command command_run = {
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct run_args),
-    .defaults = &defaults,
+    .defaults =
+        &(const struct run_args){.request = REQUEST_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT},
     .work = run,
 };
 

@@ -38,8 +38,6 @@ static const struct option_part parts[] = {
     {&question_options, offsetof(struct score_args, question)},
 };
 
-static const struct score_args defaults = {.question = QUESTION_ARGS_DEFAULT};
-
 static enum attn_status score(struct call *call, struct attn_error *err);
 
 const struct command command_score = {
@@ -69,7 +67,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct score_args),
-    .defaults = &defaults,
+    .defaults = &(const struct score_args){.question = QUESTION_ARGS_DEFAULT},
     .work = score,
 };
 
@@ -136,11 +134,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status score(struct call *call, struct attn_error *err)
 {
     const struct score_args *args = call->args;
-    struct question question = {.call = call,
-                                .args = &args->question,
-                                .unit = "tokens",
-                                .example = EXAMPLE,
-                                .answer = &args->question.answer};
+    struct question question = {
+        .call = call, .unit = "tokens", .example = EXAMPLE, .answer = &args->question.answer};
 
     return question_answer(&question, work, err);
 }

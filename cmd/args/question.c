@@ -83,9 +83,11 @@ enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err)
 {
-    const struct question_args *args = question->args;
+    const struct question_args *args =
+        question->args ? question->args : (const struct question_args *)question->call->args;
     enum attn_status status = ATTN_OK;
 
+    question->args = args;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
     else if (help_is_asked(args->tables.picture.colormap))

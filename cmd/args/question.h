@@ -9,7 +9,7 @@
  *         return question_write(question, err);
  *     }
  *
- *     struct question question = {.call = call, .args = &args->question, .example = EXAMPLE};
+ *     struct question question = {.call = call, .example = EXAMPLE};
  *     return question_answer(&question, work, err);
  */
 #ifndef CMD_QUESTION_H
@@ -58,10 +58,10 @@ extern const struct option_group question_input_options, question_picture_option
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                              const char *example, struct attn_error *err);
 
-/* Initialize with the call, its arguments, and the next four. */
+/* Initialize with the call and the next five. */
 struct question {
     struct call *call;
-    const struct question_args *args;
+    const struct question_args *args; /* NULL: the command's arguments, which begin with these */
     bool reuse;                       /* the model will run many times */
     const struct answer_args *answer; /* what is measured, of commands that ask for it; or NULL */
     const char *unit;                 /* of its progress, "texts"; NULL: "runs" */
