@@ -86,7 +86,7 @@ const struct command command_ablate = {
     .work = ablate,
 };
 
-/* What follows WORD in VALUE, or NULL where it does not begin so. */
+/* The rest of VALUE after WORD, or NULL if it does not begin with WORD. */
 static const char *after(const char *word, const char *value)
 {
     const size_t size = strlen(word);
@@ -161,14 +161,14 @@ static enum attn_status read_how(const struct ablate_args *args, struct attn_abl
     return ATTN_OK;
 }
 
-/* What the work owns. */
+/* Memory that the work owns. */
 struct taken {
     struct references references;
     struct named_values named;    /* of --set */
     struct attn_ablate_set *sets; /* [named.n] */
     struct steering_args steering;
-    char **steering_files; /* [steering.steers.n] owns; of those that name one */
-    const char **files;    /* [n_file] these, --reference, --mask */
+    char **steering_files; /* [steering.steers.n] owns; the files of --steer */
+    const char **files;    /* [n_file] the files of --steer, --reference and --mask */
     size_t n_file;
 };
 
@@ -187,7 +187,7 @@ static enum attn_status list_files(const struct ablate_args *args, struct taken 
         char *path = steering_file(steers->items[i]);
 
         if (!path)
-            continue; /* it is refused when it is read */
+            continue; /* refused when it is read */
         taken->steering_files[taken->n_file] = path;
         taken->files[taken->n_file++] = path;
     }

@@ -150,7 +150,7 @@ static enum attn_status check_arrays(const struct arrays_args *args, struct attn
     return ATTN_OK;
 }
 
-/* Options that have nothing to act on. */
+/* Refuses options without an effect. */
 static enum attn_status check_use(const struct attend_args *args, struct attn_error *err)
 {
     const struct attention_args *attention = &args->request.attention;

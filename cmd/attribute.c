@@ -196,7 +196,7 @@ static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
     const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
-    struct answer_args answer = args->question.answer; /* what pictures say is measured */
+    struct answer_args answer = args->question.answer; /* the metric that pictures name */
     int32_t *baseline_ids = NULL;
     struct question question = {
         .call = call, .reuse = true, .example = EXAMPLE, .answer = &answer, .own = &baseline_ids};

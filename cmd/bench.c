@@ -42,7 +42,7 @@ struct bench {
     struct attn_model *model;
     struct attn_pool *pool;
     struct machine machine;
-    struct attn_table *rows; /* owned; what was measured so far */
+    struct attn_table *rows; /* owned; the measurements so far */
 };
 
 static const struct option measuring_rows[] = {
@@ -282,7 +282,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
         return ATTN_OK;
     find_range(bench, LIMIT_GFLOPS, &flops[0], &flops[1]);
     find_range(bench, LIMIT_GBYTES, &bytes[0], &bytes[1]);
-    if (flops[1] > 0) /* what the machine could do beside the rows */
+    if (flops[1] > 0) /* limits of the machine, measured beside the rows */
         print(bench->out,
               "\nlimits beside the rows: %.0f to %.0f GF/s on registers, %.1f to %.1f GB/s read\n",
               flops[0], flops[1], bytes[0], bytes[1]);

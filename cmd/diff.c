@@ -82,9 +82,9 @@ const struct command command_diff = {
     .work = diff,
 };
 
-/* The second of the two: what it borrows. */
+/* The memory of the second run. */
 struct other {
-    struct attn_host *host; /* NULL: that of the first */
+    struct attn_host *host; /* NULL: the host of the first run */
     struct attn_request request;
     struct attn_attention_change changed;
     struct attn_mask_array mask;
@@ -132,7 +132,7 @@ static enum attn_status read_inputs(const struct diff_args *args, struct attn_in
     return ATTN_OK;
 }
 
-/* What the second run has instead of the first one's: its model, its attention. */
+/* Opens the model and the attention of the second run, if they differ. */
 static enum attn_status open_other(const struct diff_args *args, struct other *other,
                                    struct attn_error *err)
 {

@@ -111,7 +111,7 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
         print(stream->out, "%s%d", stream->has_ids ? " " : "", (int)id);
         stream->has_ids = true;
     } else if (text && stream->is_terminal) {
-        /* A text may hold what a terminal takes for a command. */
+        /* A text may contain escape sequences. */
         ATTN_TRY(print_lines(stream->out, text, size, err));
     } else if (text) {
         attn_sink_write(stream->out, text, size);
@@ -132,7 +132,7 @@ static void push_token(struct attn_json_writer *json, const struct attn_tokenize
     attn_json_string(json, token, size);
 }
 
-/* Begins a list on a line of its own. */
+/* Begins a list on a new line. */
 static void begin_list(struct attn_json_writer *json, const char *key)
 {
     attn_json_line(json);
@@ -200,7 +200,7 @@ static enum attn_status write_json(const char *path, struct served *served,
     return status;
 }
 
-/* Takes the path of --json out of ARGS: here it is a document of its own. */
+/* Removes the path of --json from ARGS: it is a separate document here. */
 static const char *take_json(struct output_args *args)
 {
     struct named_list *list = &args->formats;

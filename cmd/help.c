@@ -15,10 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Text as it is: a `-` must not become a hyphen nor a quote a typographic one, or what is pasted
- * from the page does not run, and a line must not begin like a request. SIZE bytes, in one line.
- */
+/* Prints TEXT [size] verbatim, in one line: `-` must not become a hyphen nor a quote a typographic
+ * one, or pasted commands fail; and a line must not look like a request. */
 static void print_roff(struct attn_sink *out, const char *text, size_t size)
 {
     static const char *const escapes[128] = {
@@ -133,7 +131,7 @@ static void print_command(struct attn_sink *out, const struct command *command)
     }
 }
 
-/* What the help says of a topic: its text, and its rows. */
+/* Prints the text and the rows of a topic. */
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;

@@ -39,9 +39,9 @@ struct inspect_args {
     bool has_check, has_json, is_quiet, is_verbose;
 };
 
-/* What is inspected, and its tables. */
+/* The inspected model or file, and its tables. */
 struct inspection {
-    const char *name;                  /* what the user called it */
+    const char *name;                  /* the name that the user typed */
     struct attn_inspection given;      /* borrows from the rest */
     struct model_source source;        /* of a model; must stay in its place */
     struct attn_model *model;          /* owns; NULL: one file of tensors */
@@ -301,7 +301,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
 
 /* --- The tables ------------------------------------------------------------------------------- */
 
-/* Fills in the tables of what is given; reads the weights when IS_CHECKED. */
+/* Fills in the tables; reads the weights if IS_CHECKED. */
 static enum attn_status find_tables(struct inspection *inspection, bool is_checked,
                                     struct attn_error *err)
 {

@@ -1,7 +1,5 @@
-/*
- * main.c - takes the command, and what is true of the whole process: open standard streams, an
- * environment that libxsmm ignores, signals, the C locale.
- */
+/* main.c - dispatches the command, and sets up the process: open standard streams, an environment
+ * that libxsmm ignores, signals, the C locale. */
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
@@ -97,8 +95,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     return perform(call, err);
 }
 
-/* What is true at the end of every command: output is whole, a failure is reported, once. Returns
- * the exit code. */
+/* Ends every command: flushes the output and reports a failure once. Returns the exit code. */
 static int finish(struct call *call, enum attn_status status, struct attn_error *err)
 {
     int code = call->exit_code;
@@ -119,11 +116,9 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     return code;
 }
 
-/*
- * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. Instead of
- * a closed one, standard input becomes empty and standard error takes what is said; standard output
- * stays one that cannot be written.
- */
+/* No file may be opened as descriptor 0, 1 or 2: output would go into it. A closed standard input
+ * becomes empty, a closed standard error discards its lines; standard output stays one that cannot
+ * be written. */
 static void open_standard_streams(void)
 {
     static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};

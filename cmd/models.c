@@ -58,7 +58,7 @@ enum {
     BYTES
 };
 
-/* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */
+/* Appends a printable text, or a number in groups of three digits; nothing for a missing value. */
 static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
 {
     char count[ATTN_QUANTITY_SIZE];
@@ -69,7 +69,8 @@ static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
         attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
 }
 
-/* What a model is: "trained on English", "cannot read: mamba", "4.83 bits a weight, 770.3 MiB". */
+/* Appends the description of a model: "trained on English", "cannot read: mamba", "4.83 bits a
+ * weight, 770.3 MiB". */
 static void add_about(struct attn_text_table *text, const struct attn_table *table, size_t row)
 {
     struct attn_cell cell = attn_table_cell(table, row, ABOUT);

@@ -338,8 +338,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sets the limit of rows for neurons. The library limits those of a pair; items have a row for each
- * neuron. */
+/* Sets the limit of rows for neurons. The library limits the rows of one pair; items have a row for
+ * each neuron. */
 static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
 {
     if (!args->question.items.path) {

@@ -93,7 +93,7 @@ const struct command command_run = {
     .work = run,
 };
 
-/* Whether the metric is asked for its gradients: then it is not printed. */
+/* Whether gradients of the metric are wanted: then it is not printed. */
 static bool is_differentiating(const struct run_args *args)
 {
     attn_site_set sites = 0;

@@ -83,7 +83,7 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-/* Refuses what is for items where there are none, and what they do not have. */
+/* Refuses options that need items, and options that do not go with items. */
 static enum attn_status check(const struct score_args *args, struct attn_error *err)
 {
     if (args->question.items.path && (args->stride > 0 || args->merges_words))

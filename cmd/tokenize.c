@@ -30,7 +30,7 @@ struct pairs_args {
 };
 
 struct tokenize_args {
-    struct prompt_args prompt; /* its ids are those of --decode */
+    struct prompt_args prompt; /* its ids are the argument of --decode */
     struct model_args model;
     struct pairs_args pairs;
     const char *pair; /* --pair, a second text, or NULL */
@@ -117,7 +117,7 @@ struct page {
     size_t n;
     bool is_json;
     struct attn_table *pair;      /* owned; scratch for one of them */
-    struct attn_buffer text;      /* what is on its way to OUT */
+    struct attn_buffer text;      /* pending output for OUT */
     struct attn_json_writer json; /* of that */
 };
 
@@ -380,7 +380,7 @@ static enum attn_status decode(const struct tokenize_args *args,
                       err);
     free(ids);
     ATTN_TRY(status);
-    /* A text may hold what a terminal takes for a command. */
+    /* A text may contain escape sequences. */
     if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
         status = print_lines(out, text, size, err);
     else

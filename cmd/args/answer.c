@@ -83,7 +83,7 @@ struct attn_answer_args answer_of(const struct answer_args *args, struct answer_
     };
 }
 
-/* "are", "id 5"; OTHERWISE where neither is given. */
+/* "are", "id 5"; OTHERWISE if neither is given. */
 static void append_token(char text[ANSWER_NAME_SIZE], size_t *used, const char *token, int64_t id,
                          const char *otherwise)
 {
@@ -95,7 +95,7 @@ static void append_token(char text[ANSWER_NAME_SIZE], size_t *used, const char *
         attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "%s", *name ? name : token);
 }
 
-/* That which is measured where none is named. */
+/* The metric, resolving `auto`. */
 static int metric_of(const struct answer_args *args)
 {
     const bool has_foil = args->foil || args->foil_id >= 0;

@@ -1,5 +1,5 @@
-/* answer.h - which next token an experiment asks about, what is measured of it, and the random
- * choices that its effects are compared with. */
+/* answer.h - the next token that an experiment asks about, the metric, and random choices for
+ * comparison. */
 #ifndef CMD_ANSWER_ARGS_H
 #define CMD_ANSWER_ARGS_H
 
@@ -40,13 +40,13 @@ struct answer_ids {
     int32_t target, foil;
 };
 
-/* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
+/* Converts ARGS to the library's struct, which borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
 
 enum { ANSWER_NAME_SIZE = 128 };
 
-/* What is measured, as a picture says it: "logit(are) - logit(is)", "ln p(are)". What is longer is
- * cut. */
+/* Writes the name of the metric for a picture: "logit(are) - logit(is)", "ln p(are)". Longer names
+ * are cut. */
 void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
 
 /* The name of the metric: "logit_diff". */

@@ -56,7 +56,7 @@ const char *attention_mask_file(const struct attention_args *args)
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
 }
 
-/* Options that change nothing in the attention they are given with. */
+/* Refuses options without an effect on ATTENTION. */
 static enum attn_status check_use(const struct attention_args *args,
                                   const struct attn_attention *attention, struct attn_error *err)
 {

@@ -15,7 +15,7 @@
 /* Values of --scale, in the order of their words. */
 enum scale_choice { SCALE_ON, SCALE_OFF };
 
-/* What was given; NULL or -1 where it was not. */
+/* The options; NULL or -1 if not given. */
 struct attention_args {
     const char *kind; /* as attn_attention_parse takes it */
     const char *mask; /* "causal", "none" or a file */
@@ -41,7 +41,8 @@ extern const struct option_group attention_options, dropout_options;
 /* Whether the parts are well formed and go together, whatever the model. */
 enum attn_status attention_check(const struct attention_args *args, struct attn_error *err);
 
-/* What checked ARGS change in the attention of a model. A mask file is read into MASK. */
+/* Converts ARGS, which are checked, to a change of the model's attention. Reads a mask file into
+ * MASK. */
 enum attn_status attention_change(const struct attention_args *args,
                                   struct attn_attention_change *change,
                                   struct attn_mask_array *mask, struct attn_error *err);

@@ -32,8 +32,8 @@ static bool has_page(const struct output_args *args)
     return false;
 }
 
-/* The first option that a page cannot follow, since it names a file or needs another page; or
- * NULL. */
+/* The first given option that a page cannot follow, because it names a file or needs another page;
+ * or NULL. */
 static const char *find_other(const struct served *served)
 {
     static const char others[] =
@@ -68,7 +68,7 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
     return ATTN_OK;
 }
 
-/* How PROMPT is read, as options, into LIVE. */
+/* Lists in LIVE how PROMPT is read, as options. */
 static enum attn_status list_reading(const struct prompt_args *prompt, const struct call *call,
                                      struct live *live, size_t *n, struct attn_error *err)
 {

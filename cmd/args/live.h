@@ -1,4 +1,4 @@
-/* live.h - the options of a live page, and what they open. */
+/* live.h - the options of a live page, and the files that it holds. */
 #ifndef CMD_LIVE_ARGS_H
 #define CMD_LIVE_ARGS_H
 
@@ -16,18 +16,18 @@ struct live_args {
 /* Options that fill a struct live_args. */
 extern const struct option_group live_options;
 
-/* Whether they go with what else was given. Before anything is opened. */
+/* Checks that they fit the other options, before anything is opened. */
 enum attn_status live_check(const struct live_args *args, const struct served *served,
                             struct attn_error *err);
 
-/* What a page holds, and what its parts borrow. Initialize with = {0}. */
+/* The files of a page. Initialize with = {0}. */
 struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
 };
 
-/* Opens what the page of SERVED holds, whose request is filled and which reads PROMPT, and puts it
- * into the options of its pictures; LIVE stays empty if no page is live. */
+/* Opens the files of the page of SERVED, whose request is filled from PROMPT, and sets them in the
+ * options of its pictures. LIVE stays empty if no page is live. */
 enum attn_status live_open(const struct live_args *args, const struct model_args *model,
                            const struct prompt_args *prompt, struct served *served,
                            struct live *live, struct attn_error *err);

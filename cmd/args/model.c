@@ -62,7 +62,7 @@ const struct option_group model_all_options = {OPTION_PARTS(parts)};
 
 /* --- Where models are ------------------------------------------------------------------------- */
 
-/* The variable NAME, or NULL where it is not set or empty. */
+/* The variable NAME, or NULL if it is unset or empty. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -83,7 +83,7 @@ static char *join(const char *head, const char *tail)
     return joined;
 }
 
-/* The cache of Hugging Face, found as huggingface_hub finds it; NULL where nothing says. */
+/* The cache of Hugging Face, by the rules of huggingface_hub; NULL without a home. */
 static char *find_hub(void)
 {
     const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
@@ -100,7 +100,7 @@ static char *find_hub(void)
     return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
 }
 
-/* The stores of Ollama, found as Ollama finds its own; how many. */
+/* Lists the stores of Ollama, by its rules; returns their number. */
 static size_t find_ollama(char *stores[MODEL_N_STORE])
 {
     const char *given = variable("OLLAMA_MODELS");
@@ -116,12 +116,8 @@ static size_t find_ollama(char *stores[MODEL_N_STORE])
     return n;
 }
 
-/*
- * The folder of the models that came with the program; NULL where there is none. A program in its
- * source tree is known by the file that the Makefile puts beside what it builds, and that no
- * installation has: its line is the way to the tree. Other programs may lie two folders below a
- * `models` of their user.
- */
+/* The folder of the models that came with the program, or NULL. The Makefile puts a file beside a
+ * program in its source tree; its line is the path of the tree. No installation has that file. */
 static char *find_own(void)
 {
     char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
@@ -189,7 +185,7 @@ void model_catalog_release(struct model_catalog *catalog)
 
 /* --- The model that is meant ------------------------------------------------------------------ */
 
-/* What a name was meant to be. */
+/* The known name nearest to a mistyped one. */
 struct meant {
     struct attn_typo typo;
     char nearest[256]; /* a copy of the name that `typo` holds */
@@ -209,7 +205,7 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
     return ATTN_OK;
 }
 
-/* Where a model was found, and whether it was said that there is another of its name. */
+/* The place of a model, and whether another model of its name was noted. */
 struct places {
     const struct model_catalog *catalog;
     const struct attn_found *taken;
@@ -234,7 +230,7 @@ static void say_other(void *user, const struct attn_found *other)
          other->source.directory ? "'" : "");
 }
 
-/* Notes what a name stands for: a snapshot, or a directory. */
+/* Notes the snapshot, file or directory of a name. */
 static void say_taken(const struct attn_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
@@ -285,8 +281,8 @@ static enum attn_status find_model(const char *name, const struct running_args *
     return status;
 }
 
-/* Copies the bytes of the pipe IN to OUT, up to a size that is refused for any text. Returns
- * whether that worked. */
+/* Copies the pipe IN to OUT, up to a size that is refused for any text. Returns whether that
+ * worked. */
 static bool copy_pipe(int in, int out)
 {
     enum { TOO_MUCH = (64 << 20) + 1 };
@@ -303,11 +299,9 @@ static bool copy_pipe(int in, int out)
     return size >= 0;
 }
 
-/*
- * A pipe gives its bytes once, and a text is read by the model and by its tokenizer: they get a
- * file in memory with these bytes, until the program ends. Writes its path into HELD. Where that
- * fails PATH is used, and opening that again fails with the reason.
- */
+/* A pipe gives its bytes once, but model and tokenizer both read the text. Copies them to a file in
+ * memory that lasts as long as the program, and writes its path to HELD. Returns PATH if that
+ * fails: opening it again then fails with the reason. */
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
     struct stat status;

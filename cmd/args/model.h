@@ -12,7 +12,7 @@ struct model_args {
     const char *config, *vocab, *weights; /* files instead of the model's own, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
-    int tower;                            /* enum attn_tower, which the input says, or an option */
+    int tower;                            /* enum attn_tower; set by the input or an option */
 };
 
 /* Options that fill a struct model_args. */
@@ -24,12 +24,12 @@ extern const struct option_group weights_options;
 /* The same, of commands that multiply by weights. */
 extern const struct option_group compute_options;
 
-/* All of these. */
+/* All three. */
 extern const struct option_group model_all_options;
 
 enum { MODEL_N_OVERRIDE = 4, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 
-/* Where this program looks for models, and what that borrows from. */
+/* The places of models, and memory that they borrow. */
 struct model_catalog {
     struct attn_catalog catalog;
     const char **folders;
@@ -50,11 +50,11 @@ struct model_catalog {
 enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err);
 void model_catalog_release(struct model_catalog *catalog);
 
-/* A source and what it borrows from; it must stay in its place while the source is used. */
+/* A source and its memory; must not move while the source is used. */
 struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];
-    char held[MODEL_N_OVERRIDE][32]; /* paths of what pipes gave */
+    char held[MODEL_N_OVERRIDE][32]; /* paths of copied pipes */
     struct attn_found found;
 };
 

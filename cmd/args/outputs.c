@@ -121,7 +121,7 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
-/* Writes those of TABLES that are not NULL, one after the other. */
+/* Writes TABLES, except those that are NULL, to OUTPUT. */
 static enum attn_status write_tables(const struct attn_output *output, int precision,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
@@ -168,8 +168,7 @@ static bool is_directory(const struct attn_format *format)
     return format->is_directory;
 }
 
-/* Refuses --add where nothing is written into a directory, and a format's own option without the
- * format. */
+/* Refuses --add without an output directory, and an option of a format without that format. */
 static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
 {
     bool has_directory = !args->is_addition;

@@ -1,5 +1,4 @@
-/* outputs.h - where a run's tensors and a command's table go: text on standard output, or the files
- * that were asked for. */
+/* outputs.h - the outputs of a command: text on standard output, or files of tensors or tables. */
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
@@ -9,11 +8,11 @@
 
 #include "tool.h"
 
-/* What was asked for. Initialize with precision -1. */
+/* The options. Initialize with precision -1. */
 struct output_args {
     struct named_list formats; /* paths by the names of formats, and the formats' own options */
     bool is_addition;          /* files of earlier runs stay */
-    bool is_synced;            /* what is written survives a power failure */
+    bool is_synced;            /* files survive a power failure */
     int64_t precision;         /* -1: as many digits as bring back the same number */
 };
 
@@ -23,7 +22,7 @@ extern const struct option_group output_options;
 /* Where FORMAT goes, "-" for standard output, or NULL. */
 const char *output_path(const struct output_args *args, const char *format);
 
-/* What ARGS ask for of FORMAT, where they name it; "-" is STANDARD. */
+/* The output of ARGS for FORMAT, which they name; "-" is STANDARD. */
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard);
 
@@ -44,18 +43,18 @@ bool output_next(struct output_walk *walk);
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
-/* Refuses outputs that hold nothing but tables. HINT says which options make tables. */
+/* Refuses outputs that hold only tables. HINT lists the options that make tables. */
 enum attn_status outputs_check_tables(const struct output_args *args, const char *hint,
                                       struct attn_error *err);
 
-/* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
+/* Writes TABLES [n_table], except those that are NULL, to the outputs of ARGS that hold only
  * tables; "-" is STANDARD. */
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
                                       struct attn_sink *standard, struct attn_error *err);
 
-/* Those outputs for whose format IS_LISTED is true, of all where it is NULL; there is room for one
- * more. "-" is STANDARD. *n is 0 before; free() *items. */
+/* Lists the outputs whose format IS_LISTED accepts; NULL: all. There is room for one more. "-" is
+ * STANDARD. *n is 0 before; free() *items. */
 enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err);
@@ -68,11 +67,11 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
 enum attn_status outputs_check_text(const struct output_args *args,
                                     const struct prompt_args *prompt, struct attn_error *err);
 
-/* Whether ARGS put data on standard output. Refuses what does not fit. */
+/* Checks ARGS. *is_standard_used: data goes to standard output. */
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
                                struct attn_error *err);
 
-/* What was asked for of one table. Likewise. */
+/* The options of a command with one table. Initialize with precision -1. */
 struct tables_args {
     struct output_args output;
     const char *sort;   /* a column and a direction; NULL: not given */
@@ -85,9 +84,10 @@ extern const struct option_group tables_options;         /* fills a struct outpu
 extern const struct option_group table_order_options;    /* fills a struct tables_args */
 extern const struct option_group table_pictures_options; /* fills a struct tables_args */
 extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
-extern const struct option_group table_width_options;    /* likewise, without pictures: --width */
+extern const struct option_group
+    table_width_options; /* --width without pictures; fills a struct picture_args */
 
-/* Whether pictures are asked for. */
+/* Whether ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);
 
 /* Refuses options of CALL without an effect, and outputs that do not go together: at most one goes
@@ -99,8 +99,8 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
 enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,
                              struct attn_error *err);
 
-/* The same as a table of its own, *SORTED, whose first N_GROUP columns name a group; IS_JOINT: all
- * groups keep the same rows (tables/table_order.h). NULL: the table stays as it is. */
+/* The same as a separate table, *SORTED, whose first N_GROUP columns name a group; NULL: the table
+ * stays. IS_JOINT: all groups keep the same rows (tables/table_order.h). */
 enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group, bool is_joint,
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err);
@@ -112,8 +112,8 @@ struct tables_run {
     attn_note_fn on_note;               /* or NULL */
 };
 
-/* Draws TABLE into the pictures of ARGS; OUT is standard output. GRID is what they draw unless
- * --column says otherwise. */
+/* Draws TABLE into the pictures of ARGS; OUT is standard output. GRID is the default for --column.
+ */
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
                              const struct attn_table_grid *grid, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err);

@@ -20,17 +20,17 @@ struct picture_args {
     const char *figure, *colormap, *color_scale; /* as written, or NULL */
     const char *title;                           /* NULL: the default */
     int values, theme;                           /* enum attn_cell_text, enum attn_theme */
-    int64_t cell, width, dpi;                    /* 0: as suits */
-    double font_size;                            /* likewise */
+    int64_t cell, width, dpi;                    /* 0: the default */
+    double font_size;                            /* 0: the default */
     const char *font, *figure_width;             /* NULL: not given */
     int color;                                   /* enum color_wish */
 };
 
-/* Options that fill a struct picture_args: what is shown of a pattern, and how. */
+/* Options that fill a struct picture_args: views of a pattern; pictures. */
 extern const struct option_group view_options;
 extern const struct option_group picture_options;
 
-/* What ARGS say, with the terminal's width and colours. */
+/* Parses ARGS, with the terminal's width and colours as defaults. */
 enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
                               struct attn_error *err);
 

@@ -218,7 +218,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* What the items of a list are. */
+/* The items of a list, for messages. */
 struct list_form {
     const char *item, *hint;
 };

@@ -1,7 +1,5 @@
-/*
- * prompt.h - what a command works on: a text from an option, an argument, a file or standard input,
- * or token ids or embeddings instead; and for cross-attention a source.
- */
+/* prompt.h - the input of a command: a text from an option, an argument, a file or standard input;
+ * token ids, embeddings or a picture instead; and a source for cross-attention. */
 #ifndef CMD_PROMPT_H
 #define CMD_PROMPT_H
 
@@ -18,7 +16,7 @@ struct prompt_args {
     const char *key_mask;   /* --key-mask */
     const char *embeds;     /* --embeds: an array instead of a text */
     const char *image;      /* --image: a picture instead of a text */
-    struct text_list label; /* --label: what a picture is compared with */
+    struct text_list label; /* --label: texts that a picture is compared with */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
@@ -27,19 +25,19 @@ struct prompt_args {
 
 /* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
 extern const struct option_group prompt_options;
-/* The same: what becomes of special tokens. */
+/* The same: how special tokens are read. */
 extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;
 /* The same: numbers instead of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
-/* The same: what goes with a text, --pair and --key-mask. */
+/* The same: additions to a text, --pair and --key-mask. */
 extern const struct option_group pair_options, key_mask_options;
 /* The same: a picture instead of a text, --image. */
 extern const struct option_group prompt_image_options;
 /* --source, which fills a text: the second sequence, or a file of it. */
 extern const struct option_group source_options;
-/* All of these but the last two. */
+/* Texts and numbers: --prompt to --embeds. */
 extern const struct option_group prompt_all_options;
 
 /* Whether there is a text, ids, embeddings or a picture. */
@@ -50,7 +48,7 @@ bool prompt_is_given(const struct prompt_args *args);
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err);
 
-/* Puts into REQUEST what becomes of special tokens. */
+/* Sets in REQUEST how special tokens are read. */
 void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
 
 /* Whether the name of a file has something before its ENDING, ".npy". */
@@ -76,7 +74,7 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
 enum attn_status text_or_ids_read(const char *text, const char *list, struct attn_input *input,
                                   int32_t **ids, struct attn_error *err);
 
-/* Which of --pair, --key-mask and --types is given, "pair"; NULL: none. */
+/* The name of --pair, --key-mask or --types, the first that is given; or NULL. */
 const char *pair_find_given(const struct prompt_args *args);
 
 /* The numbers and texts that a request borrows. Initialize with = {0}. */
@@ -86,17 +84,16 @@ struct input {
     struct attn_ndarray embeddings, source;
 };
 
-/* Puts SOURCE, a text, a file of rows or NULL, into INPUT, which borrows both and the ROWS. */
+/* Sets INPUT to SOURCE, a text, a file of rows or NULL; borrows SOURCE and ROWS. */
 enum attn_status source_read(const char *source, struct attn_ndarray *rows,
                              struct attn_input *input, struct attn_error *err);
 
-/* Puts --pair and --key-mask of PROMPT into REQUEST, which has its text and its source. The mask,
- * *owned, is that of the source, where there is one. */
+/* Sets --pair and --key-mask of PROMPT in REQUEST, which has its text and its source. The mask,
+ * *owned, is for the source if there is one. */
 enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err);
 
-/* Reads what PROMPT and SOURCE, which may be NULL, say, and puts it into REQUEST, which borrows
- * INPUT. */
+/* Reads PROMPT and SOURCE, or NULL, into REQUEST, which borrows INPUT. */
 enum attn_status input_read(const struct prompt_args *prompt, const char *source,
                             struct input *input, struct attn_request *request,
                             struct attn_error *err);

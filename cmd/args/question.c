@@ -59,8 +59,8 @@ static const struct option_part parts[] = {
 
 const struct option_group question_options = {OPTION_PARTS(parts)};
 
-/* STATUS is that of the work: a reader who went away is no failure, and what was written by then
- * can be continued. */
+/* Handles STATUS of the work: if the reader of --each went away, it is success; if the file can be
+ * continued, a note says where. */
 static enum attn_status end_each(struct question *question, enum attn_status status,
                                  struct attn_error *err)
 {
@@ -300,7 +300,7 @@ static enum attn_status write_table(const struct question *question, struct attn
                         question->call->out, err);
 }
 
-/* Puts the rows of the table into the order that is asked for. */
+/* Sorts the table as the options ask. */
 static enum attn_status sort_table(struct question *question, struct attn_error *err)
 {
     struct attn_table *sorted;
@@ -315,7 +315,7 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-/* Writes what the table is a mean of into MEANS, the text of GRID. One text is not changed. */
+/* Describes the inputs that the table averages in MEANS, the text of GRID; not for one text. */
 static void describe_means(const struct question *question, char means[MEANS_SIZE],
                            struct attn_table_grid *grid)
 {
@@ -355,7 +355,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     if (question->answer) {
         struct answer_args asked = *question->answer;
 
-        if (sum->metric) /* that of the items */
+        if (sum->metric) /* the metric of the items */
             asked.metric = word_find(METRICS, sum->metric);
         if (asked.metric < 0) /* of items without a target: "difference", "nats" */
             snprintf(answer, sizeof answer, "%s", sum->metric);
@@ -384,7 +384,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         (sorted == ATTN_OK || question->items.items))
         ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
-        attn_sink_flush(question->call->out); /* what is there stays after a failure */
+        attn_sink_flush(question->call->out); /* the table stays after a failure */
     if (sorted != ATTN_OK || !has_items)
         return sorted;
     if (is_shown && !outputs_are_wanted(&tables->output))

@@ -63,19 +63,19 @@ struct question {
     struct call *call;
     const struct question_args *args; /* NULL: the command's arguments, which begin with these */
     bool reuse;                       /* the model will run many times */
-    const struct answer_args *answer; /* what is measured, of commands that ask for it; or NULL */
+    const struct answer_args *answer; /* the metric, of commands that ask for one; or NULL */
     const char *unit;                 /* of its progress, "texts"; NULL: "runs" */
     const char *example;              /* a whole command, for hints */
-    void *own;                        /* what the command's work needs beside its arguments */
-    struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
+    void *own;                        /* data of the command for its work */
+    struct attn_table_grid grid;      /* for pictures; rows NULL: the table cannot be drawn */
     char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
-    const char **files; /* [n_file] borrowed; that the options name and that shape rows;
-                                    NULL: that of --mask alone */
+    const char **
+        files; /* [n_file] borrowed; files of options that shape rows; NULL: that of --mask alone */
     size_t n_file;
-    const char *mask_file; /* that, or NULL */
+    const char *mask_file; /* the file of --mask, or NULL */
     struct model_source source;
     struct attn_host *host;
-    struct attn_request request; /* what was read, and how to run it */
+    struct attn_request request; /* the input and how to run it */
     struct input input;
     struct items items; /* many items or texts instead of one input */
     struct attn_attention_change changed;
@@ -85,13 +85,13 @@ struct question {
         *unsorted; /* owns; the answer before it was sorted, whose names `grid` borrows */
 };
 
-/* Lets WORK find the answer and write it, unless the command line asks what the values of an option
- * are; frees everything. */
+/* Calls WORK to find and write the answer, or prints the values of an option whose value is `help`.
+ * Frees everything. */
 enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err);
 
-/* Checks what the shared options say, and opens the host. */
+/* Checks the shared options, and opens the host. */
 enum attn_status question_open(struct question *question, struct attn_error *err);
 
 /* Reads the input of the shared options into the request. */
@@ -107,9 +107,9 @@ enum attn_status question_begin_items(struct question *question,
 enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
                                 struct attn_error *err);
 
-/* Sorts the table and writes it where the options say; of items, below a text, what was computed.
- * One of many texts or items is also written, as it is, where they name a column that it does not
- * have: it may have taken hours. */
+/* Sorts the table and writes it to the outputs; after the text of items also a line about their
+ * sum. A table of many texts or items is written even if the sort column does not exist: it may
+ * have taken hours. */
 enum attn_status question_write(struct question *question, struct attn_error *err);
 
 /* The same for a table of one text; pictures label its positions by the tokens of a run. */

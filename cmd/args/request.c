@@ -79,7 +79,7 @@ static bool is_possible(const struct attn_format *format)
     return format->has_tables || format->draws_differences;
 }
 
-/* Refuses what shows something else than a comparison. */
+/* Refuses options that do not go with a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
     const char *beside = served->args->is_explained ? "explain" : NULL;
@@ -108,7 +108,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
                   beside, formats);
 }
 
-/* Whether nothing was asked for that the first screen does not show. */
+/* Whether the first screen shows all that is wanted. */
 static bool may_have_first_screen(const struct served *served)
 {
     const struct selection_args *asked = &served->args->selection;
@@ -117,7 +117,7 @@ static bool may_have_first_screen(const struct served *served)
            !asked->layers && !asked->heads && !asked->queries;
 }
 
-/* Refuses options that do not change what is written or printed. */
+/* Refuses options that change no output. */
 static enum attn_status check_effects(const struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -166,8 +166,8 @@ static bool draws_differences(const struct attn_format *format)
     return format->tensors && format->draws_differences;
 }
 
-/* Puts those of OUTPUTS [*n] that draw an explanation after the others. Returns how many these
- * are; *n becomes the number of the others. */
+/* Moves the outputs that draw an explanation to the end of OUTPUTS [*n]. Returns their number; *n
+ * becomes the number of the others. */
 static size_t take_figures(struct attn_output *outputs, size_t *n)
 {
     const size_t n_output = *n;
@@ -185,7 +185,7 @@ static size_t take_figures(struct attn_output *outputs, size_t *n)
     return n_output - *n;
 }
 
-/* Where tensors go, or what draws a comparison; as text where nothing else is shown. */
+/* Lists the outputs of tensors, or those that draw a comparison; text if nothing else is shown. */
 static enum attn_status list_outputs(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -255,7 +255,7 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
 
 /* --- A comparison ----------------------------------------------------------------------------- */
 
-/* The table of the heads, into outputs that hold nothing but tables. */
+/* Writes the table of the heads to outputs that hold only tables. */
 static enum attn_status write_heads(const struct attn_compared_run *comparison,
                                     const struct request_args *request, struct attn_sink *out,
                                     struct attn_error *err)
@@ -359,7 +359,7 @@ static enum attn_status start_explanation(const struct served *served,
     return attn_explainer_create(&args, explainer, err);
 }
 
-/* Writes OUTPUT, a page of the chosen heads with what each row of theirs is made of. */
+/* Writes OUTPUT, a page of the chosen heads with the terms of each row. */
 static enum attn_status write_explained_page(const struct served *served,
                                              const struct attn_output *output,
                                              struct attn_error *err)
@@ -421,7 +421,7 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
     return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
 }
 
-/* Whether nothing but a page is asked for, of no row in particular. */
+/* Whether a page is the only output, and no row is named. */
 static bool is_page_alone(const struct served *served)
 {
     const struct selection_args *asked = &served->args->selection;
@@ -455,7 +455,7 @@ static bool is_whole(const struct served *served, const struct attn_dims *dims)
            LABELS + n * NUMBER <= served->picture.width;
 }
 
-/* Where nothing was asked for. */
+/* Replaces text by the first screen, if that shows all that is wanted. */
 static void choose_first_screen(struct served *served)
 {
     const struct attn_labels *labels = attn_run_labels(served->run);

@@ -53,9 +53,9 @@ struct served {
     struct call *call;
     const struct request_args *args;
     void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
-    bool has_first_screen;                      /* shown when nothing was asked for */
-    unsigned shown; /* enum view: what the command prints instead of tensors; 0: nothing */
-    void *own;      /* what the command's work needs beside that */
+    bool has_first_screen;                      /* shown without other options */
+    unsigned shown; /* enum view: printed instead of tensors; 0: tensors */
+    void *own;      /* data of the command for its work */
     struct attn_host *host;
     struct attn_request request;
     struct input input;
@@ -67,27 +67,27 @@ struct served {
     struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;
-    bool is_standard_used; /* by data, so nothing else may be printed there */
+    bool is_standard_used; /* by data: nothing else may be printed there */
     struct stopwatch watch;
 };
 
-/* Lets WORK serve the request, unless the command line asks what the values of an option are; frees
+/* Calls WORK to serve the request, or prints the values of an option whose value is `help`. Frees
  * everything. */
 enum attn_status request_answer(struct served *served,
                                 enum attn_status (*work)(struct served *, struct attn_error *),
                                 struct attn_error *err);
 
-/* Whether the shared options go together. */
+/* Checks the shared options. */
 enum attn_status request_check(struct served *served, struct attn_error *err);
 
-/* Opens the host of the model that ARGS mean; what is written must be none of its files. */
+/* Opens the host of the model of ARGS; checks that no output is one of its files. */
 enum attn_status request_open_model(struct served *served, const struct model_args *args,
                                     bool reuse, struct attn_error *err);
 
-/* Puts what the shared options say into the request. KEEP_PATH is a file of --keep, or NULL. */
+/* Sets the shared options in the request. KEEP_PATH is a file of --keep, or NULL. */
 enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err);
 
-/* Prepares and performs the request, or compares; prints what goes to no output. */
+/* Prepares and performs the request or the comparison, and prints the rest. */
 enum attn_status request_serve(struct served *served, struct attn_error *err);
 
 #endif

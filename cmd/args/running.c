@@ -21,7 +21,7 @@ static const struct option running_rows[] = {
 
 const struct option_group running_options = OPTION_GROUP("Other", running_rows);
 
-/* Which of the words of LIST the value of VARIABLE is, OTHERWISE when it is none. */
+/* The index of the value of VARIABLE in LIST, or OTHERWISE if it is not there. */
 static int test_switch(const char *variable, const char *list, int otherwise)
 {
     const char *value = getenv(variable);

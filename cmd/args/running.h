@@ -31,8 +31,7 @@ struct stopwatch {
     double begun; /* seconds; when the step now in progress began */
 };
 
-/* When ARGS are verbose, notes that WHAT was done and how long it took since the last call; NULL
- * only starts. */
+/* If ARGS are verbose, notes WHAT and the time since the last call; NULL only starts. */
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what);
 
 #endif

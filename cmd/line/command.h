@@ -1,9 +1,6 @@
-/*
- * command.h - what a subcommand is: a name, its help, one table of options, and a function.
- *
- * To add one: write cmd/<name>.c that defines `const struct command command_<name>`, and add its
- * line to the list in command.c. Parsing and --help come from its options (options.h, help.h).
- */
+/* command.h - a subcommand: a name, its help, one table of options, and a function. To add one:
+ * write cmd/<name>.c that defines `const struct command command_<name>`, and add its line to the
+ * list in command.c. Parsing and --help come from its options (options.h, help.h). */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
@@ -34,32 +31,32 @@ struct call;
 struct command {
     const char *name;
     const char *summary;             /* one line for the list of commands */
-    const char *usage;               /* what follows the name: "[OPTIONS] TEXT" */
+    const char *usage;               /* the arguments: "[OPTIONS] TEXT" */
     const char *description;         /* paragraphs for --help, lines broken at 80 columns */
     const char *examples;            /* lines to paste */
     const struct option_part *parts; /* [n_part] its options */
     size_t n_part;
     size_t args_size;     /* of its struct of arguments, which the options fill */
-    const void *defaults; /* [args_size] what that holds before; NULL: zeros */
-    /* Does what CALL asks for, and prints on CALL->out. Frees what it made. */
+    const void *defaults; /* [args_size] its values before parsing; NULL: zeros */
+    /* Performs CALL and prints on CALL->out. Frees its own memory. */
     enum attn_status (*work)(struct call *call, struct attn_error *err);
 };
 
-/* What a command line asks for instead of the command's work. */
+/* Help that a command line asks for. */
 enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 
-/* A command on its way: what main.c gives to it. */
+/* A command that is running; main.c fills it. */
 struct call {
     const struct command *command;
     char **argv;           /* [argc] after the command's name */
-    int argc, n_read;      /* of these, the arguments that were read */
+    int argc, n_read;      /* n_read: arguments that were parsed */
     void *args;            /* [args_size] the command's struct of arguments */
     const char **given;    /* [options_count] the text of each option's value, of a list the last,
                               "true" of a flag; or NULL */
     struct attn_sink *out; /* standard output */
     enum call_help help;
-    int exit_code;       /* of a command that worked; EXIT_DONE unless the command says otherwise */
-    char last_note[128]; /* what is noted after a failure; "": nothing */
+    int exit_code;       /* after success; EXIT_DONE unless the command changes it */
+    char last_note[128]; /* a note after a failure, or "" */
 };
 
 /* All of them, in the order of the help. */
@@ -69,7 +66,7 @@ extern const size_t n_command;
 /* The command NAME, or NULL. */
 const struct command *command_find(const char *name);
 
-/* The failure that there is no NAME, with a hint what was meant; WHAT is "command" or "option". */
+/* Refuses the unknown NAME, with a hint. WHAT is "command" or "option". */
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err);
 
 #endif

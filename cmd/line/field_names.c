@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields whose option has another name; of all others it is the same, with dashes. */
+/* Fields whose option has another name than the field with dashes. */
 static const struct {
     const char *field, *option;
 } others[] = {
@@ -52,7 +52,8 @@ static bool has_row(const struct option_group *group, const char *name)
     return false;
 }
 
-/* Whether some command has the option NAME. The rows that are made are those of the formats. */
+/* Whether a command has the option NAME. Rows that are made by functions are those of the formats.
+ */
 static bool is_option(const char *name)
 {
     if (attn_format_find(name))
@@ -70,7 +71,7 @@ static bool is_option(const char *name)
     return false;
 }
 
-/* The option that fills FIELD [size], without its dashes. False when there is none. */
+/* Finds the option that fills FIELD [size], without its dashes; false if there is none. */
 static bool find_option(const char *field, size_t size, char option[NAME_SIZE])
 {
     if (size == 0 || size >= NAME_SIZE)

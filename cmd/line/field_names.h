@@ -1,8 +1,6 @@
-/*
- * field_names.h - what the library calls fields, in the words of the command line. Its texts name a
- * field of what a caller fills, maybe with a value, in backquotes: "choose one, as with
- * `heads 0.0`". Here that reads "choose one, as with --heads 0.0".
- */
+/* field_names.h - writes field names in messages of the library as options. A message names a
+ * field, perhaps with a value, in backquotes: "choose one, as with `heads 0.0`" becomes "choose
+ * one, as with --heads 0.0". */
 #ifndef CMD_FIELD_NAMES_H
 #define CMD_FIELD_NAMES_H
 
@@ -18,7 +16,7 @@ void field_names_show(const char *text, char *out, size_t size);
 /* Tells texts of the user from fields by ITEMS [n], the command line; borrowed. */
 void field_names_set_arguments(char **items, int n);
 
-/* TEXT, which lives as long as the process, likewise; and so long does the result. */
+/* The same for TEXT, which must stay valid until the process ends, and so does the result. */
 const char *field_names_of_help(const char *text);
 
 /* attn_format_list, as the command line names the formats. */

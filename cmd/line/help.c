@@ -126,7 +126,7 @@ static size_t print_examples(struct attn_sink *out, const char *examples, size_t
     return n_line;
 }
 
-/* Lines that are filled with words; when they are not enough the last one says so. */
+/* Lines that are filled with words; the last one ends with "..." if they are too few. */
 struct filled {
     struct attn_sink *out;
     size_t at;     /* column; 0: no line has begun */

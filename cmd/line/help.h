@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Prints the help of COMMAND, or with NULL that of the program: the whole, or what fits twenty
- * lines, three examples and the names of what there is. */
+/* Prints the help of COMMAND, or of the program for NULL; IS_BRIEF: twenty lines with three
+ * examples and a list of names. */
 void help_print(struct attn_sink *out, const struct command *command, bool is_brief);
 
 /* One row: NAME padded to a column, then TEXT with its lines broken and indented. */
@@ -26,7 +26,7 @@ enum { TOPIC_NAME_SIZE = 64 };
 
 /* A line of a topic's table. */
 struct topic_row {
-    char name[TOPIC_NAME_SIZE]; /* what is explained */
+    char name[TOPIC_NAME_SIZE]; /* the explained name */
     const char *text;           /* any length */
 };
 
@@ -35,13 +35,14 @@ struct topic_row {
  * manual page. To add one: write its row in help.c.
  */
 struct topic {
-    const char *name;                                  /* what follows `help` */
-    const char *summary;                               /* one line for the list of topics */
-    const char *text;                                  /* paragraphs, lines broken at 80 columns */
-    bool (*make_row)(size_t i, struct topic_row *row); /* the row I after the text; false: there
-                                                          are I rows. NULL: none */
-    size_t column;                                     /* in which the text of a row begins */
-    const char *examples;                              /* lines to paste */
+    const char *name;    /* the argument of `help` */
+    const char *summary; /* one line for the list of topics */
+    const char *text;    /* paragraphs, lines broken at 80 columns */
+    bool (*make_row)(
+        size_t i,
+        struct topic_row *row); /* sets row I after the text; false after the last; or NULL */
+    size_t column;              /* in which the text of a row begins */
+    const char *examples;       /* lines to paste */
 };
 
 /* All of them, in the order of the help. */

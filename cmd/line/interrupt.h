@@ -38,7 +38,7 @@ const volatile sig_atomic_t *interrupt_flag(void);
 /* Whether a signal was caught: the command should unwind without a word. */
 bool interrupt_is_pending(void);
 
-/* The failure that it is; nothing is reported of it. */
+/* Fails with ATTN_CANCELED if a signal was caught; nothing is reported. */
 enum attn_status interrupt_check(struct attn_error *err);
 
 /* Ends the process by the signal that was caught, so that its parent sees which; else returns. */
@@ -54,7 +54,7 @@ void interrupt_watch_weights(const struct attn_tensor_files *weights);
 void interrupt_watch_model(const struct attn_model *model);
 void interrupt_watch_host(const struct attn_host *host);
 
-/* Whether that has happened: what was computed is then worthless. */
+/* Whether a watched file was truncated: the results are then worthless. */
 bool interrupt_is_model_truncated(void);
 
 #endif

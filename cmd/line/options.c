@@ -312,8 +312,7 @@ static enum attn_status check_once(struct call *call, const struct option *optio
     return ATTN_OK;
 }
 
-/* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
- * variable. */
+/* Stores VALUE for the option of WALK. LABEL is "--load" as typed, or the name of a variable. */
 static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
                               const char *value, struct attn_error *err)
 {
@@ -363,7 +362,8 @@ static bool is_option(const struct command *command, const char *argument)
            find_name(&walk, argument + 2, strcspn(argument + 2, "="));
 }
 
-/* Walks to the flag that OPTION was the name of, if no word of its own is the next argument. */
+/* Walks to the flag that OPTION's name meant in older versions, if the next argument is no word of
+ * OPTION. */
 static bool find_older(const struct call *call, const struct option *option,
                        struct option_walk *flag)
 {

@@ -52,7 +52,7 @@ enum option_kind {
     OPTION_KIND_NUMBER,  /* int64_t: a whole number, min..max */
     OPTION_KIND_REAL,    /* double: finite, from min on, and below max unless that is 0 */
     OPTION_KIND_CHOICE,  /* int: index of the value among the words of `argument`, "map|read" */
-    OPTION_KIND_NAMED,   /* struct named_list: its name and value, beside those of its neighbours */
+    OPTION_KIND_NAMED,   /* struct named_list: its name and value; neighbours share the list */
     OPTION_KIND_HELP,    /* ends the reading */
     OPTION_KIND_HEADING, /* no option: the heading of the rows after it */
 };
@@ -74,7 +74,7 @@ struct option {
     unsigned traits;   /* a set of enum option_trait; rows also have those of their group */
 };
 
-/* What an option does, for requests. */
+/* The effects of an option on requests. */
 enum option_trait {
     OPTION_SHAPES_TENSORS = 1 << 0,   /* changes tensors: outputs that list options list it */
     OPTION_SHAPES_GRADIENTS = 1 << 1, /* changes gradients: listed where there are some */
@@ -170,12 +170,10 @@ bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);
 
-/*
- * Stores what the command line of CALL says, and the environment where that says nothing, into
- * CALL->args, the command's struct, which holds the defaults, and the texts of the values into
- * CALL->given [options_count], all NULL before. These borrow from the command line and the
- * environment. Ends early at --help, which CALL->help then says.
- */
+/* Parses the command line of CALL into CALL->args, the command's struct, which holds the defaults,
+ * and the texts of the values into CALL->given [options_count], all NULL before. A variable of the
+ * environment replaces an option that is not given. Borrows the command line and the environment.
+ * Ends early at --help and sets CALL->help. */
 enum attn_status options_parse(struct call *call, struct attn_error *err);
 
 /* Frees the lists that options_parse filled. */
@@ -194,14 +192,14 @@ void text_list_release(struct text_list *list);
 /* Values "NAME=VALUE". */
 struct named_values {
     struct named_value {
-        char *name; /* owns; NULL: there is none */
+        char *name; /* owns; or NULL */
         const char *value;
     } * items; /* [n] owns */
     size_t n;
 };
 
-/* Reads those of LIST, which has the values of OPTION, of the form WANTED: "NAME=SPEC", or
- * "[NAME=]SPEC". Release VALUES, {0} before, also after a failure. */
+/* Reads LIST, the values of OPTION, of the form WANTED: "NAME=SPEC", or "[NAME=]SPEC". Release
+ * VALUES, {0} before, also after a failure. */
 enum attn_status named_values_read(const struct text_list *list, const char *option,
                                    const char *wanted, struct named_values *values,
                                    struct attn_error *err);
@@ -214,8 +212,8 @@ enum { VALUE_HINT_SIZE = 64 };
 const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
                        char hint[VALUE_HINT_SIZE]);
 
-/* The index of TEXT among the words of LIST; of `ig` TEXT may be "ig:N", with *n_point from 1 to
- * 100000. -1: none. */
+/* The index of TEXT in LIST, or -1. TEXT may be "ig:N" with N from 1 to 100000, which sets
+ * *n_point. */
 int method_find(const char *list, const char *text, size_t *n_point);
 
 /* Whether VALUE is "N" or "N:SEED", N from MIN, which sets *n and perhaps *seed; or NULL. */

@@ -1,4 +1,4 @@
-/* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
+/* print.c - see print.h. */
 #include "cmd/line/print.h"
 
 #include "cmd/line/options.h"

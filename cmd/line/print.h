@@ -32,11 +32,11 @@ enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t s
 enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,
                              struct attn_error *err);
 
-/* What stands in TEXT, which is empty then; lack of memory sticks in it until now. */
+/* Writes TEXT and empties it. Fails if an earlier append had no memory. */
 enum attn_status print_buffer(struct attn_sink *out, struct attn_buffer *text,
                               struct attn_error *err);
 
-/* Writes what is pending. Fails where the output cannot be written; a closed pipe is no failure. */
+/* Writes pending output. Fails if it cannot be written; a closed pipe is no failure. */
 enum attn_status print_flush(struct attn_sink *out, struct attn_error *err);
 
 /* Words of --color, in their order. */
@@ -45,8 +45,8 @@ enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* Columns of the terminal, or else of COLUMNS, or else 80. */
 size_t terminal_width(void);
 
-/* What text should fit: WISH columns, or where that is 0 those of a terminal, or 0 where standard
- * output is no terminal. */
+/* The width for text: WISH columns, or for 0 those of a terminal, or 0 if standard output is no
+ * terminal. */
 size_t terminal_room(int64_t wish);
 
 /*

@@ -16,15 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The work begins now. Without a terminal, on one that cannot go back, and when IS_QUIET, nothing
- * is ever drawn. */
+/* Begins the work. Nothing is drawn if IS_QUIET, without a terminal, or on one that cannot return
+ * to the start of a line. */
 void progress_begin(bool is_quiet);
 
 /* Draws "37 % (53 of 144 runs), 4 s left" when it is time to. */
 void progress_show(const char *unit, uint64_t done, uint64_t total);
 
-/* For a line of one's own: whether it is time to draw one, and what it says, cut to the width of
- * the terminal. */
+/* For other lines: whether it is time to draw one; draws it, cut to the width of the terminal. */
 bool progress_is_due(void);
 void progress_draw(const char *format, ...) ATTN_PRINTF(1, 2);
 

@@ -1,9 +1,6 @@
-/*
- * report.c - errors, hints and notes on standard error.
- *
- * Messages of the library are already one escaped line. Ours may quote what the user typed, so the
- * whole line is escaped after it is formatted; our own words have nothing that escaping changes.
- */
+/* report.c - errors, hints and notes on standard error. Messages of the library are already one
+ * escaped line. Ours may quote typed text, so the whole line is escaped after it is formatted,
+ * which leaves our words unchanged. */
 #include "cmd/line/report.h"
 
 #include "cmd/line/command.h"
@@ -23,7 +20,7 @@ enum { LINE_SIZE = 1024 };
 static void print_error(const char *message, const char *hint)
 {
     if (interrupt_is_pending())
-        return; /* the signal caused it, and says so itself when the process ends by it */
+        return; /* the process ends by the signal */
     progress_clear();
     fprintf(stderr, "attn-cli: error: %s\n", message);
     if (hint && hint[0])
@@ -50,8 +47,8 @@ int report(const struct attn_error *err)
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
-/* Takes the middle out of a TEXT that is too long for a line: what was typed lies there, between
- * what it is and what was expected. */
+/* Cuts the middle out of a TEXT that is too long for a line: typed text lies there, between the
+ * subject and the expected form. */
 static void shorten(char *text)
 {
     enum { MOST = 400, KEPT = 190 }; /* bytes in all; at each end */

@@ -1,6 +1,5 @@
-/*
- * report.h - what the tool says on standard error: one line per error, at most one hint after it.
- */
+/* report.h - errors, hints and notes on standard error: one line per error, at most one hint after
+ * it. */
 #ifndef CMD_REPORT_H
 #define CMD_REPORT_H
 
@@ -12,14 +11,12 @@
  */
 int report(const struct attn_error *err);
 
-/*
- * A failure that the tool itself found: puts the message, escaped as a whole, STAGE, and HINT,
- * which may be NULL, into ERR. Returns its status.
- */
+/* A failure that the tool found: stores the message, escaped as a whole, STAGE and HINT, or NULL,
+ * in ERR. Returns its status. */
 enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
                          const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* The same of options, their values and what does not go together. */
+/* The same for options and their values. */
 enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
     ATTN_PRINTF(3, 4);
 
@@ -31,7 +28,7 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
 /* "attn-cli: note: ..."; for things worth knowing that are no failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
-/* The same of what the library notes; USER is not looked at. */
+/* The same for notes of the library; USER is unused. */
 void note_message(void *user, enum attn_note code, const char *message);
 
 #endif
