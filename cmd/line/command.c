@@ -65,8 +65,7 @@ static bool is_shown(const char *text)
     char *escaped;
     bool is_same;
 
-    if (strlen(text) > HINT_SIZE / 4 || strchr(text, '`') ||
-        attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
+    if (strlen(text) > HINT_SIZE / 4 || attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
         return false;
     is_same = strcmp(escaped, text) == 0;
     attn_text_free(escaped);
@@ -76,7 +75,7 @@ static bool is_shown(const char *text)
 /* Writes the command that runs TEXT, as a shell takes it. */
 static void write_run(const char *text, char hint[HINT_SIZE])
 {
-    const bool is_quoted = strpbrk(text, "\"$!") != NULL; /* what double quotes do not protect */
+    const bool is_quoted = strpbrk(text, "\"$!`") != NULL; /* what double quotes do not protect */
     const char *quote = is_quoted ? "'" : "\"";
     size_t used = 0;
 
