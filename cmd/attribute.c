@@ -30,24 +30,25 @@ static const struct option attribute_rows[] = {
                   "part (default): one row per part of the model. token: one row per head and "
                   "key that it read from, those with the 20 largest magnitudes, or as --sort and "
                   "--limit have it"),
-    OPTION_TEXT("method", "dla|saliency|grad_x_input|ig[:N]|attnlrp|relevance|attn_x_grad",
-                struct attribute_args, method,
-                "dla (default): the parts that write a logit. Of the tokens of the text, by "
-                "gradients of --metric: saliency, the length of the gradient of the token's "
-                "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
-                "--baseline to the text in N points (50); attnlrp, the product by the rules of "
-                "AttnLRP; relevance, attention times its gradient, followed through the layers. Of "
-                "the cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
-                "or --limit, with an estimate of what knocking each out changes"),
+    OPTION_TEXT(
+        "method", "dla|saliency|grad_x_input|ig[:N]|attnlrp|relevance|attn_x_grad",
+        struct attribute_args, method,
+        "dla (default): the parts that write a logit. For tokens of the text, by "
+        "gradients of --metric: saliency, the length of the gradient of the token's "
+        "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
+        "--baseline to the text in N points (50); attnlrp, the product by the rules of "
+        "AttnLRP; relevance, attention times its gradient, followed through the layers. For "
+        "cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
+        "or --limit, with an estimate of what knocking each out changes"),
     OPTION_CHOICE("baseline", "mean|zero", struct attribute_args, baseline,
-                  "of ig: the mean embedding of the vocabulary at every position (default), or "
+                  "for ig: the mean embedding of the vocabulary at every position (default), or "
                   "zeros. Without learned positions all that counts then lies close to them"),
     OPTION_TEXT("baseline-text", "TEXT", struct attribute_args, baseline_text,
-                "of ig: another text of as many tokens"),
+                "for ig: another text of as many tokens"),
     OPTION_TEXT("baseline-ids", "LIST", struct attribute_args, baseline_ids,
                 "the same by the ids of its tokens"),
     OPTION_FLAG("merge-words", struct attribute_args, merges_words,
-                "of tokens: print one row per word, with the sum over its tokens"),
+                "for tokens: print one row per word, with the sum over its tokens"),
 };
 
 static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
@@ -79,7 +80,7 @@ const struct command command_attribute = {
         "numbers are means and standard deviations.\n"
         "\n"
         "With --method the tokens of the text get attributions, by gradients. These are\n"
-        "about this text, this answer and, of ig, this baseline; they do not say what\n"
+        "about this text, this answer and, for ig, this baseline; they do not say what\n"
         "happens when a token is replaced. A note says when `sum` is far from `model`.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"

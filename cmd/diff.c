@@ -62,7 +62,7 @@ const struct command command_diff = {
         "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
         "rows of each head. In a causal model, rows before the first token that differs\n"
         "must be the same: they are compared bit for bit, and a note says how many they\n"
-        "are. Of texts of different lengths the common beginning and the common end are\n"
+        "are. For texts of different lengths the common beginning and the common end are\n"
         "compared.\n"
         "\n"
         "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"

@@ -59,8 +59,8 @@ static const struct option piece_rows[] = {
                 "--estimate also mlp_post, one neuron at all positions, of which the 20 largest "
                 "or --limit are printed"),
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
-                "copy only these positions of a head, numbers or words of the clean text; of k "
-                "and v, in layers that attend to the source, of the source"),
+                "copy only these positions of a head, numbers or words of the clean text; for "
+                "k and v, in layers that attend to the source, of the source"),
     OPTION_LIST("positions", "NAME=SPEC", struct patch_args, places,
                 "copy these positions together, numbers or words of the clean text, instead of "
                 "each by itself: 'subject=keys'. May be given several times; an item may say "
@@ -78,7 +78,7 @@ static const struct option piece_rows[] = {
                 "random by SEED (0); default: 10, and 0 is none"),
     OPTION_CHOICE("by", "part|position", struct patch_args, by,
                   "of estimates for q, k, v, z and pattern: one row per head (default), or per "
-                  "head and position, of pattern the query"),
+                  "head and position, for pattern the query"),
 };
 
 static const struct option_group piece_options = OPTION_GROUP("Patching", piece_rows);

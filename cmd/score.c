@@ -24,7 +24,7 @@ static const struct option score_rows[] = {
     OPTION_NUMBER("stride", "S", struct score_args, stride, 1, INT32_MAX,
                   "score a text longer than the model takes in windows that move by S positions"),
     OPTION_CHOICE("per", "sum|token|word", struct score_args, per,
-                  "of --items without a target: the log probability of a text is the sum over its "
+                  "for --items without a target: the log probability of a text is the sum over its "
                   "tokens (default), their mean, or the mean over its words"),
 };
 
@@ -49,10 +49,10 @@ const struct command command_score = {
         "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
         "token in its place. The first token has no score. An encoder such as BERT reads\n"
         "each token with a mask in its place, and special tokens have no score. Mean,\n"
-        "perplexity and number of scored tokens go to standard error. Of many texts the\n"
-        "table has one row: mean and standard deviation over the texts of what a token\n"
-        "costs; for the tokens of each text there is attn-cli batch --fields surprisal.\n\n"
-        "Of --items the table has one row, or one for each group of --group-by. Items\n"
+        "perplexity and number of scored tokens go to standard error. For many texts the\n"
+        "table has one row: the mean cost of a token, and its standard deviation over the\n"
+        "texts; `attn-cli batch --fields surprisal` has the tokens of each text.\n\n"
+        "For --items the table has one row, or one for each group of --group-by. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
         "the target. Items with good and bad, two texts: the log probability of each,\n"
         "their difference, and whether the good one is more probable. Other items: nats,\n"

@@ -29,7 +29,7 @@ const struct option_group foil_options =
 static const struct option at_rows[] = {
     OPTION_TEXT("at", "POS", struct answer_args, at,
                 "the position that the target follows, a number or a word of the text; default: "
-                "-1, the last. Of an encoder, where the target stands; default: the mask"),
+                "-1, the last. For an encoder, the position of the target; default: the mask"),
 };
 
 const struct option_group at_options =

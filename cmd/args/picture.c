@@ -30,7 +30,7 @@ static const struct option picture_rows[] = {
                 "print matrices as heat maps: each weight in percent on its colour"),
     OPTION_TEXT(
         "figure", "KIND", struct picture_args, figure,
-        "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; of a "
+        "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; for a "
         "table grid, tokens, bars or curve; default: matrix for one head, grid for several, "
         "patches for an --image, grid for a table, tokens for those of `score` "
         "and `attribute --method`"),
@@ -58,7 +58,7 @@ static const struct option picture_rows[] = {
                 "scaled; with --font-size the text keeps that size, and cells take the room"),
     OPTION_NUMBER(
         "width", "N", struct picture_args, width, 1, 100000,
-        "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; of "
+        "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; for "
         "a table, default: those of the terminal, else all that it needs"),
     OPTION_TEXT("title", "TEXT", struct picture_args, title, "title of the figure; \"\" for none"),
     OPTION_CHOICE("theme", "light|dark", struct picture_args, theme,

@@ -71,9 +71,10 @@ static const struct option image_rows[] = {
     OPTION_TEXT("image", "FILE", struct prompt_args, image,
                 "a picture instead of a text, for models that read pictures: PNG, JPEG, or .npy, "
                 "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
-    OPTION_LIST("label", "TEXT", struct prompt_args, label,
-                "of a model with two towers, as CLIP is, a text that the picture is compared with; "
-                "the model is then a classifier with these labels. May be given several times"),
+    OPTION_LIST(
+        "label", "TEXT", struct prompt_args, label,
+        "for a model with two towers, such as CLIP, a text that the picture is compared with; "
+        "the model is then a classifier with these labels. May be given several times"),
 };
 
 const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);

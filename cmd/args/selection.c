@@ -20,7 +20,7 @@ static const struct option selection_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct selection_args, queries,
                 "queries to keep: positions, or words of the text: it; ' it' with its space; "
                 "it#2, its second time. A word that looks like a number or holds , - or # stands "
-                "in double quotes. Of a picture: [CLS], and 3,4 of the patch in row 3, column 4"),
+                "in double quotes. In a picture: [CLS], and 3,4 for the patch in row 3, column 4"),
     OPTION_TEXT("sites", "LIST", struct selection_args, sites,
                 "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
                 .traits = OPTION_NOT_COMPARED),
@@ -79,7 +79,7 @@ static const struct option prediction_rows[] = {
                   "position. An encoder predicts the tokens at its masks, or at --queries"),
     OPTION_LIST("next", "TEXT", struct prediction_args, next,
                 "print the natural log-probability that TEXT comes next. With --queries, print "
-                "it after each of these positions; the first column is the position. Of an "
+                "it after each of these positions; the first column is the position. For an "
                 "encoder, that it stands at the mask. May be given several times"),
 };
 
