@@ -305,9 +305,7 @@ static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
         const size_t n = ablation->frame.config->n_layer * m->n_head * m->width;
 
         if (!is_back && !found->sums[i])
-            found->sums[i] = attn_alloc(n, sizeof *m->sums, err);
-        if (!found->sums[i])
-            return ATTN_NO_MEMORY;
+            ATTN_TRY(ATTN_ALLOC(found->sums[i], n, err));
         memcpy(is_back ? m->sums : found->sums[i], is_back ? found->sums[i] : m->sums,
                n * sizeof *m->sums);
     }
@@ -737,9 +735,7 @@ static enum attn_status take_order(const struct attn_table *table, struct order 
     size_t layer = 0, change = 0;
 
     order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the base */
-    order->parts = attn_alloc(order->n_part, sizeof *order->parts, err);
-    if (!order->parts)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(order->parts, order->n_part, err));
     if (order->n_part == 0)
         return ATTN_OK;
     while (strcmp(attn_table_column(table, layer)->name, "layer") != 0)
@@ -808,9 +804,7 @@ static enum attn_status make_plan(struct attn_host *host, const struct attn_requ
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err));
     if (args.with == ATTN_ABLATE_WITH_MEAN && args.n_reference > 0 && args.study) {
-        plan->found = attn_alloc(1, sizeof *plan->found, err);
-        if (!plan->found)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(plan->found, 1, err));
         ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
     }
     return attn_study_is_of_items(args.study) && args.is_cumulative

@@ -41,16 +41,11 @@ enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_se
 {
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_selection *made;
-    enum attn_status status;
 
     dims.sites |= sites;
     ATTN_TRY(attn_selection_create(&dims, &made, err));
-    status = attn_selection_set_sites(made, sites, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return status;
+    ATTN_RETURN_MADE(attn_selection_set_sites(made, sites, err), selection, made,
+                     attn_selection_free);
 }
 
 enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct attn_error *err)
@@ -167,19 +162,13 @@ enum attn_status attn_derivative_create(const struct attn_run *run,
                                         const struct attn_derivative_options *options,
                                         struct attn_derivative **derivative, struct attn_error *err)
 {
-    struct attn_derivative *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
+    struct attn_derivative *made;
 
-    if (!made)
-        return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
+    ATTN_TRY(attn_error_at(ATTN_ALLOC(made, 1, err), ATTN_STAGE_MODEL, err));
     made->run = run;
     made->answer = answer;
-    status = build(made, options, err);
-    if (status == ATTN_OK)
-        *derivative = made;
-    else
-        attn_derivative_free(made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_error_at(build(made, options, err), ATTN_STAGE_MODEL, err), derivative,
+                     made, attn_derivative_free);
 }
 
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,

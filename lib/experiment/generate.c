@@ -88,12 +88,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     made->end = generator->n_most > room ? ATTN_GENERATION_CONTEXT : ATTN_GENERATION_LENGTH;
     generator->n_most = generator->n_most > room ? room : generator->n_most;
     made->n_prompt = text->ids ? text->n : 0;
-    made->ids = attn_alloc(made->n_prompt + generator->n_most, sizeof *made->ids, err);
-    made->log_probabilities = attn_alloc(generator->n_most, sizeof *made->log_probabilities, err);
+    ATTN_TRY(ATTN_ALLOC(made->ids, made->n_prompt + generator->n_most, err));
+    ATTN_TRY(ATTN_ALLOC(made->log_probabilities, generator->n_most, err));
     generator->weights = attn_frame_alloc(frame, n_vocab, sizeof *generator->weights);
     generator->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *generator->ranked);
-    if (!made->ids || !made->log_probabilities)
-        return ATTN_NO_MEMORY;
     ATTN_TRY(attn_frame_memory(frame, err));
     if (text->ids)
         memcpy(made->ids, text->ids, text->n * sizeof *made->ids);

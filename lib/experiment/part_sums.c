@@ -261,11 +261,10 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
     const size_t first = attn_answer_goal(s->options.answer).first; /* in the last layer */
-    double *squares = attn_alloc(2 * s->n_unit, sizeof *squares, err);
-    double *others = squares + s->n_unit;
+    double *squares, *others;
 
-    if (!squares)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(squares, 2 * s->n_unit, err));
+    others = squares + s->n_unit;
     for (size_t at = 0; at < s->n_layer * s->n; at++) {
         const int layer = (int)(at / s->n);
         const size_t row = at % s->n;

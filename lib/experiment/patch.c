@@ -473,12 +473,11 @@ static enum attn_status draw_controls(const struct attn_patch_args *args, const 
                                       size_t n, struct attn_cell controls[2],
                                       struct attn_error *err)
 {
-    size_t *order = attn_alloc(n, sizeof *order, err);
     struct attn_moments drawn = {.n = 0};
     struct attn_random random;
+    size_t *order;
 
-    if (!order)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(order, n, err));
     attn_random_seed(&random, args->seed);
     for (size_t i = 0; i < args->n_control; i++) {
         attn_random_permutation(&random, order, n);
@@ -506,9 +505,7 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
                 attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
     if (args->n_control == 0 || means->is_resample)
         return ATTN_OK;
-    effects = attn_alloc(n, sizeof *effects, err);
-    if (!effects)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(effects, n, err));
     for (size_t i = 0; i < n; i++)
         effects[i] = rows[(FIRST_PART + i) * N_COLUMN + EFFECT].real;
     status = draw_controls(args, effects, n, controls, err);

@@ -70,17 +70,13 @@ static double sum_rows(const struct attn_patching *patch, const struct attn_patc
 static enum attn_status report_sums(struct attn_patching *patch, double whole,
                                     struct attn_error *err)
 {
-    double *numbers = attn_alloc(patch->n_part + 1, sizeof *numbers, err);
-    enum attn_status status;
+    double *numbers = attn_frame_alloc(&patch->frame, patch->n_part + 1, sizeof *numbers);
 
-    if (!numbers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < patch->n_part; i++)
         numbers[i] = patch->parts[i].estimate;
     numbers[patch->n_part] = whole;
-    status = attn_frame_report_more(&patch->frame, numbers, patch->n_part + 1, err);
-    attn_free(numbers);
-    return status;
+    return attn_frame_report_more(&patch->frame, numbers, patch->n_part + 1, err);
 }
 
 enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct attn_error *err)
@@ -137,19 +133,15 @@ static int by_size(const void *a, const void *b)
 /* Sets the order by |estimate|, descending; ties keep the order of the table. */
 static enum attn_status rank(struct attn_patching *patch, struct attn_error *err)
 {
-    struct ranked *ranked = attn_alloc(patch->n_part, sizeof *ranked, err);
+    struct ranked *ranked = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *ranked);
 
     patch->order = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *patch->order);
-    if (!ranked || !patch->order) {
-        attn_free(ranked);
-        return ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < patch->n_part; i++)
         ranked[i] = (struct ranked){fabs(patch->parts[i].estimate), i};
     qsort(ranked, patch->n_part, sizeof *ranked, by_size);
     for (size_t i = 0; i < patch->n_part; i++)
         patch->order[i] = ranked[i].at;
-    attn_free(ranked);
     return ATTN_OK;
 }
 
@@ -157,12 +149,11 @@ static enum attn_status rank(struct attn_patching *patch, struct attn_error *err
 static enum attn_status draw(struct attn_patching *patch, struct attn_error *err)
 {
     const size_t k = patch->args->n_verified;
-    size_t *rest = attn_alloc(patch->n_part, 2 * sizeof *rest, err), *drawn, n_rest = 0;
+    size_t *rest = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *rest);
+    size_t *drawn = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *drawn), n_rest = 0;
     struct attn_random random;
 
-    if (!rest)
-        return ATTN_NO_MEMORY;
-    drawn = rest + patch->n_part;
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     patch->n_top = k < patch->n_part ? k : patch->n_part;
     patch->n_random = k < patch->n_part - patch->n_top ? k : patch->n_part - patch->n_top;
     for (size_t i = 0; i < patch->n_top; i++)
@@ -174,7 +165,6 @@ static enum attn_status draw(struct attn_patching *patch, struct attn_error *err
     attn_random_permutation(&random, drawn, n_rest);
     for (size_t i = 0; i < patch->n_random; i++)
         patch->parts[rest[drawn[i]]].trial = ATTN_PART_RANDOM;
-    attn_free(rest);
     return ATTN_OK;
 }
 
@@ -222,11 +212,11 @@ static void find_ranks(const double *x, size_t n, double *ranks)
 static enum attn_status compare(const struct attn_patching *patch, enum attn_part_trial trial,
                                 size_t n, struct attn_estimate_check *found, struct attn_error *err)
 {
-    double *x = attn_alloc(4 * n, sizeof *x, err), *y = x + n;
     size_t at = 0;
+    double *x, *y;
 
-    if (!x)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(x, 4 * n, err));
+    y = x + n;
     for (size_t i = 0; i < patch->n_part; i++)
         if (patch->parts[i].trial == trial) {
             x[at] = patch->parts[i].estimate;

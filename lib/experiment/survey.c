@@ -196,8 +196,7 @@ static enum attn_status start_reading(struct reading *reading, struct attn_error
                                         &reading->pairs, err));
     if (!pattern)
         return ATTN_OK;
-    reading->row = attn_alloc(n, sizeof *reading->row, err);
-    return reading->row ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(reading->row, n, err);
 }
 
 static void forget_found(struct survey *survey)
@@ -457,9 +456,7 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
 
     answer->n_more = n_all(survey) * N_DETECTOR * N_MORE;
     if (!answer->more)
-        answer->more = attn_alloc(answer->n_more, sizeof *answer->more, err);
-    if (!answer->more)
-        return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(answer->more, answer->n_more, err));
     for (size_t i = 0; i < n_all(survey) * N_DETECTOR; i++) {
         const double score = score_of(&survey->heads[i / N_DETECTOR], i % N_DETECTOR);
 

@@ -41,15 +41,12 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
                                    struct words *words, struct attn_error *err)
 {
     const size_t n = sequence->n;
-    bool *begins = attn_alloc(n + 1, sizeof *begins, err); /* the source may be empty */
+    bool *begins;
 
     words->n = n;
-    words->of = attn_alloc(n + 1, sizeof *words->of, err);
-    words->to = attn_alloc(n + 1, 1, err);
-    if (!begins || !words->of || !words->to) {
-        attn_free(begins);
-        return ATTN_NO_MEMORY;
-    }
+    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* the source may be empty */
+    ATTN_TRY(ATTN_ALLOC(words->to, n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(begins, n + 1, err));
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without a tokenizer each token is a word */
     if (run->tokenizer && sequence->ids)
@@ -76,11 +73,9 @@ static enum attn_status fill(const struct attn_run *run, const char *from, const
     n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
     pairs->is_cross = config->is_cross;
     pairs->n_head = config->n_head;
-    pairs->from = attn_alloc(text->n, 1, err);
-    pairs->heads = attn_alloc(n, sizeof *pairs->heads, err);
-    pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
-    if (!pairs->from || !pairs->heads || !pairs->sums)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(pairs->from, text->n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->heads, n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->sums, attn_size_mul(n, n_word), err));
     const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
 
     for (size_t i = 0; i < n; i++)
@@ -100,17 +95,10 @@ enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *
                                         const char *to, struct attn_word_pairs **pairs,
                                         struct attn_error *err)
 {
-    struct attn_word_pairs *made = attn_alloc(1, sizeof *made, err);
-    enum attn_status status;
+    struct attn_word_pairs *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
-    status = fill(run, from, to, made, err);
-    if (status == ATTN_OK)
-        *pairs = made;
-    else
-        attn_word_pairs_free(made);
-    return status;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    ATTN_RETURN_MADE(fill(run, from, to, made, err), pairs, made, attn_word_pairs_free);
 }
 
 void attn_word_pairs_free(struct attn_word_pairs *pairs)
