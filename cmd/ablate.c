@@ -113,9 +113,7 @@ static enum attn_status references_read(const char *path, struct references *ref
     end = references->text.data + references->text.size;
     for (at = references->text.data; at < end; at++)
         n_line += *at == '\n';
-    references->items = calloc(n_line, sizeof *references->items);
-    if (!references->items)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(references->items, n_line, err));
     for (at = references->text.data; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
 
@@ -179,10 +177,8 @@ static enum attn_status list_files(const struct ablate_args *args, struct taken 
     const char *mask = attention_mask_file(&args->question.attention);
     const struct text_list *steers = &taken->steering.steers;
 
-    taken->steering_files = calloc(steers->n + 1, sizeof *taken->steering_files);
-    taken->files = calloc(steers->n + 2, sizeof *taken->files);
-    if (!taken->steering_files || !taken->files)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(taken->steering_files, steers->n + 1, err));
+    ATTN_TRY(ALLOCATE(taken->files, steers->n + 2, err));
     for (size_t i = 0; i < steers->n; i++) {
         char *path = steering_file(steers->items[i]);
 
@@ -203,9 +199,7 @@ static enum attn_status read_sets(const struct text_list *list, struct taken *ta
                                   struct attn_error *err)
 {
     ATTN_TRY(named_values_read(list, "set", "[NAME=]HEADS", &taken->named, err));
-    taken->sets = calloc(taken->named.n + 1, sizeof *taken->sets);
-    if (!taken->sets)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(taken->sets, taken->named.n + 1, err));
     for (size_t i = 0; i < taken->named.n; i++)
         taken->sets[i] = (struct attn_ablate_set){.heads = taken->named.items[i].value,
                                                   .name = taken->named.items[i].name};

@@ -151,13 +151,11 @@ static enum attn_status check_arrays(const struct arrays_args *args, struct attn
 }
 
 /* Refuses options without an effect. */
-static enum attn_status check_use(const struct attend_args *args, struct attn_error *err)
+static enum attn_status check_use(const struct call *call, struct attn_error *err)
 {
+    const struct attend_args *args = call->args;
     const struct attention_args *attention = &args->request.attention;
-    const char *unused = attention->similarity >= 0 ? "similarity"
-                         : attention->scale >= 0    ? "scale"
-                         : attention->eps >= 0      ? "eps"
-                                                    : NULL;
+    const char *unused = option_find_given(call, "similarity|scale|eps");
 
     if (args->arrays.scores && unused)
         return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
@@ -212,10 +210,8 @@ static enum attn_status read_labels(const char *path, struct label_file *file,
     end = file->text.data + file->text.size;
     for (at = file->text.data; at < end; at++)
         n += *at == '\n' || at + 1 == end;
-    file->items = calloc(n + 1, sizeof *file->items);
-    file->sizes = calloc(n + 1, sizeof *file->sizes);
-    if (!file->items || !file->sizes)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(file->items, n + 1, err));
+    ATTN_TRY(ALLOCATE(file->sizes, n + 1, err));
     at = file->text.data;
     for (size_t i = 0; at < end; i++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -288,7 +284,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     attn_measure_set measures = 0;
 
     ATTN_TRY(check_arrays(&args->arrays, err));
-    ATTN_TRY(check_use(args, err));
+    ATTN_TRY(check_use(served->call, err));
     if (args->measures)
         served->shown = VIEW_TABLE;
     ATTN_TRY(request_check(served, err));

@@ -161,18 +161,10 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
 }
 
 /* Refuses options that do not go with --pairs. */
-static enum attn_status check_pairs(const struct heads_args *args, struct attn_error *err)
+static enum attn_status check_pairs(const struct call *call, struct attn_error *err)
 {
-    const char *name = args->probe                 ? "probe"
-                       : args->question.texts.path ? "texts"
-                       : args->question.items.path ? "items"
-                       : args->measures            ? "measures"
-                       : args->pattern             ? "pattern"
-                       : args->from                ? "from"
-                       : args->to                  ? "to"
-                       : args->has_effect          ? "effect"
-                       : args->threshold >= 0      ? "threshold"
-                                                   : NULL;
+    const char *name =
+        option_find_given(call, "probe|texts|items|measures|pattern|from|to|effect|threshold");
 
     if (!name)
         return ATTN_OK;
@@ -186,7 +178,7 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     const struct tables_args *tables = &args->question.tables;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
-    ATTN_TRY(check_pairs(args, err));
+    ATTN_TRY(check_pairs(question->call, err));
     ATTN_TRY(check(args, &how, err));
     question->grid = (struct attn_table_grid){.rows = "number",
                                               .columns = "other_number",

@@ -189,9 +189,7 @@ static enum attn_status read_places(const struct text_list *list, struct taken *
                                     struct attn_error *err)
 {
     ATTN_TRY(named_values_read(list, "positions", "NAME=SPEC", &taken->named, err));
-    taken->places = calloc(taken->named.n + 1, sizeof *taken->places);
-    if (!taken->places)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(taken->places, taken->named.n + 1, err));
     for (size_t i = 0; i < taken->named.n; i++)
         taken->places[i] =
             (struct attn_item_place){taken->named.items[i].name, taken->named.items[i].value};
@@ -225,11 +223,8 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
 {
     const struct patch_args *args = question->call->args;
     struct taken *taken = question->own;
-    const char *given = args->clean           ? "clean"
-                        : args->corrupted     ? "corrupted"
-                        : args->clean_ids     ? "clean-ids"
-                        : args->corrupted_ids ? "corrupted-ids"
-                                              : NULL;
+    const char *given =
+        option_find_given(question->call, "clean|corrupted|clean-ids|corrupted-ids");
 
     if (args->question.items.path && (given || args->corrupted_image))
         return refuse(err, NULL, "--%s and --items are given, expected one of them",

@@ -32,28 +32,14 @@ static bool has_page(const struct output_args *args)
     return false;
 }
 
-/* The first given option that a page cannot follow, because it names a file or needs another page;
- * or NULL. */
-static const char *find_other(const struct served *served)
-{
-    static const char others[] =
-        "compare|explain|grad|patch|steer|embeds|ids|source|key-mask|config|"
-        "vocab|weights|queries|figure";
-    struct option_walk walk = {.command = served->call->command};
-
-    while (option_next(&walk)) {
-        const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
-
-        if (name && word_find(others, name) >= 0)
-            return name;
-    }
-    return NULL;
-}
-
 enum attn_status live_check(const struct live_args *args, const struct served *served,
                             struct attn_error *err)
 {
-    const char *other = args->is_live ? find_other(served) : NULL;
+    /* these name a file, or need another page */
+    static const char others[] =
+        "compare|explain|grad|patch|steer|embeds|ids|source|key-mask|config|vocab|weights|queries|"
+        "figure";
+    const char *other = args->is_live ? option_find_given(served->call, others) : NULL;
 
     if (!args->is_live && (args->story || args->limit > 0))
         return refuse(err, NULL, "--%s is of a live page, expected --live too",
@@ -74,9 +60,7 @@ static enum attn_status list_reading(const struct prompt_args *prompt, const str
 {
     struct option_walk walk = {.command = call->command};
 
-    live->reading = calloc(options_count(call->command) + prompt->label.n, sizeof *live->reading);
-    if (!live->reading)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(live->reading, options_count(call->command) + prompt->label.n, err));
     while (option_next(&walk)) {
         const char *value = call->given[walk.n - 1];
 

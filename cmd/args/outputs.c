@@ -91,9 +91,7 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err)
 {
-    *items = calloc(args->formats.n + 1, sizeof **items);
-    if (!*items)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(*items, args->formats.n + 1, err));
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
         if (!is_listed || is_listed(walk.output.format))
             (*items)[(*n)++] = walk.output;

@@ -214,9 +214,7 @@ static enum attn_status list_options(struct served *served, struct attn_error *e
     const unsigned listed = OPTION_SHAPES_TENSORS | (has_gradients ? OPTION_SHAPES_GRADIENTS : 0U);
     const struct call *call = served->call;
 
-    served->options = calloc(options_count(call->command), sizeof *served->options);
-    if (!served->options)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(served->options, options_count(call->command), err));
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *value = call->given[walk.n - 1];
 

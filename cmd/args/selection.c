@@ -91,9 +91,7 @@ enum attn_status steering_fill(struct steering_args *args, const struct attn_hos
 {
     const struct attn_model *model = attn_host_model(host);
 
-    args->items = calloc(args->steers.n + args->rescales.n + 1, sizeof *args->items);
-    if (!args->items)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(args->items, args->steers.n + args->rescales.n + 1, err));
     for (size_t i = 0; i < args->steers.n; i++)
         ATTN_TRY(attn_steering_read(args->steers.items[i], model, &args->items[args->n++], err));
     for (size_t i = 0; i < args->rescales.n; i++)
@@ -121,10 +119,8 @@ void steering_release(struct steering_args *args)
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err)
 {
-    args->knockout = calloc(args->knockouts.n + 1, sizeof *args->knockout);
-    args->patch = calloc(args->patches.n + 1, sizeof *args->patch);
-    if (!args->knockout || !args->patch)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(args->knockout, args->knockouts.n + 1, err));
+    ATTN_TRY(ALLOCATE(args->patch, args->patches.n + 1, err));
     for (size_t i = 0; i < args->knockouts.n; i++)
         ATTN_TRY(attn_knockout_parse(args->knockouts.items[i], &args->knockout[args->n_knockout++],
                                      err));

@@ -204,6 +204,23 @@ int word_find(const char *list, const char *word)
     }
 }
 
+const char *option_find_given(const struct call *call, const char *list)
+{
+    const char *found = NULL;
+    int first = 0;
+
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
+        const int i = name ? word_find(list, name) : -1;
+
+        if (i >= 0 && (!found || i < first)) {
+            found = name;
+            first = i;
+        }
+    }
+    return found;
+}
+
 bool text_ends_in(const char *text, const char *ending)
 {
     const size_t size = strlen(text), n = strlen(ending);
@@ -504,9 +521,7 @@ enum attn_status named_values_read(const struct text_list *list, const char *opt
 {
     const bool can_lack_name = *wanted == '[';
 
-    values->items = calloc(list->n + 1, sizeof *values->items);
-    if (!values->items)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(values->items, list->n + 1, err));
     for (; values->n < list->n; values->n++) {
         const char *text = list->items[values->n], *equals = strchr(text, '=');
         struct named_value *item = &values->items[values->n];

@@ -184,6 +184,9 @@ int word_find(const char *list, const char *word);
 
 bool text_ends_in(const char *text, const char *ending);
 
+/* The first option of LIST, "probe|texts", that the command line of CALL has, or NULL. */
+const char *option_find_given(const struct call *call, const char *list);
+
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);
 

@@ -25,6 +25,10 @@ enum attn_status refuse(struct attn_error *err, const char *hint, const char *fo
 enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
                           struct attn_error *err);
 
+/* Sets POINTER to N zeroed elements, to be freed: ATTN_TRY(ALLOCATE(list->items, n, err)). */
+#define ALLOCATE(pointer, n, err)                                                                  \
+    (((pointer) = calloc((n), sizeof *(pointer))) ? ATTN_OK : attn_error_no_memory(err))
+
 /* "attn-cli: note: ..."; for things worth knowing that are no failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
