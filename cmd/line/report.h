@@ -27,7 +27,8 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
 
 /* Sets POINTER to N zeroed elements, to be freed: ATTN_TRY(ALLOCATE(list->items, n, err)). */
 #define ALLOCATE(pointer, n, err)                                                                  \
-    (((pointer) = calloc((n), sizeof *(pointer))) ? ATTN_OK : attn_error_no_memory(err))
+    (((pointer) = calloc((n), sizeof *(pointer))) ? ATTN_OK                                        \
+                                                  : (attn_error_no_memory(err), ATTN_NO_MEMORY))
 
 /* "attn-cli: note: ..."; for things worth knowing that are no failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
