@@ -69,8 +69,7 @@ struct question {
     void *own;                        /* data of the command for its work */
     struct attn_table_grid grid;      /* for pictures; rows NULL: the table cannot be drawn */
     char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
-    const char **
-        files; /* [n_file] borrowed; files of options that shape rows; NULL: that of --mask alone */
+    const char **files; /* [n_file] borrowed; files of options that shape rows, or NULL: --mask */
     size_t n_file;
     const char *mask_file; /* the file of --mask, or NULL */
     struct model_source source;
