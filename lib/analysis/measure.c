@@ -2,7 +2,6 @@
 #include "analysis/analysis_internal.h"
 
 #include "base/edit_distance.h"
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/status_internal.h"

@@ -2,7 +2,6 @@
 #include "attention/keys.h"
 
 #include "attention/attention_internal.h"
-#include "base/status_internal.h"
 
 /* --- spans and steps -------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* kind.c - the list of kinds, and kinds read from and written as text. */
 #include "attention/attention_internal.h"
 
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/number.h"

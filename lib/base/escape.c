@@ -1,7 +1,6 @@
 /* escape.c - see escape.h. */
 #include "base/escape.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <string.h>

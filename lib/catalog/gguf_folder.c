@@ -1,7 +1,6 @@
 /* gguf_folder.c - GGUF models in a folder, and their tags. */
 #include "catalog/places_internal.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"

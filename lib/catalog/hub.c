@@ -1,7 +1,6 @@
 /* hub.c - models in the cache of Hugging Face. */
 #include "catalog/places_internal.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"

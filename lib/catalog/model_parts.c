@@ -4,7 +4,6 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "formats/gguf.h"
 #include "model/model_internal.h"
 

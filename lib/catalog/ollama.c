@@ -1,8 +1,6 @@
 /* ollama.c - models in the stores of Ollama. */
 #include "catalog/places_internal.h"
 
-#include "base/buffer.h"
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"

@@ -13,7 +13,6 @@
 #include "formats/npy.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -12,7 +12,6 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/safetensors.h"
 #include "forward/forward_internal.h"
 #include "forward/session_internal.h"
 #include "forward/step_internal.h"

@@ -8,7 +8,6 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "forward/step_internal.h"
-#include "model/config_internal.h"
 
 #include <string.h>
 

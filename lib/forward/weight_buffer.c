@@ -8,7 +8,6 @@
 
 #include "base/dtype_internal.h"
 #include "base/pool_internal.h"
-#include "formats/safetensors.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -9,7 +9,6 @@
 #include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
 #include "gradient/backward_internal.h"
 #include "trace/trace_internal.h"
 

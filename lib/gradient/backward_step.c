@@ -8,7 +8,6 @@
 
 #include "base/escape.h"
 #include "base/pool_internal.h"
-#include "base/status_internal.h"
 #include "base/thread.h"
 #include "forward/step_internal.h"
 #include "trace/trace_internal.h"

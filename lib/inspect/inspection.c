@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/table_internal.h"
 #include "base/thread.h"
-#include "formats/safetensors.h"
 #include "inspect/inspection_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"

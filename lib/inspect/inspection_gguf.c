@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "model/gguf_config.h"
 

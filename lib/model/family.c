@@ -1,7 +1,6 @@
 /* family.c - see family.h: the list of families, and reading a config of any of them. */
 #include "model/family.h"
 
-#include "base/escape.h"
 #include "base/fixed_text.h"
 
 #include <string.h>

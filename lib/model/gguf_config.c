@@ -7,7 +7,6 @@
 #include "model/gguf_config.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"

@@ -2,7 +2,6 @@
 #include "model/model.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"

@@ -9,7 +9,6 @@
 #include "model/model_internal.h"
 
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "kernels/kernels.h"
 
 #include <math.h>

@@ -7,12 +7,10 @@
 #include "model/weights.h"
 
 #include "base/dtype_internal.h"
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/safetensors.h"
 #include "model/elements.h"
 #include "model/image_patches.h"
 

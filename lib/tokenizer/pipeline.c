@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
 
 /* --- A text made of another ------------------------------------------------------------------- */
 

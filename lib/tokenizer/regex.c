@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "base/utf8.h"
 #include "tokenizer/regex_syntax.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

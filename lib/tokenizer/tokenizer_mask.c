@@ -7,7 +7,6 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
 #include "formats/json.h"
 
 #include <string.h>

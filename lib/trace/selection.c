@@ -8,7 +8,6 @@
  */
 #include "trace/trace_internal.h"
 
-#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"

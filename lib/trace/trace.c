@@ -4,7 +4,6 @@
 
 #include "base/given.h"
 #include "base/pool_internal.h"
-#include "base/status_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -3,8 +3,6 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/status_internal.h"
-#include "base/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>

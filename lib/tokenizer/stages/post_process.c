@@ -1,7 +1,6 @@
 /* post_process.c - special tokens around the tokens of a text. */
 #include "tokenizer/stages/stages_internal.h"
 
-#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer_internal.h"
 
