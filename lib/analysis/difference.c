@@ -1,7 +1,5 @@
-/*
- * difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
- * sparse rows grows with their cells; a key that a row lacks has weight 0 there.
- */
+/* difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
+ * sparse rows grows with their cells; a key that a row lacks has weight 0 there. */
 #include "analysis/analysis_internal.h"
 
 #include "analysis/metric.h"

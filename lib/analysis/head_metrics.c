@@ -1,8 +1,6 @@
-/*
- * head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a
+/* head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a
  * query, j a key. Without another word a measure is the mean over the rows that have such keys;
- * where keys are rows of a source, none has.
- */
+ * where keys are rows of a source, none has. */
 #include "analysis/metric.h"
 #include "kernels/kernels.h"
 
@@ -40,11 +38,9 @@ static size_t count_seen(const struct attn_metric_row *row)
     return n;
 }
 
-/*
- * entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
+/* entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
  * = 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln
- * of the number of keys that it sees, and rows that see one key are left out.
- */
+ * of the number of keys that it sees, and rows that see one key are left out. */
 static bool entropy_row(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_row *cells = &row->cells;

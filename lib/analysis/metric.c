@@ -1,7 +1,5 @@
-/*
- * metric.c - the registry of measures, and the sums of heads. The terms of an event's rows are
- * found on the pool and added in the order of the rows, so that sums do not depend on threads.
- */
+/* metric.c - the registry of measures, and the sums of heads. The terms of an event's rows are
+ * found on the pool and added in the order of the rows, so that sums do not depend on threads. */
 #include "analysis/metric.h"
 
 #include "base/memory.h"

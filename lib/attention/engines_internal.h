@@ -49,20 +49,16 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
 size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention);
 
-/*
- * Computes a tile of n_row rows, 32 or the feed's rest. Returns the number of rows that edits
- * changed. SCRATCH is the worker's. Edits reach listed cells only.
- */
+/* Computes a tile of n_row rows, 32 or the feed's rest. Returns the number of rows that edits
+ * changed. SCRATCH is the worker's. Edits reach listed cells only. */
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch);
 
 /* --- gather.c: scattered keys ----------------------------------------------------------------- */
 
-/*
- * Exact attention of one head over scattered keys: the keys and values of a row are copied
+/* Exact attention of one head over scattered keys: the keys and values of a row are copied
  * together, then it is a small dense problem, so work and memory grow with the pairs. Keys lie as
  * rows, [n_max, d_head]. Each row is one chain of operations over its own keys, so how rows are fed
- * or split changes no bit; a row with every key gives the bits of dense attention.
- */
+ * or split changes no bit; a row with every key gives the bits of dense attention. */
 
 /* The microkernels of one feed. */
 struct attn_gather {
@@ -102,10 +98,8 @@ enum { ATTN_BLOCKWISE_N_KEY = 512 }; /* keys in a block */
 /* Floats of scratch for each worker: of d_value alone, not of n_max. */
 size_t attn_blockwise_scratch(const struct attn_head_shape *shape);
 
-/*
- * Computes z of a tile of up to 32 rows, any number of tiles at any time, without planned memory. A
- * row without visible keys, or whose scores are all -inf, gives zeros. SCRATCH is the worker's.
- */
+/* Computes z of a tile of up to 32 rows, any number of tiles at any time, without planned memory. A
+ * row without visible keys, or whose scores are all -inf, gives zeros. SCRATCH is the worker's. */
 void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_tile *tile,
                         float *scratch);
 

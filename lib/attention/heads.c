@@ -1,7 +1,5 @@
-/*
- * heads.c - see heads.h. Chooses the engine of an attention, plans the memory of a layer, prepares
- * its inputs, and runs its waves.
- */
+/* heads.c - see heads.h. Chooses the engine of an attention, plans the memory of a layer, prepares
+ * its inputs, and runs its waves. */
 #include "attention/heads.h"
 
 #include "attention/keys.h"

@@ -1,7 +1,5 @@
-/*
- * keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number,
- * except where a mask is a matrix: its whole row is read.
- */
+/* keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number,
+ * except where a mask is a matrix: its whole row is read. */
 #ifndef ATTN_ATTENTION_KEYS_H
 #define ATTN_ATTENTION_KEYS_H
 
@@ -17,11 +15,9 @@ struct attn_key_row {
     size_t n_key;    /* S, keys so far */
 };
 
-/*
- * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
+/* The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
  * their number. With KEYS NULL it only counts, in few steps. For all kinds that keep pairs: not
- * linear and lowrank. ATTENTION's stride is resolved.
- */
+ * linear and lowrank. ATTENTION's stride is resolved. */
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 

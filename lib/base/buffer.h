@@ -1,7 +1,5 @@
-/*
- * buffer.h - bytes that grow. The first failure sticks: append as you like and look once at the
- * end.
- */
+/* buffer.h - bytes that grow. The first failure sticks: append as you like and look once at the
+ * end. */
 #ifndef ATTN_BASE_BUFFER_H
 #define ATTN_BASE_BUFFER_H
 

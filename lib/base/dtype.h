@@ -1,6 +1,4 @@
-/*
- * dtype.h - element types of tensors in files, and a view of such a tensor.
- */
+/* dtype.h - element types of tensors in files, and a view of such a tensor. */
 #ifndef ATTN_BASE_DTYPE_H
 #define ATTN_BASE_DTYPE_H
 
@@ -33,11 +31,9 @@
     X(I64, 20, 64)                                                                                 \
     X(U64, 21, 64)
 
-/*
- * X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their
+/* X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their
  * codes in such files (ggml.h `ggml_type`; kernels/vector_blocks.c has the layouts). A row of a
- * matrix is whole blocks.
- */
+ * matrix is whole blocks. */
 #define ATTN_BLOCK_DTYPE_MAP(X)                                                                    \
     X(Q4_0, 22, 2, 32, 18)                                                                         \
     X(Q4_1, 23, 3, 32, 20)                                                                         \

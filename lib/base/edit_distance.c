@@ -25,10 +25,9 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/*
- * d[i][j], the distance of the first i letters of A and the first j of B, from the rows i-1 and
- * i-2: min(d[i-1][j] + 1, d[i][j-1] + 1, d[i-1][j-1] + (a_i != b_j), d[i-2][j-2] + 1 if swapped).
- */
+/* d[i][j], the distance of the first i letters of A and the first j of B, from the rows i-1 and
+ * i-2: min(d[i-1][j] + 1, d[i][j-1] + 1, d[i-1][j-1] + (a_i != b_j), d[i-2][j-2] + 1 if
+ * swapped). */
 size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letters *b)
 {
     size_t rows[3][ATTN_MAX_LETTER + 1];

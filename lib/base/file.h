@@ -1,6 +1,4 @@
-/*
- * file.h - one input file as bytes: mapped, read, or borrowed from a blob.
- */
+/* file.h - one input file as bytes: mapped, read, or borrowed from a blob. */
 #ifndef ATTN_BASE_FILE_H
 #define ATTN_BASE_FILE_H
 

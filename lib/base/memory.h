@@ -48,10 +48,8 @@ void attn_free(void *block); /* NULL is allowed */
 /* Bytes of memory that the machine has, used or not. */
 size_t attn_memory_of_machine(void);
 
-/*
- * Whether the process may take SIZE bytes of address space more, as of now. For calls of libraries
- * that end the process when they get no memory.
- */
+/* Whether the process may take SIZE bytes of address space more, as of now. For calls of libraries
+ * that end the process when they get no memory. */
 bool attn_has_address_space(size_t size);
 
 /* False when the result does not fit a size_t; *out is then unspecified. */

@@ -47,10 +47,8 @@ bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int
     return true;
 }
 
-/*
- * The middle between two doubles, where rounding changes, has at most 768 significant digits: of
- * later digits it only matters whether one is not 0.
- */
+/* The middle between two doubles, where rounding changes, has at most 768 significant digits: of
+ * later digits it only matters whether one is not 0. */
 enum { MAX_DIGITS = 768, MAX_EXPONENT = 1000000 };
 
 /* A number as its digits d1 d2 d3 ... and a power of ten: 0.d1d2d3... * 10^exponent. */

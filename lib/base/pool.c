@@ -24,10 +24,8 @@
 
 enum {
     MAX_THREAD = 1024,
-    /*
-     * Longer than most steps of a forward pass that the caller does alone, and about as long as a
-     * sleeping thread takes to wake. More would take the cores away from other processes.
-     */
+    /* Longer than most steps of a forward pass that the caller does alone, and about as long as a
+     * sleeping thread takes to wake. More would take the cores away from other processes. */
     SPIN_NANOSECONDS = 50 * 1000,
 };
 

@@ -16,10 +16,8 @@
 
 struct attn_pool;
 
-/*
- * N_THREAD 1..1024 counts the caller's; 0 means the cores this process may run on. Where threads
- * cannot be started the pool works with those it has.
- */
+/* N_THREAD 1..1024 counts the caller's; 0 means the cores this process may run on. Where threads
+ * cannot be started the pool works with those it has. */
 ATTN_API enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool,
                                            struct attn_error *err);
 ATTN_API int attn_pool_n_thread(const struct attn_pool *pool);

@@ -1,8 +1,6 @@
-/*
- * random.c - see random.h. The twister is Matsumoto and Nishimura's MT19937 (1998); the conversion
+/* random.c - see random.h. The twister is Matsumoto and Nishimura's MT19937 (1998); the conversion
  * of its words follows ATen's CPUGeneratorImpl and DistributionTemplates, whose roundings are part
- * of the result: a product in float stays one, and a mean of 0 is added too.
- */
+ * of the result: a product in float stays one, and a mean of 0 is added too. */
 #include "base/random.h"
 
 #include <assert.h>

@@ -46,11 +46,9 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
  * file is written directly (attn_sink_is_seekable is false), without a .part, resume or commit.
  */
 
-/*
- * Makes PATH.part, or with IS_RESUMED opens the one that is there; locks it until it is freed.
+/* Makes PATH.part, or with IS_RESUMED opens the one that is there; locks it until it is freed.
  * ATTN_IO when another process has it locked, when it is there and IS_RESUMED is false, and where
- * PATH may not be written.
- */
+ * PATH may not be written. */
 enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 

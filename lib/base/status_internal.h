@@ -5,10 +5,8 @@
 #include "base/note.h"
 #include "base/status.h"
 
-/*
- * Ends a constructor with the status of CALL: after success *OUT takes MADE, after a failure
- * RELEASE frees it. Returns that status, as ATTN_TRY does.
- */
+/* Ends a constructor with the status of CALL: after success *OUT takes MADE, after a failure
+ * RELEASE frees it. Returns that status, as ATTN_TRY does. */
 #define ATTN_RETURN_MADE(call, out, made, release)                                                 \
     do {                                                                                           \
         const enum attn_status attn_made_ = (call);                                                \
@@ -27,18 +25,14 @@ enum attn_status attn_refuse(struct attn_error *err, enum attn_request_stage sta
  * ATTN_INVALID, the status of nearly all failures with a hint. */
 enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
-/*
- * Records the stage at which the failure STATUS happened, unless a callee has recorded one. Returns
- * STATUS; ignores ATTN_OK. ERR may be NULL.
- */
+/* Records the stage at which the failure STATUS happened, unless a callee has recorded one. Returns
+ * STATUS; ignores ATTN_OK. ERR may be NULL. */
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);
 
-/*
- * Puts the name of FIELD, a field of a request that could not be parsed, before the message:
+/* Puts the name of FIELD, a field of a request that could not be parsed, before the message:
  * "heads: bad item '9.9', expected ...". Returns STATUS; ignores all but ATTN_INVALID. ERR may be
- * NULL.
- */
+ * NULL. */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);
 
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */

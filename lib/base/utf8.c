@@ -1,11 +1,9 @@
 /* utf8.c - see utf8.h. */
 #include "base/utf8.h"
 
-/*
- * Unicode's table 3-7 for first bytes: the length of the character, and the bounds of its second
+/* Unicode's table 3-7 for first bytes: the length of the character, and the bounds of its second
  * byte (which exclude overlong forms, surrogates and code points above U+10FFFF). The third and
- * fourth byte are always 80..BF.
- */
+ * fourth byte are always 80..BF. */
 struct lead {
     size_t length; /* 0: no character begins with this byte */
     unsigned char low, high;

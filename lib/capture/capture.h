@@ -40,11 +40,9 @@ ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site,
                                           int layer);
 
-/*
- * The part of one head: HEAD is its number in the model, for keys the number of the key/value head.
+/* The part of one head: HEAD is its number in the model, for keys the number of the key/value head.
  * [T', S] for matrices, [T', n] for queries, [S, n] for keys. NULL if the head is not selected or
- * does not exist, or SITE has no heads.
- */
+ * does not exist, or SITE has no heads. */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);
 

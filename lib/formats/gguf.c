@@ -365,10 +365,8 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
     return ATTN_OK;
 }
 
-/*
- * Locates the tensors of the file, from FIRST on, in its data: each begins at the end of the
- * previous one, rounded up to ALIGNMENT, as ggml demands. So tensors never overlap.
- */
+/* Locates the tensors of the file, from FIRST on, in its data: each begins at the end of the
+ * previous one, rounded up to ALIGNMENT, as ggml demands. So tensors never overlap. */
 static enum attn_status place_tensors(struct scan *scan, size_t first, size_t alignment)
 {
     const struct attn_tensor_files *files = scan->gguf->files;

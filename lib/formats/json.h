@@ -1,7 +1,5 @@
-/*
- * json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON after the strict
- * scanner, and getters that check type and range, and name key and file in their messages.
- */
+/* json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON after the strict
+ * scanner, and getters that check type and range, and name key and file in their messages. */
 #ifndef ATTN_FORMATS_JSON_H
 #define ATTN_FORMATS_JSON_H
 
@@ -23,11 +21,9 @@ enum { ATTN_JSON_MAX_SIZE = ATTN_TEXT_MAX };
 enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
                                  struct attn_error *err);
 
-/*
- * The same for a file of which little is read, since an element of a list costs 64 bytes in a tree:
+/* The same for a file of which little is read, since an element of a list costs 64 bytes in a tree:
  * lists and objects in the root are checked and left empty, but for those that the keys NAMES,
- * ended by NULL, have. Every key is there.
- */
+ * ended by NULL, have. Every key is there. */
 enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
                                        struct attn_json **json, struct attn_error *err);
 void attn_json_free(struct attn_json *json); /* NULL is allowed */
@@ -56,11 +52,9 @@ const char *attn_node_string(const struct attn_node *node);         /* NULL when
 bool attn_node_int(const struct attn_node *node, int64_t *value);   /* integral, |value| < 2^53 */
 bool attn_node_double(const struct attn_node *node, double *value); /* finite */
 
-/*
- * Typed members of an object of JSON. A member that is absent or null leaves *value as it is (its
+/* Typed members of an object of JSON. A member that is absent or null leaves *value as it is (its
  * default); a wrong type or range is ATTN_FORMAT: "'n_head' in 'm/config.json' is -3, expected an
- * integer from 1 to 65536".
- */
+ * integer from 1 to 65536". */
 enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
                                    const char *key, int64_t min, int64_t max, int64_t *value,
                                    struct attn_error *err);

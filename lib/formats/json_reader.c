@@ -1,8 +1,6 @@
-/*
- * json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
+/* json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
  * allocation. A string is checked once, when it is pulled: the functions that decode a token rely
- * on that.
- */
+ * on that. */
 #include "formats/json_reader.h"
 
 #include "base/escape.h"

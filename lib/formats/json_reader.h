@@ -100,10 +100,8 @@ uint64_t attn_json_hash(const struct attn_json_token *token);
  * or above 2^64-1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
 
-/*
- * One pass over what READER has not read yet: its grammar, and no key twice in one object. At most
- * 4 GiB; allocates 8 bytes for each key of the objects that are open.
- */
+/* One pass over what READER has not read yet: its grammar, and no key twice in one object. At most
+ * 4 GiB; allocates 8 bytes for each key of the objects that are open. */
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err);
 
 #endif

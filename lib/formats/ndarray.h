@@ -39,12 +39,10 @@ struct attn_mask_array {
     struct attn_npy_file *file; /* owns, after _open; or NULL */
 };
 
-/*
- * Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The
+/* Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The
  * file is read, not mapped: later changes of the file have no effect. ATTN_INVALID for other types,
  * for a rank outside RANK_MIN..RANK_MAX (AXES is the expected shape in the message) and for arrays
- * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
- */
+ * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure. */
 ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                             const char *axes, struct attn_ndarray *array,
                                             struct attn_error *err);

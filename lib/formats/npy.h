@@ -46,10 +46,8 @@ size_t attn_npy_n_element(const struct attn_npy_file *npy);
 enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
 const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
 
-/*
- * All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
- * [n_element]. Values that are too large become infinite; NaN and infinities stay.
- */
+/* All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
+ * [n_element]. Values that are too large become infinite; NaN and infinities stay. */
 void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
 
 /* The elements where they lie, for an array that already is float32 of this machine in C order and
@@ -59,10 +57,8 @@ const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 /* Those of an array of uint8 as they are, in C order: OUT [n_element]. */
 void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out);
 
-/*
- * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT for any other cell; the
- * message has its index and value. OUT is then unspecified.
- */
+/* The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT for any other cell; the
+ * message has its index and value. OUT is then unspecified. */
 enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
                                      struct attn_error *err);
 

@@ -44,11 +44,9 @@ struct attn_written_fact {
     const char *key, *value;
 };
 
-/*
- * Writes the header of a file of N TENSORS, whose names all differ, with N_FACT members of metadata
+/* Writes the header of a file of N TENSORS, whose names all differ, with N_FACT members of metadata
  * in addition to "format". It is padded with spaces to a multiple of 8 bytes, so that a map has the
- * tensors aligned. Failures of SINK stick to it.
- */
+ * tensors aligned. Failures of SINK stick to it. */
 enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
                                                const struct attn_written_fact *facts, size_t n_fact,
                                                const struct attn_written_tensor *tensors, size_t n,

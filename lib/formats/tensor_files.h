@@ -42,10 +42,8 @@ int attn_tensor_files_n_shard(const struct attn_tensor_files *files);
 const char *attn_tensor_files_path(const struct attn_tensor_files *files, int shard);
 size_t attn_tensor_files_size(const struct attn_tensor_files *files, int shard);
 
-/*
- * Copies the SIZE bytes at DATA, which lie in one of its files, without touching a page of a map.
- * False where that cannot be done; COPY then holds anything.
- */
+/* Copies the SIZE bytes at DATA, which lie in one of its files, without touching a page of a map.
+ * False where that cannot be done; COPY then holds anything. */
 bool attn_tensor_files_read_again(const struct attn_tensor_files *files, const void *data,
                                   size_t size, void *copy);
 

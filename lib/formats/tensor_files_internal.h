@@ -7,10 +7,8 @@
 #include "formats/safetensors.h"
 #include "formats/tensor_files.h"
 
-/*
- * A tensor in a directory: small, because a header of 100 MB can list two million. NAME and SHAPE
- * point into the text of its file.
- */
+/* A tensor in a directory: small, because a header of 100 MB can list two million. NAME and SHAPE
+ * point into the text of its file. */
 struct attn_tensor_record {
     const char *name;  /* terminated */
     const char *shape; /* as text, "[2, 3]"; NULL until the tensor was found */
@@ -45,11 +43,9 @@ int attn_tensor_compare_names(const void *a, const void *b);
 
 /* --- One .safetensors file that is already open ----------------------------------------------- */
 
-/*
- * Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
+/* Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
  * [*count], sorted by name, point into it: checked values stay valid when the file is overwritten.
- * Both belong to the caller (attn_free).
- */
+ * Both belong to the caller (attn_free). */
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
                                               struct attn_tensor_record **records, size_t *count,
                                               struct attn_error *err);

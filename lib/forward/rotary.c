@@ -1,7 +1,5 @@
-/*
- * rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
- * function of theta^(2i/R), in its order of roundings.
- */
+/* rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
+ * function of theta^(2i/R), in its order of roundings. */
 #include "forward/rotary.h"
 #include "base/pool_internal.h"
 

@@ -1,7 +1,5 @@
-/*
- * session.c - the life of a session: created with all its memory, fed, rewound, reset, freed; and
- * its logits.
- */
+/* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed; and
+ * its logits. */
 #include "forward/session.h"
 
 #include "attention/attention_internal.h"

@@ -78,21 +78,17 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
 
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
-/*
- * Sets the source of the layers with cross-attention: X [n, d_source], copied. Learned positions of
+/* Sets the source of the layers with cross-attention: X [n, d_source], copied. Learned positions of
  * a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID once
  * something was fed (reset first), for more rows than options.n_source, for rows that are not
- * finite, and for a model without such layers.
- */
+ * finite, and for a model without such layers. */
 ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
                                                   size_t n, struct attn_error *err);
 
-/*
- * Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
+/* Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
  * ATTN_INVALID for an id outside 0..n_vocab-1 or too many positions: nothing has changed then.
  * ATTN_FORMAT if a weight, or a value computed from weights, is not finite (a trace gets only
- * finite ones); ATTN_CANCELED; or the status that the trace returned: reset the session then.
- */
+ * finite ones); ATTN_CANCELED; or the status that the trace returned: reset the session then. */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
@@ -108,12 +104,10 @@ ATTN_API enum attn_status attn_session_feed_types(struct attn_session *session, 
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);
 
-/*
- * The same from a picture: PIXELS [n_channel, height, width], as the model's preprocessor makes
+/* The same from a picture: PIXELS [n_channel, height, width], as the model's preprocessor makes
  * them, cut into patches, with [CLS] and registers before these: as many positions as
  * attn_model_image_grid returns, in one feed. ATTN_INVALID also for sizes that it refuses, and for
- * numbers that are not finite.
- */
+ * numbers that are not finite. */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
                                                    struct attn_error *err);
@@ -124,12 +118,10 @@ ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
 
-/*
- * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew; an image
- * classifier has one row, number 0.
- * ATTN_INVALID without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER
- * also for those that the trace does not want, but for the last of a sequence.
- */
+/* Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew; an image
+ * classifier has one row, number 0. ATTN_INVALID without has_logits, and for positions that were
+ * not fed; with ATTN_CACHE_ONE_LAYER also for those that the trace does not want, but for the last
+ * of a sequence. */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);
 

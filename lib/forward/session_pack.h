@@ -32,15 +32,13 @@ struct attn_session_sequence {
                                 0: all. Decoders ignore it */
 };
 
-/*
- * Runs the model over N whole sequences at once, each from position 0. Events, with the number of
+/* Runs the model over N whole sequences at once, each from position 0. Events, with the number of
  * their sequence, and logits are the bits of attn_session_feed with that sequence alone, in a
  * session whose n_max is its length (which is the length that `strided` attention without a stride
  * goes by). The selection applies to each sequence by itself. attn_session_n_position, _logits and
  * _logits_at count the positions of all sequences one after the other. ATTN_INVALID also after any
  * other feed (reset first), for more sequences than options.n_sequence, edits that do not fit, and
- * more than one sequence where layers attend to a source: each would have its own.
- */
+ * more than one sequence where layers attend to a source: each would have its own. */
 ATTN_API enum attn_status attn_session_feed_many(struct attn_session *session,
                                                  const struct attn_session_sequence *sequences,
                                                  size_t n, struct attn_error *err);

@@ -1,8 +1,6 @@
-/*
- * step_attention.c - attention as one of the equations of a block, and the KV cache.
+/* step_attention.c - attention as one of the equations of a block, and the KV cache.
  * attention/heads.h computes the heads; it calls back to find out which heads and rows are needed,
- * and to give watched matrices to the trace.
- */
+ * and to give watched matrices to the trace. */
 #include "forward/step_internal.h"
 
 #include "attention/attention_internal.h"

@@ -4,13 +4,11 @@
 
 #include "forward/forward_internal.h"
 
-/*
- * A line is one equation, over the rows of the current feed: it computes a tensor and visits its
+/* A line is one equation, over the rows of the current feed: it computes a tensor and visits its
  * site (edits, then the trace) before it is read. Linear maps wait until another line needs a
  * result, so that maps of the same rows run side by side, and a map computes the activation or sum
  * after it while its result is in cache, unless the tensor between is watched or edited. Visits
- * keep the order of the lines; results are the same.
- */
+ * keep the order of the lines; results are the same. */
 
 /* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, width of the norm,
  * else D], which may be the same rows where there is a norm. No site. */
@@ -74,13 +72,11 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
 /* sum = sum + x, [n_row, D]. No site. */
 void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
 
-/*
- * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
+/* QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
  * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or the equation
  * of the layer's kind of attention, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for the
  * heads that are needed. k and v of a source are appended once. Cosine similarity normalizes q and
- * k in place.
- */
+ * k in place. */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 
 /* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is

@@ -1,7 +1,5 @@
-/*
- * cost.c - see cost.h. Weights are counted as they are bound, sizes follow from the config, and the
- * memory of a session is measured by planning one.
- */
+/* cost.c - see cost.h. Weights are counted as they are bound, sizes follow from the config, and the
+ * memory of a session is measured by planning one. */
 #include "inspect/cost.h"
 
 #include "attention/attention_internal.h"

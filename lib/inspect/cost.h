@@ -53,10 +53,8 @@ struct attn_cost {
     uint64_t sites[ATTN_N_SITE];      /* whole tensors of all layers; 0: not in the model */
 };
 
-/*
- * The cost of N positions, and of N_SOURCE rows of a source, which are ignored unless a layer
- * attends to a source. ATTN_INVALID if they do not fit the model.
- */
+/* The cost of N positions, and of N_SOURCE rows of a source, which are ignored unless a layer
+ * attends to a source. ATTN_INVALID if they do not fit the model. */
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                 struct attn_cost *cost, struct attn_error *err);
 

@@ -1,7 +1,5 @@
-/*
- * inspection.c - see inspection.h. The columns of each table precede the function that appends its
- * rows; the columns of a config are its fields.
- */
+/* inspection.c - see inspection.h. The columns of each table precede the function that appends its
+ * rows; the columns of a config are its fields. */
 #include "inspect/inspection.h"
 
 #include "attention/attention_internal.h"

@@ -1,8 +1,7 @@
-/*
- * inspection_differences.c - how a model differs from GPT-2, in words for readers. GPT-2 has
+/* inspection_differences.c - how a model differs from GPT-2, in words for readers. GPT-2 has
  * LayerNorm before attention and MLP, learned positions, causal attention to all keys with scores /
- * sqrt(d_head), a bias in every map of a block, gelu_new, and the embedding as its output matrix.
- */
+ * sqrt(d_head), a bias in every map of a block, gelu_new, and the embedding as its output
+ * matrix. */
 #include "inspect/inspection_internal.h"
 
 #include "base/buffer.h"

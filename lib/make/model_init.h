@@ -93,17 +93,13 @@ struct attn_init_options {
 
 struct attn_init; /* a model in memory, not yet in a directory */
 
-/*
- * Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
- * ATTN_UNSUPPORTED for the resulting config, ATTN_IO if its file cannot be read.
- */
+/* Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
+ * ATTN_UNSUPPORTED for the resulting config, ATTN_IO if its file cannot be read. */
 enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err);
 
-/*
- * Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
- * empty. A failure, ATTN_IO, leaves it as it was.
- */
+/* Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
+ * empty. A failure, ATTN_IO, leaves it as it was. */
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
                                  struct attn_error *err);
 

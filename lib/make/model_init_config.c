@@ -1,7 +1,5 @@
-/*
- * model_init_config.c - makes the config.json. Values are kept as JSON text; values from a file are
- * copied verbatim.
- */
+/* model_init_config.c - makes the config.json. Values are kept as JSON text; values from a file are
+ * copied verbatim. */
 #include "make/model_init_internal.h"
 
 #include "base/escape.h"

@@ -195,11 +195,9 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/*
- * Draws more rows than are kept, because the numbers of a table depend on its length. Pieces of
+/* Draws more rows than are kept, because the numbers of a table depend on its length. Pieces of
  * whole blocks of 16 are drawn into the same memory. Only the last piece may have another size,
- * because its end is drawn again (base/random.h). A permutation is one piece.
- */
+ * because its end is drawn again (base/random.h). A permutation is one piece. */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
                                        struct attn_error *err)

@@ -120,10 +120,8 @@ struct attn_config {
     size_t n_end_id;
 };
 
-/*
- * The sizes that decide the shapes of a run over N_POSITION positions, and which sites there are.
- * A run with a source sets n_source in the result. Borrows from CONFIG.
- */
+/* The sizes that decide the shapes of a run over N_POSITION positions, and which sites there are. A
+ * run with a source sets n_source in the result. Borrows from CONFIG. */
 ATTN_API struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position);
 
 #endif

@@ -65,10 +65,8 @@ void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *co
 
 /* --- Values that are not finite --------------------------------------------------------------- */
 
-/*
- * Blocks of elements become float32, where any type's NaN and infinity are these same two; the
- * kernels find out whether a block has some, and only such a block is looked at one by one.
- */
+/* Blocks of elements become float32, where any type's NaN and infinity are these same two; the
+ * kernels find out whether a block has some, and only such a block is looked at one by one. */
 enum { BLOCK = 1024 };
 
 /* The 8-bit floats (OCP 8-bit FP and MX specifications; FNUZ: ONNX): a value over its exponent's

@@ -1,8 +1,6 @@
-/*
- * family.h - the families of models that are read: how each writes its config.json, and how it
+/* family.h - the families of models that are read: how each writes its config.json, and how it
  * names its tensors. A family is a row, attn_family_NAME in a file of families/, and a name in
- * ATTN_FAMILY_MAP.
- */
+ * ATTN_FAMILY_MAP. */
 #ifndef ATTN_MODEL_FAMILY_H
 #define ATTN_MODEL_FAMILY_H
 
@@ -91,14 +89,12 @@ enum attn_weight_kind {
     ATTN_WEIGHT_GATED_VECTOR      /* their biases */
 };
 
-/*
- * One tensor of a family. In a name # stands for the layer's number; /name never has the prefix.
+/* One tensor of a family. In a name # stands for the layer's number; /name never has the prefix.
  * Shapes are letters: V D H G E F as in trace/site.h, B d_embed, T n_type, J = 2F, M d_projected, P
  * n_ctx and the positions before the first, U d_value, S d_model or d_source, X d_source, N
  * n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. Of pictures: C n_channel, h
  * patch_height, w patch_width, R n_register, I = 1 + the patches of a picture, L the width that a
- * classifier reads. 1 is one.
- */
+ * classifier reads. 1 is one. */
 struct attn_weight_rule {
     const char *name; /* after the prefix; another spelling, of older files, follows a | */
     const char *shape;

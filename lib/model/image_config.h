@@ -1,6 +1,5 @@
-/*
- * image_config.h - the part of a config for models that read pictures; and the two towers of CLIP.
- */
+/* image_config.h - the part of a config for models that read pictures; and the two towers of
+ * CLIP. */
 #ifndef ATTN_MODEL_IMAGE_CONFIG_H
 #define ATTN_MODEL_IMAGE_CONFIG_H
 
@@ -23,11 +22,9 @@ enum attn_pooling {
     ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
 };
 
-/*
- * The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
+/* The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
  * of the picture, row by row. Positions are learned for [CLS] and for the patches of a picture of
- * height x width. In other models all fields are 0.
- */
+ * height x width. In other models all fields are 0. */
 struct attn_image_config {
     size_t n_channel, height, width;  /* pixels */
     size_t patch_height, patch_width; /* above 0 only in image encoders */

@@ -42,11 +42,9 @@ struct attn_model_options {
 #define ATTN_MODEL_OPTIONS_DEFAULT                                                                 \
     ((struct attn_model_options){.size = sizeof(struct attn_model_options)})
 
-/*
- * OPTIONS may be NULL: the defaults. ATTN_FORMAT when a file is malformed, a tensor missing or of
+/* OPTIONS may be NULL: the defaults. ATTN_FORMAT when a file is malformed, a tensor missing or of
  * the wrong shape; ATTN_UNSUPPORTED for an architecture or config value this version lacks (named);
- * ATTN_IO when a file cannot be read. *model is untouched on failure.
- */
+ * ATTN_IO when a file cannot be read. *model is untouched on failure. */
 ATTN_API enum attn_status attn_model_open(const struct attn_source *source,
                                           const struct attn_model_options *options,
                                           struct attn_model **model, struct attn_error *err);
@@ -59,11 +57,9 @@ ATTN_API const struct attn_config *attn_model_config(const struct attn_model *mo
 /* The name of the model in its source, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
 
-/*
- * Rows IDS [n] of the embedding as float32, without positions: X [n, d_embed]. For the text that
+/* Rows IDS [n] of the embedding as float32, without positions: X [n, d_embed]. For the text that
  * cross-attention reads (attn_session_set_source), or for attn_session_feed_embeddings of changed
- * tokens. ATTN_INVALID for an id outside 0..n_vocab-1.
- */
+ * tokens. ATTN_INVALID for an id outside 0..n_vocab-1. */
 ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
                                            size_t n, float *x, struct attn_error *err);
 

@@ -1,6 +1,4 @@
-/*
- * rope_config.h - the rotary positions of a layer, as its config has them.
- */
+/* rope_config.h - the rotary positions of a layer, as its config has them. */
 #ifndef ATTN_MODEL_ROPE_CONFIG_H
 #define ATTN_MODEL_ROPE_CONFIG_H
 
@@ -22,11 +20,9 @@ enum attn_rope_type {
 #undef ATTN_ROPE_ENUM
 };
 
-/*
- * Rotary positions of a layer (Su et al. 2104.09864): component i of a head turns with i + R/2, i <
+/* Rotary positions of a layer (Su et al. 2104.09864): component i of a head turns with i + R/2, i <
  * R/2, by the angle position * theta^(-2i/R); the scaling changes these frequencies. Fields that a
- * type does not read are 0.
- */
+ * type does not read are 0. */
 struct attn_rope {
     enum attn_rope_type type;
     size_t d_rotary;             /* R: components of a head that are turned, the first ones; even */

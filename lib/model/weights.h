@@ -98,20 +98,16 @@ struct attn_weight_spec {
     size_t shape[ATTN_WEIGHT_MAX_RANK];
 };
 
-/*
- * Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: before the layers,
- * layer by layer, after the layers. WITH_BIASES adds the biases that a file may lack.
- */
+/* Lists the tensors that a model of CONFIG needs in *specs [*n], to be freed: before the layers,
+ * layer by layer, after the layers. WITH_BIASES adds the biases that a file may lack. */
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
                                        struct attn_weight_spec **specs, size_t *n,
                                        struct attn_error *err);
 
-/*
- * Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, its family or GGUF, checks
+/* Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, its family or GGUF, checks
  * types and shapes, and fills WEIGHTS, which borrows ST. A separate output matrix in the file makes
  * config->output ATTN_OUTPUT_OWN; a file without the MLM head makes it ATTN_OUTPUT_NONE. Release it
- * also after a failure.
- */
+ * also after a failure. */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err);
@@ -141,20 +137,16 @@ bool attn_weights_are_shared(const struct attn_config *config, size_t layer);
 /* Whether NAMING has a rule for a tensor NAME, of any layer. */
 bool attn_weights_know(const struct attn_family *naming, const char *name);
 
-/*
- * For a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be
- * unused. Such a tensor is the only sign of a part of the model that would be left out.
- */
+/* For a GGUF file: ATTN_UNSUPPORTED names a tensor that was not bound, unless it is known to be
+ * unused. Such a tensor is the only sign of a part of the model that would be left out. */
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_config *config,
                                            const struct attn_tensor_files *st,
                                            struct attn_error *err);
 
-/*
- * Looks for a value that is not finite in the tensors that a file names by the number LAYER
+/* Looks for a value that is not finite in the tensors that a file names by the number LAYER
  * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the
- * first one, or ATTN_OK.
- */
+ * first one, or ATTN_OK. */
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err);

@@ -1,6 +1,4 @@
-/*
- * regex_syntax.h - rewrites a pattern of Oniguruma, in the syntax of Ruby, for PCRE2.
- */
+/* regex_syntax.h - rewrites a pattern of Oniguruma, in the syntax of Ruby, for PCRE2. */
 #ifndef ATTN_TOKENIZER_REGEX_SYNTAX_H
 #define ATTN_TOKENIZER_REGEX_SYNTAX_H
 

@@ -33,15 +33,13 @@ enum attn_tokenizer_kind {
     ATTN_TOKENIZER_UNIGRAM = 4    /* T5's, XLM-R's, ALBERT's */
 };
 
-/*
- * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
+/* Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json,
  * with merges.txt byte-level BPE, and config.json's "tokenizer": {"type": "word"|"char"|"bpe",
  * "drop": ",", "unk": null}; or BERT's vocab.txt; for these two also added_tokens.json,
  * special_tokens_map.json and tokenizer_config.json, whose class, or the class in config.json,
  * identifies RoBERTa's merges.txt. ATTN_FORMAT for duplicates, bad merges, ids of added tokens that
  * differ from the library's, and, for vocab.json, gaps, and merges that leave three or more tokens
- * unreachable. ATTN_UNSUPPORTED names an unknown part of tokenizer.json.
- */
+ * unreachable. ATTN_UNSUPPORTED names an unknown part of tokenizer.json. */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
@@ -68,11 +66,9 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
 
 ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 
-/*
- * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
+/* The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
  * of a character), "eat" for words. NULL for an id that the vocabulary lacks (a model may have more
- * rows, and tokenizer.json may have holes).
- */
+ * rows, and tokenizer.json may have holes). */
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
@@ -80,13 +76,11 @@ ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer
  * vocabularies have no special tokens. To decode without them, leave them out of the ids. */
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
-/*
- * The text of N ids: the result of the decoder of tokenizer.json, which is UTF-8; otherwise bytes
+/* The text of N ids: the result of the decoder of tokenizer.json, which is UTF-8; otherwise bytes
  * joined for BPE, words separated by single spaces, characters joined. *text is allocated, its size
  * excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for an unknown id;
  * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED if the text of its decoder would be too
- * long.
- */
+ * long. */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,
                                                 size_t *size, struct attn_error *err);

@@ -1,7 +1,5 @@
-/*
- * tokenizer_internal.h - the parts of a tokenizer, for the files that open one, and how stages
- * append tokens to an encoding.
- */
+/* tokenizer_internal.h - the parts of a tokenizer, for the files that open one, and how stages
+ * append tokens to an encoding. */
 #ifndef ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
 #define ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
 
@@ -86,11 +84,9 @@ struct attn_unread {
     void *user;
 };
 
-/*
- * The functions that open a tokenizer set up the vocabulary with all tokens, the added tokens, the
+/* The functions that open a tokenizer set up the vocabulary with all tokens, the added tokens, the
  * model that the last stage borrows, the stages, the post-processing, and the decoder.
- * attn_decoded_prepare makes the rest.
- */
+ * attn_decoded_prepare makes the rest. */
 struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
     struct attn_settings settings;
@@ -162,11 +158,9 @@ struct attn_token_role {
     int32_t id;        /* out; -1: absent */
 };
 
-/*
- * Appends the tokens of the files beside vocab.txt, and those with ROLES [n], to the tokens that
+/* Appends the tokens of the files beside vocab.txt, and those with ROLES [n], to the tokens that
  * TOKENIZER finds in texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new
- * ones to its vocabulary, which must be finished and indexed, and must not change afterwards.
- */
+ * ones to its vocabulary, which must be finished and indexed, and must not change afterwards. */
 enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            const struct attn_json *config,

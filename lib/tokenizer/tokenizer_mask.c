@@ -1,8 +1,6 @@
-/*
- * tokenizer_mask.c - the mask token in the files of a tokenizer: `mask_token` of
+/* tokenizer_mask.c - the mask token in the files of a tokenizer: `mask_token` of
  * tokenizer_config.json, or in older directories of special_tokens_map.json. It is a string, or an
- * object with "content".
- */
+ * object with "content". */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

@@ -99,10 +99,8 @@ struct attn_alphabet {
 
 void attn_alphabet_init(struct attn_alphabet *alphabet);
 
-/*
- * Writes the bytes that KEY [size bytes of UTF-8] stands for to OUT, which has room for SIZE, and
- * stores their number. False when a character of KEY stands for no byte.
- */
+/* Writes the bytes that KEY [size bytes of UTF-8] stands for to OUT, which has room for SIZE, and
+ * stores their number. False when a character of KEY stands for no byte. */
 bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
                             char *out, size_t *n_byte);
 

@@ -1,7 +1,5 @@
-/*
- * words.c - see words.h; and the tokenizers of toy models, whose tokens are words between white
- * space, or single characters, without the characters that the config drops.
- */
+/* words.c - see words.h; and the tokenizers of toy models, whose tokens are words between white
+ * space, or single characters, without the characters that the config drops. */
 #include "tokenizer/words.h"
 
 #include "base/edit_distance.h"
@@ -121,12 +119,10 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
     return n;
 }
 
-/*
- * Adds a hint to ERR with up to three words of VOCABULARY. Distance is Damerau and Levenshtein's
+/* Adds a hint to ERR with up to three words of VOCABULARY. Distance is Damerau and Levenshtein's
  * (neighbours may swap, no part is edited twice) over characters, first without regard to case
  * (A-Z), then with; equal words keep the order of their ids. Without near words, the hint names the
- * words of the vocabulary.
- */
+ * words of the vocabulary. */
 static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                          struct attn_error *err)
 {

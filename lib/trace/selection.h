@@ -33,11 +33,9 @@ ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selec
                                               struct attn_selection **copy, struct attn_error *err);
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
-/*
- * Keeps one head. The first call replaces all heads by it; further calls, also after a list, add to
+/* Keeps one head. The first call replaces all heads by it; further calls, also after a list, add to
  * the chosen heads. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID, with
- * the valid range, leaves the selection unchanged.
- */
+ * the valid range, leaves the selection unchanged. */
 ATTN_API enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
                                               struct attn_error *err);
 
@@ -57,11 +55,9 @@ ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *select
 ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
                                                      const char *spec, struct attn_error *err);
 
-/*
- * The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
+/* The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
  * H', n] for queries, [S, G', n] for keys (keys are not narrowed by queries), [H', T', S] for
- * matrices. Returns the rank; 0, and zeros, when there is no such site or layer.
- */
+ * matrices. Returns the rank; 0, and zeros, when there is no such site or layer. */
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 

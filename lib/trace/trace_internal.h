@@ -95,10 +95,8 @@ enum attn_status attn_selection_see_stream(const struct attn_selection *selectio
  * is NULL. */
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
 
-/*
- * The next consecutive rows of EVENT that SELECTION wants, as a separate event; *row begins at 0
- * and keeps the position of the search. False at the end.
- */
+/* The next consecutive rows of EVENT that SELECTION wants, as a separate event; *row begins at 0
+ * and keeps the position of the search. False at the end. */
 bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,
                           struct attn_trace_event *part);

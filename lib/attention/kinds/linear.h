@@ -68,12 +68,10 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
 float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
                                 const float *q, float *z, float *scratch);
 
-/*
- * The rows of TILE of the matrix that z amounts to, z = pattern v to rounding, where watchers want
+/* The rows of TILE of the matrix that z amounts to, z = pattern v to rounding, where watchers want
  * them: pattern[i, j] = phi(q[i]) . phi(k[j]) / divisors[i], or 0 for a divisor of 0 and where
  * masked. O(n_key d_head) a row. KEYS is phi(k), packed as keys are: [n_key / 64 rounded
- * up][d_head][64]. DIVISORS [n_row] are what attn_linear_attention_row returned.
- */
+ * up][d_head][64]. DIVISORS [n_row] are what attn_linear_attention_row returned. */
 void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const struct attn_gemm_engine *engine,
                                    const struct attn_tile *tile, const float *keys,

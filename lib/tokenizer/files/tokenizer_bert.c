@@ -1,8 +1,6 @@
-/*
- * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
+/* tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
  * its id. tokenizer_config.json defines how texts are normalized and which tokens are special; the
- * defaults are BERT's.
- */
+ * defaults are BERT's. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

@@ -1,7 +1,5 @@
-/*
- * tokenizer_parts.c - the parts of tokenizer.json except the model: a table for each role lists its
- * types, their members, and the functions that add them. Every other type is refused by name.
- */
+/* tokenizer_parts.c - the parts of tokenizer.json except the model: a table for each role lists its
+ * types, their members, and the functions that add them. Every other type is refused by name. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

@@ -172,12 +172,10 @@ extern const struct attn_text_stage_kind attn_bpe_stage;
 
 /* --- Unigram ---------------------------------------------------------------------------------- */
 
-/*
- * The unigram language model of SentencePiece (Kudo 2018) splits a piece into the tokens whose
+/* The unigram language model of SentencePiece (Kudo 2018) splits a piece into the tokens whose
  * scores have the highest sum, in double; a tie goes to the split whose last token begins earliest.
  * A character that is not a token may be unknown, at the lowest score minus 10; unknown neighbours
- * make one token.
- */
+ * make one token. */
 
 /* Initialize with = {0}, set the first ones; attn_unigram_model_finish before it encodes. End with
  * attn_unigram_model_release. */

@@ -119,10 +119,8 @@ void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int cha
 
 /* --- Splits ----------------------------------------------------------------------------------- */
 
-/*
- * Each match is a piece, and so is the text between two matches (Isolated). The data is a struct
- * attn_regex, which the stage owns. Malformed bytes are separate pieces, which go to the model.
- */
+/* Each match is a piece, and so is the text between two matches (Isolated). The data is a struct
+ * attn_regex, which the stage owns. Malformed bytes are separate pieces, which go to the model. */
 extern const struct attn_text_stage_kind attn_split_isolated;
 
 /* A match ends the piece before it, and after another match is a piece (MergedWithPrevious). */
