@@ -519,19 +519,16 @@ struct model_row {
 static enum attn_status read_family(struct model_row *row)
 {
     static const char *const none[] = {NULL};
-    struct attn_file file = {0};
     struct attn_json *json = NULL;
     const char *type = NULL;
-    enum attn_status status = attn_file_read_part(&row->found.source, "config.json", &file, NULL);
+    enum attn_status status =
+        attn_json_read_part(&row->found.source, "config.json", none, &json, NULL);
 
-    if (status == ATTN_OK)
-        status = attn_json_parse_named(&file, none, &json, NULL);
     if (status == ATTN_OK)
         status = attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
     if (status == ATTN_OK && type)
         snprintf(row->family, sizeof row->family, "%.*s", FAMILY_SIZE - 1, type);
     attn_json_free(json);
-    attn_file_release(&file);
     return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 

@@ -66,18 +66,15 @@ static const char *class_of(const struct attn_source *source)
                                          "distilbert", "electra", "albert",      "modernbert"};
     static const char *const whole[] = {"vit", "dinov2", "dinov2_with_registers", "clip"};
     const char *found = "AutoModelForCausalLM", *type = NULL;
-    struct attn_file file = {0};
     struct attn_json *json = NULL;
 
-    if (attn_file_read_part(source, "config.json", &file, NULL) == ATTN_OK &&
-        attn_json_parse_named(&file, none, &json, NULL) == ATTN_OK)
+    if (attn_json_read_part(source, "config.json", none, &json, NULL) == ATTN_OK)
         attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
     for (size_t i = 0; type && i < sizeof masked / sizeof *masked; i++)
         found = strcmp(type, masked[i]) == 0 ? "AutoModelForMaskedLM" : found;
     for (size_t i = 0; type && i < sizeof whole / sizeof *whole; i++)
         found = strcmp(type, whole[i]) == 0 ? "AutoModel" : found;
     attn_json_free(json);
-    attn_file_release(&file);
     return found;
 }
 

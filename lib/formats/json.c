@@ -163,6 +163,20 @@ enum attn_status attn_json_parse_named(const struct attn_file *file, const char 
     return status;
 }
 
+enum attn_status attn_json_read_part(const struct attn_source *source, const char *name,
+                                     const char *const *names, struct attn_json **json,
+                                     struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
+    status =
+        names ? attn_json_parse_named(&file, names, json, err) : attn_json_parse(&file, json, err);
+    attn_file_release(&file);
+    return status;
+}
+
 void attn_json_free(struct attn_json *json)
 {
     if (!json)

@@ -26,6 +26,11 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
  * ended by NULL, have. Every key is there. */
 enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
                                        struct attn_json **json, struct attn_error *err);
+
+/* Parses part NAME of SOURCE: as attn_json_parse_named, or all of it if NAMES is NULL. */
+enum attn_status attn_json_read_part(const struct attn_source *source, const char *name,
+                                     const char *const *names, struct attn_json **json,
+                                     struct attn_error *err);
 void attn_json_free(struct attn_json *json); /* NULL is allowed */
 
 const struct attn_node *attn_json_root(const struct attn_json *json);

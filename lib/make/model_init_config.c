@@ -88,7 +88,7 @@ static enum attn_status copy_members(struct config_members *members, const char 
 
     ATTN_TRY(attn_file_read_part(&source, chosen.name, file, err));
     /* The parse checked that it is an object without duplicate keys. */
-    ATTN_TRY(attn_family_parse_config(file, &copied->json, err));
+    ATTN_TRY(attn_json_parse_named(file, attn_family_config_keys, &copied->json, err));
     reader = attn_json_reader_init((const char *)file->data, file->size, file->path);
     ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
     for (;;) {

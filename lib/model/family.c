@@ -80,18 +80,13 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
             config->end_ids[config->n_end_id++] = (int32_t)id;
 }
 
-enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
-                                          struct attn_error *err)
-{
-    static const char *const names[] = {"architectures", "attention_layers",    "attention_types",
-                                        "blocks",        "eos_token_id",        "id2label",
-                                        "image_size",    "layer_types",         "patch_size",
-                                        "pruned_heads",  "quantization_config", "rope_parameters",
-                                        "rope_scaling",  "text_config",         "text_config_dict",
-                                        "vision_config", "vision_config_dict",  NULL};
-
-    return attn_json_parse_named(file, names, json, err);
-}
+const char *const attn_family_config_keys[] = {
+    "architectures", "attention_layers",    "attention_types",
+    "blocks",        "eos_token_id",        "id2label",
+    "image_size",    "layer_types",         "patch_size",
+    "pruned_heads",  "quantization_config", "rope_parameters",
+    "rope_scaling",  "text_config",         "text_config_dict",
+    "vision_config", "vision_config_dict",  NULL};
 
 /* The unsupported feature of models of TYPE, or NULL. */
 static const char *missing_part(const char *type)

@@ -183,9 +183,8 @@ const struct attn_family *attn_family_find(const char *model_type);
 /* Family number I in the order of the list; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);
 
-/* Makes the tree of FILE, a config.json, with the lists and objects that some family reads. */
-enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
-                                          struct attn_error *err);
+/* The keys of a config.json whose objects and lists are read, for attn_json_parse_named. */
+extern const char *const attn_family_config_keys[];
 
 /* Reads a CONFIG of any family and checks that it can be run. In a family with two towers it is the
  * config of TOWER. Release it also after a failure. */

@@ -17,22 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A file of a config on its way. */
-struct config_reading {
-    struct attn_file file;  /* owns */
-    struct attn_json *json; /* owns */
-};
-
-static enum attn_status parse_part(const struct attn_source *source, const char *name,
-                                   struct config_reading *reading, struct attn_error *err)
-{
-    ATTN_TRY(attn_file_read_part(source, name, &reading->file, err));
-    return attn_family_parse_config(&reading->file, &reading->json, err);
-}
-
-/* Reads the config of MODEL by way of READINGS. */
+/* Reads the config of MODEL from the trees JSON, which the caller frees. */
 static enum attn_status read_files(const struct attn_source *source, enum attn_tower tower,
-                                   struct attn_model *model, struct config_reading readings[2],
+                                   struct attn_model *model, struct attn_json *json[2],
                                    struct attn_error *err)
 {
     static const char name[] = "config.json", generation[] = "generation_config.json";
@@ -40,33 +27,31 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
     if (status == ATTN_OK)
-        status = parse_part(source, name, &readings[0], err);
+        status = attn_json_read_part(source, name, attn_family_config_keys, &json[0], err);
     if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
-    ATTN_TRY(attn_family_read_config(readings[0].json, tower, &model->config, &model->layers, err));
+    ATTN_TRY(attn_family_read_config(json[0], tower, &model->config, &model->layers, err));
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* The tokens that end a text are read from generation_config.json if it exists: Hugging Face
      * puts the end of a turn there. Its other keys are not read. */
-    ATTN_TRY(parse_part(source, generation, &readings[1], err));
-    attn_family_read_end_ids(readings[1].json, &model->config);
+    ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
+    attn_family_read_end_ids(json[1], &model->config);
     return ATTN_OK;
 }
 
 static enum attn_status read_config(const struct attn_source *source, enum attn_tower tower,
                                     struct attn_model *model, struct attn_error *err)
 {
-    struct config_reading readings[2] = {{.json = NULL}};
-    const enum attn_status status = read_files(source, tower, model, readings, err);
+    struct attn_json *json[2] = {NULL, NULL};
+    const enum attn_status status = read_files(source, tower, model, json, err);
 
-    for (int i = 0; i < 2; i++) {
-        attn_json_free(readings[i].json);
-        attn_file_release(&readings[i].file);
-    }
+    attn_json_free(json[0]);
+    attn_json_free(json[1]);
     return status;
 }
 
@@ -79,7 +64,7 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
     ATTN_TRY(attn_gguf_write_config(m->gguf, json, err));
     text.data = (const unsigned char *)json->data, text.size = json->size;
     text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
-    ATTN_TRY(attn_family_parse_config(&text, parsed, err));
+    ATTN_TRY(attn_json_parse_named(&text, attn_family_config_keys, parsed, err));
     ATTN_TRY(attn_family_read_config(*parsed, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
     return attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
 }

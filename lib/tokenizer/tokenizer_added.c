@@ -132,20 +132,6 @@ static enum attn_status read_list(struct added_files *files, struct attn_error *
     return ATTN_OK;
 }
 
-/* Parses special_tokens_map.json, if there is one. */
-static enum attn_status read_map(struct added_files *files, struct attn_error *err)
-{
-    struct attn_file file = {0};
-    enum attn_status status;
-
-    if (!attn_source_has_part(files->source, "special_tokens_map.json"))
-        return ATTN_OK;
-    ATTN_TRY(attn_file_read_part(files->source, "special_tokens_map.json", &file, err));
-    status = attn_json_parse(&file, &files->map, err);
-    attn_file_release(&file);
-    return status;
-}
-
 /* Reads the token that has ROLE. A null in a file means no token. */
 static enum attn_status read_role(struct added_files *files, struct attn_token_role *role,
                                   struct attn_error *err)
@@ -379,8 +365,9 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
     const char *config, *map;
     size_t n_id;
 
-    if (!files->decoder)
-        ATTN_TRY(read_map(files, err));
+    if (!files->decoder && attn_source_has_part(files->source, "special_tokens_map.json"))
+        ATTN_TRY(
+            attn_json_read_part(files->source, "special_tokens_map.json", NULL, &files->map, err));
     ATTN_TRY(read_entries(files, roles, n, err));
     config = files->config ? attn_json_name(files->config) : NULL;
     map = files->map ? attn_json_name(files->map) : config;

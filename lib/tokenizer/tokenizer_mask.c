@@ -64,18 +64,14 @@ static enum attn_status read_part(struct attn_tokenizer *tokenizer,
                                   struct attn_error *err)
 {
     const char *const names[] = {mask_key, NULL};
-    struct attn_file file = {0};
     struct attn_json *json = NULL;
     const char *token = NULL;
     enum attn_status status;
 
     if (tokenizer->mask_text || !attn_source_has_part(source, name))
         return ATTN_OK;
-    ATTN_TRY(attn_file_read_part(source, name, &file, err));
-    status = attn_json_parse_named(&file, names, &json, err);
-    attn_file_release(&file);
-    if (status == ATTN_OK)
-        status = find_token(json, &token, err);
+    ATTN_TRY(attn_json_read_part(source, name, names, &json, err));
+    status = find_token(json, &token, err);
     if (status == ATTN_OK && token)
         status = take_token(tokenizer, token, err);
     attn_json_free(json);

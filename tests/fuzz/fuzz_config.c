@@ -131,7 +131,7 @@ static bool check_config(const uint8_t *data, size_t size)
     struct attn_config_layers layers = {0};
     struct attn_json *json = NULL;
     struct attn_error err = {0};
-    enum attn_status status = attn_family_parse_config(&file, &json, &err);
+    enum attn_status status = attn_json_parse_named(&file, attn_family_config_keys, &json, &err);
 
     if (status == ATTN_OK)
         status = attn_family_read_config(json, ATTN_TOWER_TEXT, &config, &layers, &err);

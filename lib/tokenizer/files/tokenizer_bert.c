@@ -106,16 +106,10 @@ static enum attn_status read_config(struct config *config, struct attn_error *er
 static enum attn_status parse_config(struct config *config, const struct attn_source *source,
                                      struct attn_error *err)
 {
-    struct attn_file file = {0};
-    enum attn_status status;
-
     config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
     if (!attn_source_has_part(source, config_name))
         return ATTN_OK;
-    ATTN_TRY(attn_file_read_part(source, config_name, &file, err));
-    status = attn_json_parse(&file, &config->json, err);
-    attn_file_release(&file);
-    ATTN_TRY(status);
+    ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config->json, err));
     return read_config(config, err);
 }
 

@@ -23,24 +23,6 @@
 
 /* --- Settings --------------------------------------------------------------------------------- */
 
-/* Parses part NAME of SOURCE with no other object than OBJECT; *json stays NULL without such a
- * part. */
-static enum attn_status parse_part(const struct attn_source *source, const char *name,
-                                   const char *object, struct attn_json **json,
-                                   struct attn_error *err)
-{
-    const char *const names[] = {object, NULL};
-    struct attn_file file = {0};
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, name))
-        return ATTN_OK;
-    ATTN_TRY(attn_file_read_part(source, name, &file, err));
-    status = attn_json_parse_named(&file, names, json, err);
-    attn_file_release(&file);
-    return status;
-}
-
 static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,
                                   const char *drop, struct attn_error *err)
 {
@@ -117,14 +99,17 @@ static enum attn_status read_class(const struct attn_json *json, const char *key
 static enum attn_status read_settings(struct attn_settings *settings,
                                       const struct attn_source *source, struct attn_error *err)
 {
+    static const char *const names[] = {"tokenizer", NULL};
     struct attn_json *json = NULL;
     enum attn_status status;
 
-    ATTN_TRY(parse_part(source, "config.json", "tokenizer", &json, err));
-    status = json ? read_settings_of(settings, json, err) : ATTN_OK;
-    if (json && status == ATTN_OK)
+    if (!attn_source_has_part(source, "config.json"))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_read_part(source, "config.json", names, &json, err));
+    status = read_settings_of(settings, json, err);
+    if (status == ATTN_OK)
         status = read_class(json, "model_type", &settings->is_roberta, err);
-    if (json && status == ATTN_OK)
+    if (status == ATTN_OK)
         status = read_class(json, "tokenizer_class", &settings->is_roberta, err);
     attn_json_free(json);
     return status;
@@ -135,13 +120,15 @@ static enum attn_status read_settings(struct attn_settings *settings,
 static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
                                         bool *is_roberta, struct attn_error *err)
 {
+    static const char *const none[] = {NULL}, name[] = "tokenizer_config.json";
     struct attn_json *json = NULL;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    ATTN_TRY(parse_part(source, "tokenizer_config.json", NULL, &json, err));
-    if (json)
-        status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
-    if (json && status == ATTN_OK)
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_read_part(source, name, none, &json, err));
+    status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
+    if (status == ATTN_OK)
         status = read_class(json, "tokenizer_class", is_roberta, err);
     attn_json_free(json);
     return status;
@@ -157,7 +144,7 @@ struct specials {
     const struct attn_source *source;   /* borrows */
     struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_vocabulary added;       /* owns; what added_tokens.json has */
-    struct attn_file added_file, map_file;
+    struct attn_file added_file;
     struct attn_json *map;           /* owns */
     struct attn_added_token *tokens; /* owns; by id; the flags of special tokens */
     const char *const *names; /* borrows; [n_name] that are special when the vocabulary has them */
@@ -226,9 +213,8 @@ static enum attn_status read_map(struct specials *specials, struct attn_error *e
 {
     const struct attn_node *member;
 
-    ATTN_TRY(
-        attn_file_read_part(specials->source, "special_tokens_map.json", &specials->map_file, err));
-    ATTN_TRY(attn_json_parse(&specials->map_file, &specials->map, err));
+    ATTN_TRY(attn_json_read_part(specials->source, "special_tokens_map.json", NULL, &specials->map,
+                                 err));
     for (member = attn_node_first(attn_json_root(specials->map)); member;
          member = attn_node_next(member)) {
         if (!attn_node_is_array(member)) {
@@ -290,7 +276,6 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
 
     attn_vocabulary_release(&specials.added);
     attn_file_release(&specials.added_file);
-    attn_file_release(&specials.map_file);
     attn_json_free(specials.map);
     attn_free(specials.tokens);
     return status;

@@ -711,17 +711,13 @@ static enum attn_status check_settings(struct attn_tokenizer *tokenizer,
                                        const struct attn_source *source, struct attn_error *err)
 {
     static const char *const none[] = {NULL};
-    struct attn_file file = {0};
     struct attn_json *json = NULL;
     enum attn_status status;
 
     if (!tokenizer->settings.has_bert || !attn_source_has_part(source, "tokenizer_config.json"))
         return ATTN_OK;
-    ATTN_TRY(attn_file_read_part(source, "tokenizer_config.json", &file, err));
-    status = attn_json_parse_named(&file, none, &json, err);
-    attn_file_release(&file);
-    if (status == ATTN_OK)
-        status = compare_settings(tokenizer, json, err);
+    ATTN_TRY(attn_json_read_part(source, "tokenizer_config.json", none, &json, err));
+    status = compare_settings(tokenizer, json, err);
     attn_json_free(json);
     return status;
 }
