@@ -38,6 +38,8 @@ enum attn_status attn_path_list_below(const char *path, int depth, struct attn_p
 enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
                                      struct attn_error *err);
 
+bool attn_path_names_has(const struct attn_path_names *names, const char *name);
+
 /* Whether PATH leads to a folder. */
 bool attn_path_is_folder(const char *path);
 

@@ -48,27 +48,22 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
-/* Makes the GGUF file found->file the only part of the model of FOUND. */
-static void take_file(struct attn_found *found)
-{
-    found->part = (struct attn_override){ATTN_GGUF_PART, found->file};
-    found->source.directory = NULL;
-    found->source.overrides = &found->part;
-    found->source.n_override = 1;
-}
-
-/* Refuses all but regular files: opening others might wait. */
+/* Makes the GGUF file found->file the only part of the model of FOUND. Refuses all but regular
+ * files: opening others might wait. */
 static enum attn_status take_regular(struct attn_found *found, struct attn_error *err)
 {
     struct attn_file file = {0};
     const enum attn_status status = attn_file_open_regular(found->file, ATTN_MAP, &file, err);
 
     attn_file_release(&file);
-    if (status == ATTN_OK)
-        take_file(found);
-    else if (found->source.fetch)
+    if (status != ATTN_OK && found->source.fetch)
         attn_error_hint(err, "%s", found->source.fetch);
-    return status;
+    ATTN_TRY(status);
+    found->part = (struct attn_override){ATTN_GGUF_PART, found->file};
+    found->source.directory = NULL;
+    found->source.overrides = &found->part;
+    found->source.n_override = 1;
+    return ATTN_OK;
 }
 
 static bool has_safetensors(const char *directory)

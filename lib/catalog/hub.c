@@ -243,14 +243,6 @@ static const char *list_refs(const struct repository *repository, char text[ATTN
     return text;
 }
 
-static bool has_ref(const struct repository *repository, const char *name)
-{
-    for (size_t i = 0; i < repository->refs.n; i++)
-        if (strcmp(repository->refs.names[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* There is no snapshot that is meant; HASH is empty when there is no ref either. */
 static enum attn_status report_missing(const struct repository *repository, const char *hash,
                                        const char *hub, struct attn_error *err)
@@ -264,7 +256,7 @@ static enum attn_status report_missing(const struct repository *repository, cons
         attn_error_set(err, ATTN_INVALID,
                        "'%s' of '%s' is commit '%s', which is not in the Hugging Face cache '%s'",
                        revision, name->repository, hash, cache.text);
-    else if (has_ref(repository, revision))
+    else if (attn_path_names_has(&repository->refs, revision))
         attn_error_set(err, ATTN_INVALID,
                        "'%s' of '%s' in the Hugging Face cache '%s' holds no hash of a commit",
                        revision, name->repository, cache.text);
@@ -391,9 +383,7 @@ static enum attn_status visit_repository(const char *hub, const struct attn_hub_
 {
     ATTN_TRY(open_repository(hub, name, &visit->repository, err));
     visit->n = 0;
-    visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
-    if (!visit->hashes)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(visit->hashes, visit->repository.refs.n + 1, err));
     ATTN_TRY(report_refs(visit, err));
     return report_hashes(visit, err);
 }

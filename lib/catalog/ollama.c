@@ -101,14 +101,6 @@ static bool locate(const char *store, const struct attn_ollama_name *name,
     return false;
 }
 
-static bool has_name(const struct attn_path_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->n; i++)
-        if (strcmp(names->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* Adds the hosts of STORE that have NAME, which has none. */
 static enum attn_status list_hosts(const char *store, const struct attn_ollama_name *name,
                                    struct attn_path_names *hosts, struct attn_error *err)
@@ -124,7 +116,7 @@ static enum attn_status list_hosts(const char *store, const struct attn_ollama_n
             status = attn_path_list(path, &folder, err);
         for (size_t k = 0; k < folder.n && status == ATTN_OK; k++)
             if (copy_part(folder.names[k], strlen(folder.names[k]), one.host) &&
-                !has_name(hosts, one.host) && locate(store, &one, path))
+                !attn_path_names_has(hosts, one.host) && locate(store, &one, path))
                 status = attn_path_names_add(hosts, one.host, err);
         attn_path_names_release(&folder);
     }

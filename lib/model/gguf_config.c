@@ -194,11 +194,6 @@ static enum attn_status read_sizes(struct writing *w)
 
 /* --- Members of the config -------------------------------------------------------------------- */
 
-static void put_text(const struct writing *w, const char *key, const char *text)
-{
-    attn_buffer_append_format(w->json, ",\n\"%s\": \"%s\"", key, text);
-}
-
 static void put_size(const struct writing *w, const char *key, size_t n)
 {
     attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
@@ -459,7 +454,8 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
                               path.text);
     attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.family->model_type);
     put_sizes(&w, embed.tensor.shape[0]);
-    put_text(&w, w.family->form.activation_key, w.family->form.defaults.act_fn);
+    attn_buffer_append_format(json, ",\n\"%s\": \"%s\"", w.family->form.activation_key,
+                              w.family->form.defaults.act_fn);
     ATTN_TRY(put_eps(&w));
     ATTN_TRY(put_rope(&w));
     ATTN_TRY(put_windows(&w));
@@ -515,9 +511,7 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
             "of F32",
             path.text, attn_tensor_n_element(&entry.tensor), attn_dtype_name(entry.tensor.dtype),
             n);
-    layers->divisors = attn_alloc(n, sizeof *layers->divisors, err);
-    if (!layers->divisors)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(layers->divisors, n, err));
     memcpy(layers->divisors, entry.tensor.data, n * sizeof *layers->divisors);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(layers->divisors[i]) || layers->divisors[i] <= 0)

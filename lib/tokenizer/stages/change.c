@@ -242,11 +242,6 @@ struct replace_matches {
     char content[];
 };
 
-struct matches_scratch {
-    struct attn_layer layer;
-    struct attn_match *match;
-};
-
 /* Replaces FOUND in TEXT by the content, which gets the offsets of the last matched character or,
  * for an empty match, of the character before it. */
 static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
@@ -265,16 +260,14 @@ static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
                                             struct attn_slice slice, struct attn_error *err)
 {
     const struct replace_matches *replace = walk->pipeline->stages[at].data;
-    struct matches_scratch *scratch = walk->scratch[at];
+    struct attn_match_scratch *scratch = walk->scratch[at];
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
     size_t kept = 0, from = 0, last = SIZE_MAX; /* last: end of the match before */
     bool is_changed = false;
 
-    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+    if (!attn_match_scratch_begin(scratch, walk, slice))
         return attn_walk_next(walk, at, slice, err);
-    attn_match_watch(scratch->match, walk->options->cancel);
-    attn_layer_begin(&scratch->layer, slice);
     while (from <= size) {
         struct attn_match_range found;
         uint32_t code_point;
@@ -303,23 +296,8 @@ static enum attn_status begin_matches(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
     const struct replace_matches *replace = data;
-    struct matches_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
 
-    *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
-    scratch->layer.n_left = attn_layer_limit(n);
-    return attn_match_create(replace->pattern, n, &scratch->match, err);
-}
-
-static void end_matches(void *data)
-{
-    struct matches_scratch *scratch = data;
-
-    attn_match_free(scratch->match);
-    attn_buffer_release(&scratch->layer.copy);
-    attn_free(scratch->layer.splices);
-    attn_free(scratch);
+    return attn_match_scratch_create(replace->pattern, n, out, err);
 }
 
 static void free_matches(void *data)
@@ -330,8 +308,10 @@ static void free_matches(void *data)
     attn_free(replace);
 }
 
-static const struct attn_text_stage_kind matches_kind = {
-    .run = run_replace_matches, .begin = begin_matches, .end = end_matches, .free = free_matches};
+static const struct attn_text_stage_kind matches_kind = {.run = run_replace_matches,
+                                                         .begin = begin_matches,
+                                                         .end = attn_match_scratch_free,
+                                                         .free = free_matches};
 
 enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
                                                  struct attn_regex *pattern, const char *content,

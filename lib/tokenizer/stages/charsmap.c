@@ -28,11 +28,6 @@ struct charsmap {
     size_t n_string;
 };
 
-struct charsmap_scratch {
-    struct attn_layer layer;
-    struct attn_match *cluster;
-};
-
 /* --- Reading ---------------------------------------------------------------------------------- */
 
 static int sextet(char c)
@@ -232,7 +227,7 @@ static void replace(struct pending *last, const char *string, int n_old)
 }
 
 /* Where the cluster at AT ends. */
-static enum attn_status find_cluster(struct charsmap_scratch *scratch, const char *text,
+static enum attn_status find_cluster(struct attn_match_scratch *scratch, const char *text,
                                      size_t size, size_t at, size_t *end, struct attn_error *err)
 {
     const unsigned char next = at + 1 < size ? (unsigned char)text[at + 1] : 0;
@@ -241,7 +236,7 @@ static enum attn_status find_cluster(struct charsmap_scratch *scratch, const cha
     *end = at + 1;
     if ((unsigned char)text[at] < 0x80 && next < 0x80 && !(text[at] == '\r' && next == '\n'))
         return ATTN_OK;
-    ATTN_TRY(attn_match_find(scratch->cluster, text, size, at, &found, err));
+    ATTN_TRY(attn_match_find(scratch->match, text, size, at, &found, err));
     *end = found.begin == at && found.end > at ? found.end : at + 1;
     return ATTN_OK;
 }
@@ -275,17 +270,15 @@ static enum attn_status run_charsmap(struct attn_walk *walk, size_t at, struct a
                                      struct attn_error *err)
 {
     const struct charsmap *map = walk->pipeline->stages[at].data;
-    struct charsmap_scratch *scratch = walk->scratch[at];
+    struct attn_match_scratch *scratch = walk->scratch[at];
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
     struct attn_rewrite rewrite = {&scratch->layer, text, size, 0, 0};
     struct pending last = {.rewrite = &rewrite};
     bool is_changed = false;
 
-    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+    if (!attn_match_scratch_begin(scratch, walk, slice))
         return attn_walk_next(walk, at, slice, err);
-    attn_match_watch(scratch->cluster, walk->options->cancel);
-    attn_layer_begin(&scratch->layer, slice);
     for (size_t i = 0, end; i < size; i = end) {
         ATTN_TRY(find_cluster(scratch, text, size, i, &end, err));
         if (write_cluster(map, &last, text + i, end - i))
@@ -302,36 +295,20 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
                                       struct attn_error *err)
 {
     const struct charsmap *map = data;
-    struct charsmap_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
 
-    *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
-    scratch->layer.n_left = attn_layer_limit(n);
-    return attn_match_create(map->cluster, n, &scratch->cluster, err);
-}
-
-static void end_scratch(void *data)
-{
-    struct charsmap_scratch *scratch = data;
-
-    attn_match_free(scratch->cluster);
-    attn_buffer_release(&scratch->layer.copy);
-    attn_free(scratch->layer.splices);
-    attn_free(scratch);
+    return attn_match_scratch_create(map->cluster, n, out, err);
 }
 
 static const struct attn_text_stage_kind kind = {
-    .run = run_charsmap, .begin = begin_scratch, .end = end_scratch, .free = free_map};
+    .run = run_charsmap, .begin = begin_scratch, .end = attn_match_scratch_free, .free = free_map};
 
 enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
                                    const char *name, struct attn_error *err)
 {
-    struct charsmap *map = attn_alloc(1, sizeof *map, err);
+    struct charsmap *map;
     enum attn_status status;
 
-    if (!map)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(map, 1, err));
     status = read_map(map, text, size, name, err);
     if (status == ATTN_OK)
         return attn_pipeline_add(pipeline, &kind, map, err);

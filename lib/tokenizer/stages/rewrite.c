@@ -1,6 +1,8 @@
-/* rewrite.c - the way back of rewritten texts. */
+/* rewrite.c - helpers of stages that change texts: the way back, and scratch. */
 #include "tokenizer/stages/stages_internal.h"
 
+#include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -38,4 +40,39 @@ void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int cha
         attn_layer_put(rewrite->layer, out, size, from, length);
     for (int i = change; i < 0; i++)
         (void)pass(rewrite);
+}
+
+enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,
+                                           struct attn_error *err)
+{
+    struct attn_match_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->layer.n_left = attn_layer_limit(n);
+    return attn_match_create(pattern, n, &scratch->match, err);
+}
+
+void attn_match_scratch_free(void *data)
+{
+    struct attn_match_scratch *scratch = data;
+
+    attn_match_free(scratch->match);
+    attn_buffer_release(&scratch->layer.copy);
+    attn_free(scratch->layer.splices);
+    attn_free(scratch);
+}
+
+bool attn_match_scratch_begin(struct attn_match_scratch *scratch, const struct attn_walk *walk,
+                              struct attn_slice slice)
+{
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+
+    if (!walk->is_utf8 && attn_utf8_valid_length(text, size) != size)
+        return false;
+    attn_match_watch(scratch->match, walk->options->cancel);
+    attn_layer_begin(&scratch->layer, slice);
+    return true;
 }

@@ -117,6 +117,20 @@ struct attn_rewrite {
 /* Appends CODE_POINT to the layer. */
 void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int change);
 
+/* The scratch of a stage that changes a text where a pattern matches. */
+struct attn_match_scratch {
+    struct attn_layer layer;
+    struct attn_match *match;
+};
+
+/* Makes the scratch of PATTERN for texts of N bytes; the function that frees it; and the begin of a
+ * walk over SLICE, which returns false if the slice is not UTF-8 and so passed on as it is. */
+enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,
+                                           struct attn_error *err);
+void attn_match_scratch_free(void *scratch);
+bool attn_match_scratch_begin(struct attn_match_scratch *scratch, const struct attn_walk *walk,
+                              struct attn_slice slice);
+
 /* --- Splits ----------------------------------------------------------------------------------- */
 
 /* Each match is a piece, and so is the text between two matches (Isolated). The data is a struct

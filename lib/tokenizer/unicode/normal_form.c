@@ -44,11 +44,6 @@ static uint32_t class_of(uint32_t code_point)
     return range ? range->value : 0;
 }
 
-static bool is_composed(enum attn_normal_form form)
-{
-    return form == ATTN_NFC || form == ATTN_NFKC;
-}
-
 static bool is_compatible(enum attn_normal_form form)
 {
     return form == ATTN_NFKC || form == ATTN_NFKD;
@@ -282,7 +277,7 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
             continue;
         }
         sort_marks(&run);
-        if (is_composed(form))
+        if (form == ATTN_NFC || form == ATTN_NFKC)
             compose_run(&run);
         for (size_t i = 0; i < run.n && !run.has_failed; i++)
             attn_rewrite_put(&rewrite, run.list[i].code_point, run.list[i].change);
