@@ -53,9 +53,7 @@ enum attn_status attn_edges_create(const struct attn_selection *selection, size_
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(edges, "edges", err))
         return ATTN_INVALID;
     dims = attn_selection_dims(selection);
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->selection = selection;
     made->pool = pool;
     made->n_most = n_most;

@@ -121,9 +121,7 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
         !settings->tokens)
         return ATTN_OK;
     m->has_places = true;
-    places->marks = attn_alloc(settings->n_token, sizeof *places->marks, err);
-    if (!places->marks)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(places->marks, settings->n_token, err));
     for (size_t i = 0; i < settings->n_token; i++)
         if ((m->metric->search == ATTN_METRIC_PUNCTUATION ? is_punctuation : is_separator)(
                 settings->tokens[i], settings->token_sizes[i]))

@@ -32,10 +32,9 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
                                     struct attn_error *err)
 {
     const size_t n_thread = (size_t)attn_pool_n_thread(pool);
-    struct attn_pieces *p = attn_alloc(1, sizeof *p, err);
+    struct attn_pieces *p;
 
-    if (!p)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(p, 1, err));
     p->pool = pool;
     p->n_text = n_thread == 1 ? 1 : TEXTS_PER_THREAD * n_thread;
     if (p->n_text > N_TEXT_MAX)

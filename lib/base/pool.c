@@ -262,9 +262,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
     if (n_thread < 0 || n_thread > MAX_THREAD)
         return attn_error_set(err, ATTN_INVALID, "%d threads, expected 1 to %d or 0 for all cores",
                               n_thread, MAX_THREAD);
-    created = attn_alloc(1, sizeof *created, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(created, 1, err));
     created->n_thread = n_thread > 0 ? n_thread : n_core;
     created->caller_core = -1;
     created->workers = attn_alloc((size_t)created->n_thread, sizeof *created->workers, err);

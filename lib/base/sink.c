@@ -70,10 +70,9 @@ static bool has_failed(const struct attn_sink *sink)
 static enum attn_status create(enum kind kind, const char *name, struct attn_sink **sink,
                                struct attn_error *err)
 {
-    struct attn_sink *made = attn_alloc(1, sizeof *made, err);
+    struct attn_sink *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->kind = kind;
     made->descriptor = -1;
     made->name = attn_strndup(name, strlen(name), err);

@@ -124,9 +124,7 @@ enum attn_status attn_table_create(const char *name, const struct attn_column *c
                               attn_quote_string(name).text);
     for (size_t i = 0; i < n_column; i++)
         ATTN_TRY(check_column(name, columns, i, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->n_column = n_column;
     made->columns = attn_alloc(n_column, sizeof *made->columns, err);
     if (!made->columns)

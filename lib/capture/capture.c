@@ -128,9 +128,7 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
                           n_row_of(selection, site, layer), &n_row) ||
         !attn_checked_mul(n_row, width_of(selection, site, layer), &slot->n))
         return attn_error_no_memory(err);
-    slot->values = attn_alloc(slot->n, sizeof *slot->values, err);
-    if (!slot->values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(slot->values, slot->n, err));
     if (!attn_site_has_keys(site))
         return ATTN_OK;
     slot->cells = attn_alloc(slot->n / 8 + 1, 1, err);
@@ -165,9 +163,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
-    created = attn_alloc(1, sizeof *created, err);
-    if (!created)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(created, 1, err));
     created->selection = selection;
     created->trace = (struct attn_trace){selection, keep_event, created};
     ATTN_RETURN_MADE(reserve_all(created, err), capture, created, attn_capture_free);

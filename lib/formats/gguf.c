@@ -616,9 +616,7 @@ static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *
                         (int)(strlen(path.text) - SPLIT_SUFFIX), path.text, count);
         return ATTN_INVALID;
     }
-    shards = attn_alloc(count, sizeof *shards, err);
-    if (!shards)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(shards, count, err));
     shards[0] = files->shards[0];
     attn_free(files->shards);
     files->shards = shards;

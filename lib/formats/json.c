@@ -87,10 +87,9 @@ static enum attn_status check_file(const struct attn_file *file, struct attn_err
 static enum attn_status make_tree(const char *text, size_t size, const char *name,
                                   struct attn_json **json, struct attn_error *err)
 {
-    struct attn_json *document = attn_alloc(1, sizeof *document, err);
+    struct attn_json *document;
 
-    if (!document)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(document, 1, err));
     document->name = attn_strndup(name, strlen(name), err);
     if (!document->name)
         goto fail;

@@ -206,9 +206,7 @@ static enum attn_status read_directory(struct attn_npz *npz, const char *path,
 
     ATTN_TRY(attn_file_open(path, ATTN_READ, &npz->file, err));
     ATTN_TRY(find_directory(npz, &directory, err));
-    npz->members = attn_alloc((size_t)directory.n, sizeof *npz->members, err);
-    if (!npz->members)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(npz->members, (size_t)directory.n, err));
     at = npz->file.data + directory.begin;
     end = at + directory.size;
     for (uint64_t i = 0; i < directory.n; i++) {
@@ -224,10 +222,9 @@ static enum attn_status read_directory(struct attn_npz *npz, const char *path,
 
 enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err)
 {
-    struct attn_npz *made = attn_alloc(1, sizeof *made, err);
+    struct attn_npz *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     ATTN_RETURN_MADE(read_directory(made, path, err), npz, made, attn_npz_free);
 }
 

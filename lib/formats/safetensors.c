@@ -114,9 +114,7 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
                               attn_quote_string(attn_json_name(index->json)).text);
     for (member = attn_node_first(map); member; member = attn_node_next(member))
         index->count++;
-    index->mappings = attn_alloc(index->count, sizeof *index->mappings, err);
-    if (!index->mappings)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(index->mappings, index->count, err));
     member = attn_node_first(map);
     for (size_t i = 0; i < index->count; i++, member = attn_node_next(member))
         ATTN_TRY(read_mapping(index->json, member, &index->mappings[i], err));

@@ -347,9 +347,7 @@ static enum attn_status create(const struct attn_model *model,
     if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(given, &options, err));
-    s = attn_alloc(1, sizeof *s, err);
-    if (!s)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(s, 1, err));
     s->keeps_layer = keeps_layer;
     ATTN_RETURN_MADE(build(s, model, &options, err), session, s, attn_session_free);
 }

@@ -224,10 +224,9 @@ enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,
                                       struct attn_backward **backward, struct attn_error *err)
 {
-    struct attn_backward *made = attn_alloc(1, sizeof *made, err);
+    struct attn_backward *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->model = model;
     made->asked_by = options->trace;
     made->rule = options->rule;

@@ -91,10 +91,9 @@ enum attn_status attn_kept_layers_create(const struct attn_config *config, size_
                                          struct attn_pool *pool, struct attn_kept_layers **kept,
                                          struct attn_error *err)
 {
-    struct attn_kept_layers *made = attn_alloc(1, sizeof *made, err);
+    struct attn_kept_layers *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->n = n;
     made->pool = pool;
     ATTN_RETURN_MADE(build(made, config, err), kept, made, attn_kept_layers_free);

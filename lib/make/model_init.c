@@ -198,9 +198,7 @@ enum attn_status attn_init_create(const struct attn_init_options *given, struct 
     struct attn_init *made;
 
     ATTN_TRY(attn_options_read(given, &options, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     status = make(&options, made, &written, err);
     attn_json_free(written.json);
     attn_buffer_release(&written.name);
@@ -262,11 +260,10 @@ static enum attn_status write_weights(struct attn_sink *sink,
                                       const struct attn_made_weights *weights,
                                       struct attn_error *err)
 {
-    struct attn_written_tensor *tensors = attn_alloc(weights->n, sizeof *tensors, err);
+    struct attn_written_tensor *tensors;
     enum attn_status status;
 
-    if (!tensors)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tensors, weights->n, err));
     for (size_t i = 0; i < weights->n; i++) {
         const struct attn_weight_spec *spec = weights->items[i].spec;
 

@@ -70,9 +70,7 @@ static bool is_vector(const struct attn_made_weight *weight)
 /* Allocates the tensors of the specs. */
 static enum attn_status make_room(struct attn_made_weights *weights, struct attn_error *err)
 {
-    weights->items = attn_alloc(weights->n, sizeof *weights->items, err);
-    if (!weights->items)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(weights->items, weights->n, err));
     for (size_t i = 0; i < weights->n; i++) {
         struct attn_made_weight *weight = &weights->items[i];
 
@@ -81,9 +79,7 @@ static enum attn_status make_room(struct attn_made_weights *weights, struct attn
         for (int k = 0; k < weight->spec->rank; k++)
             if (!attn_checked_mul(weight->n, weight->spec->shape[k], &weight->n))
                 return attn_error_no_memory(err);
-        weight->data = attn_alloc(weight->n, sizeof *weight->data, err);
-        if (!weight->data)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(weight->data, weight->n, err));
     }
     return ATTN_OK;
 }

@@ -183,9 +183,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
         !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
         return ATTN_INVALID;
-    m = attn_alloc(1, sizeof *m, err);
-    if (!m)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(m, 1, err));
     m->work = attn_alloc(1, sizeof *m->work, err);
     ATTN_RETURN_MADE(m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY, model, m,
                      attn_model_free);

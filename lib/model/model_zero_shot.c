@@ -29,11 +29,10 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
                                       struct attn_model **labelled, struct attn_error *err)
 {
     const size_t d = model->config.d_projected;
-    struct attn_model *made = attn_alloc(1, sizeof *made, err);
+    struct attn_model *made;
     struct attn_config *config;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     *made = *model;
     made->label_rows = attn_alloc(labels->n, d * sizeof *made->label_rows, err);
     if (!made->label_rows) {

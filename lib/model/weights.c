@@ -565,9 +565,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
             !has_tensor(family, &family->rules[i], "", st))
             config->d_projected = 0;
-    weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
-    if (!weights->blocks)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(weights->blocks, config->n_layer, err));
     for (size_t i = 0; i < family->n_rule; i++) {
         const struct attn_weight_rule *rule = &family->rules[i];
         const size_t n = is_in_layer(rule) ? config->n_layer : 1;

@@ -43,9 +43,7 @@ enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struc
 {
     const struct attn_added *added = &tokenizer->added;
 
-    tokenizer->is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *tokenizer->is_foreign, err);
-    if (!tokenizer->is_foreign)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, tokenizer->vocabulary.n, err));
     for (size_t i = 0; i < added->n; i++)
         tokenizer->is_foreign[added->tokens[i].id] = added->tokens[i].is_new;
     return ATTN_OK;
@@ -273,9 +271,7 @@ static enum attn_status build(struct stage_builder *builder, const struct attn_p
     struct attn_pipeline normalizers = {.n = n_normalizer};
     const char *text;
 
-    builder->words = attn_alloc(stage->n, sizeof *builder->words, err);
-    if (!builder->words)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(builder->words, stage->n, err));
     memcpy(normalizers.stages, pipeline->stages + pipeline->n - n_normalizer,
            n_normalizer * sizeof *pipeline->stages);
     normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, &builder->bytes};

@@ -137,11 +137,10 @@ static enum attn_status compile(struct attn_regex *pattern, struct pattern_sourc
 static enum attn_status create(struct pattern_source *source, struct attn_regex **out,
                                struct attn_error *err)
 {
-    struct attn_regex *pattern = attn_alloc(1, sizeof *pattern, err);
+    struct attn_regex *pattern;
     enum attn_status status;
 
-    if (!pattern)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(pattern, 1, err));
     status = compile(pattern, source, err);
     attn_buffer_release(&source->rewritten);
     ATTN_RETURN_MADE(status, out, pattern, attn_regex_free);
@@ -175,10 +174,9 @@ void attn_regex_free(struct attn_regex *pattern)
 enum attn_status attn_match_create(const struct attn_regex *pattern, size_t n,
                                    struct attn_match **out, struct attn_error *err)
 {
-    struct attn_match *match = attn_alloc(1, sizeof *match, err);
+    struct attn_match *match;
 
-    if (!match)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(match, 1, err));
     match->pattern = pattern;
     match->data = pcre2_match_data_create(1, pattern->memory);
     match->context = pcre2_match_context_create(pattern->memory);

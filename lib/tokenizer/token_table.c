@@ -94,9 +94,7 @@ static enum attn_status append_pair(struct pair *pair, struct attn_table *table,
     size_t input_size = 0, target_size = 0;
     const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
 
-    pair->list = attn_alloc(n, sizeof *pair->list, err);
-    if (!pair->list)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(pair->list, n, err));
     ATTN_TRY(attn_tokenizer_decode(tokenizer, ids, n, &pair->input, &input_size, err));
     if (!target)
         return attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);

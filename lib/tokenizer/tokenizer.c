@@ -174,11 +174,10 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
+    struct attn_tokenizer *tokenizer;
     enum attn_status status;
 
-    if (!tokenizer)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokenizer, 1, err));
     status = read_files(tokenizer, source, err);
     if (status != ATTN_OK) {
         attn_tokenizer_free(tokenizer);

@@ -263,9 +263,7 @@ static enum attn_status mark_listed(struct added_files *files, struct attn_error
 {
     const size_t n_id = files->tokenizer->vocabulary.n + files->n - files->n_listed;
 
-    files->by_id = attn_alloc(n_id, sizeof *files->by_id, err);
-    if (!files->by_id)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(files->by_id, n_id, err));
     for (size_t i = 0; i < files->n_listed; i++)
         files->by_id[files->entries[i].token.id] = &files->entries[i];
     for (size_t i = files->n_listed; i < files->n_extra; i++) {

@@ -52,9 +52,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
         attn_error_no_memory(err);
         return ATTN_NO_MEMORY;
     }
-    s = attn_alloc(1, sizeof *s, err);
-    if (!s)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(s, 1, err));
     s->dims = *dims;
     s->sites = wished & dims->sites;
     s->n_query = dims->n_position;

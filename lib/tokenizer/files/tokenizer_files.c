@@ -28,9 +28,7 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
 {
     const size_t size = strlen(drop);
 
-    settings->drop = attn_alloc(size, sizeof *settings->drop, err);
-    if (!settings->drop)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(settings->drop, size, err));
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(drop + at, size - at, &settings->drop[settings->n_drop]);
         if (length == 0)
@@ -237,9 +235,7 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
 
     if (attn_source_has_part(specials->source, "added_tokens.json"))
         ATTN_TRY(read_added(specials, err));
-    specials->tokens = attn_alloc(vocabulary->n, sizeof *specials->tokens, err);
-    if (!specials->tokens)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(specials->tokens, vocabulary->n, err));
     for (size_t i = 0; i < specials->n_name; i++)
         mark(specials, specials->names[i], strlen(specials->names[i]));
     mask = specials->wide ? mark(specials, specials->wide, strlen(specials->wide)) : NULL;
@@ -347,9 +343,7 @@ static enum attn_status find_unmade(struct unmade_search *search,
     const struct attn_bpe_model *model = &tokenizer->bpe;
     const size_t n = search->vocabulary->n;
 
-    search->is_made = attn_alloc(n, sizeof *search->is_made, err);
-    if (!search->is_made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(search->is_made, n, err));
     memcpy(search->is_made, tokenizer->is_special, n * sizeof *search->is_made);
     for (size_t byte = 0; byte < 256; byte++)
         if (model->byte_ids[byte] >= 0)

@@ -151,9 +151,7 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
                               "'token_embd.weight'",
                               KEY("tokens"), reading->path, reading->n, embed.tensor.shape[0]);
     ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
-    tokenizer->is_foreign = attn_alloc(reading->n, sizeof *tokenizer->is_foreign, err);
-    if (!tokenizer->is_foreign)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, reading->n, err));
     for (size_t i = 0; attn_gguf_next_text(&tokens, &text, &size); i++) {
         struct attn_added_token added = {.id = (int32_t)i};
         int64_t type = TYPE_NORMAL;
@@ -261,9 +259,7 @@ static enum attn_status find_tokens(struct scoring *scoring, const struct attn_g
 
     ATTN_TRY(attn_gguf_get_array(gguf, KEY("scores"), ATTN_GGUF_F32, &scores, err));
     ATTN_TRY(attn_gguf_get_array(gguf, KEY("token_type"), ATTN_GGUF_I32, &types, err));
-    scoring->tokens = attn_alloc(vocabulary->n, sizeof *scoring->tokens, err);
-    if (!scoring->tokens)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(scoring->tokens, vocabulary->n, err));
     for (size_t i = 0; i < vocabulary->n; i++) {
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
         int64_t type = TYPE_NORMAL;
