@@ -43,14 +43,6 @@ size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n)
     return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits need not fit */
 }
 
-enum attn_dtype attn_dtype_find(const char *name, size_t size)
-{
-    for (size_t i = 0; i < ATTN_N_PLAIN_DTYPE; i++)
-        if (strlen(dtypes[i].name) == size && memcmp(dtypes[i].name, name, size) == 0)
-            return (enum attn_dtype)i;
-    return ATTN_N_DTYPE;
-}
-
 size_t attn_tensor_n_element(const struct attn_tensor *tensor)
 {
     size_t n = 1;

@@ -13,9 +13,6 @@ size_t attn_dtype_block(enum attn_dtype dtype);
 /* Bytes of N values, which are whole blocks; rounded up where a number has fewer than 8 bits. */
 size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n);
 
-/* The type of one number called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
-enum attn_dtype attn_dtype_find(const char *name, size_t size);
-
 enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
 
 /* A shape for messages: "[3, 4]". Returns TEXT. */

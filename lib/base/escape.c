@@ -77,11 +77,3 @@ void attn_json_append_string(struct attn_buffer *out, const char *text, size_t s
     attn_buffer_append(out, text + copied, size - copied);
     attn_buffer_append_char(out, '"');
 }
-
-void attn_json_append_text(struct attn_buffer *out, const char *text, size_t size)
-{
-    if (text)
-        attn_json_append_string(out, text, size);
-    else
-        attn_buffer_append_string(out, "null");
-}

@@ -28,7 +28,4 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
  * U+2028). JSON cannot express bytes that are not UTF-8: each becomes the four characters \xNN. */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
 
-/* The same; null for NULL. */
-void attn_json_append_text(struct attn_buffer *out, const char *text, size_t size);
-
 #endif

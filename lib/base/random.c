@@ -42,7 +42,8 @@ uint32_t attn_random_u32(struct attn_random *random)
     return word ^ (word >> 18);
 }
 
-float attn_random_float(struct attn_random *random)
+/* 0 <= u < 1, a multiple of 2^-24: one word. */
+static float random_float(struct attn_random *random)
 {
     return (float)(attn_random_u32(random) & 0xffffff) * 0x1p-24F;
 }
@@ -65,7 +66,7 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
     float width = to - from;
 
     for (size_t i = 0; i < n; i++)
-        x[i] = attn_random_float(random) * width + from;
+        x[i] = random_float(random) * width + from;
 }
 
 /* --- normal numbers: Box and Muller, a pair from two uniform ones ----------------------------- */

@@ -35,9 +35,6 @@ void attn_random_seed(struct attn_random *random, uint64_t seed);
 /* The next word of the Mersenne twister. */
 uint32_t attn_random_u32(struct attn_random *random);
 
-/* 0 <= u < 1, a multiple of 2^-24: one word. */
-float attn_random_float(struct attn_random *random);
-
 /* 0 <= u < 1, a multiple of 2^-53: two words. */
 double attn_random_double(struct attn_random *random);
 

@@ -101,9 +101,10 @@ enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
     return ATTN_OK;
 }
 
-/* Such a path is written through a copy of the descriptor: opening /dev/stdout anew would start at
- * the beginning of a redirected file, and a rename would take the file away from other writers. */
-int attn_sink_own_descriptor(const char *path)
+/* The number of PATH if it names one of our descriptors (/dev/stdout, /dev/fd/N), else -1. Such
+ * a path is written through a copy: opening /dev/stdout anew would start at the beginning of a
+ * redirected file, and a rename would take the file away from other writers. */
+static int own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     int64_t number;
@@ -225,7 +226,7 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
 
     if (!attn_is_given(path, "path", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    own = attn_sink_own_descriptor(path);
+    own = own_descriptor(path);
     if (own < 0)
         ATTN_TRY(attn_target_find(path, &target, err));
     status = open_sink(path, &target, own, sink, err);
@@ -524,7 +525,7 @@ static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err
 static enum attn_status open_part(const char *path, bool is_resumed, struct attn_target *target,
                                   struct attn_sink **part, struct attn_error *err)
 {
-    const int own = attn_sink_own_descriptor(path);
+    const int own = own_descriptor(path);
     struct attn_buffer buffer = {0};
     char *name;
 

@@ -5,9 +5,6 @@
 
 #include "base/sink.h"
 
-/* The number of PATH if it names one of our own descriptors (/dev/stdout, /dev/fd/N), else -1. */
-int attn_sink_own_descriptor(const char *path);
-
 /* As attn_sink_sync_name, for DIRECTORY, which was created. */
 enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err);
 

@@ -772,7 +772,8 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
     return f->feed.status;
 }
 
-size_t attn_session_n_logits(const struct attn_session *session)
+/* The number of rows of logits: one per position, for classifiers one per sequence. */
+static size_t n_logits(const struct attn_session *session)
 {
     return session->forward.dims.is_pooled ? session->forward.feed.n_part : session->n_position;
 }
@@ -784,9 +785,9 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, false)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
-    if (row >= attn_session_n_logits(session))
+    if (row >= n_logits(session))
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
-                              row, attn_session_n_logits(session));
+                              row, n_logits(session));
     if (f->dims.is_pooled) /* a row of a sequence, not of a position */
         return ATTN_OK;
     if (f->model->config.is_encoder
@@ -807,7 +808,7 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
     size_t n_position;
 
     ATTN_TRY(attn_session_check_logits(session, err));
-    n_position = attn_session_n_logits(session);
+    n_position = n_logits(session);
     if (first >= n_position || n > n_position - first)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu positions from %zu on are not among the %zu that were fed", n,
@@ -826,7 +827,7 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
 
     ATTN_TRY(attn_session_check_logits(session, err));
     if (!session->has_last_logits)
-        ATTN_TRY(unembed(f, attn_session_n_logits(session) - 1, 1, f->last_logits, err));
+        ATTN_TRY(unembed(f, n_logits(session) - 1, 1, f->last_logits, err));
     session->has_last_logits = true;
     *logits = f->last_logits;
     return ATTN_OK;

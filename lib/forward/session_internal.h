@@ -45,10 +45,6 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
-/* The number of rows of logits: one per position that was fed; for classifiers, one per
- * sequence. */
-size_t attn_session_n_logits(const struct attn_session *session);
-
 /* Whether position ROW of all that was fed has logits: the last layer computed it. */
 enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
                                              struct attn_error *err);

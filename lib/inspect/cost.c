@@ -120,6 +120,12 @@ static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_
            found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
 }
 
+/* SUM += A * B, saturated. */
+static void add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    *sum = attn_saturated_add(*sum, attn_saturated_mul(a, b));
+}
+
 /* Adds the linear maps, pairs and matrices of one layer, whose keys are N_KEY rows. */
 static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_key,
                       struct attn_cost *cost)
@@ -133,20 +139,18 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
         const struct attn_linear *linear = &block->linears[i];
         const bool is_of_key = linear == &block->k || linear == &block->v;
-        uint64_t *sum = attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections;
 
         if (linear->weight.data)
-            *sum = attn_saturated_add(
-                *sum, attn_saturated_mul(is_of_key ? n_key : n,
-                                         linear->weight.n_row * linear->weight.n_col));
+            add_product(attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections,
+                        is_of_key ? n_key : n, linear->weight.n_row * linear->weight.n_col);
     }
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first width queries see fewer */
     n_pair = c->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL
                  ? attn_saturated_mul(n, n_key)
                  : attn_saturated_mul(width, 2 * n - width + 1) / 2;
-    cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
-    cost->matrices = attn_saturated_add(cost->matrices, attn_saturated_mul(n_pair, d_qk + d_z));
+    add_product(&cost->n_pair, n_pair, c->n_head);
+    add_product(&cost->matrices, n_pair, d_qk + d_z);
 }
 
 /* Multiply-adds, and the bytes of caches. */
@@ -154,7 +158,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
-    const uint64_t n = cost->n_position, d = c->d_embed;
+    const uint64_t n = cost->n_position, d = c->d_embed, n_front = 1 + c->image.n_register;
     const bool is_pooled = c->image.pooling != ATTN_POOLING_NONE;
     uint64_t n_cached = 0, one;
 
@@ -164,23 +168,17 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         add_layer(model, layer, n_key, cost);
         n_cached = attn_saturated_add(n_cached, n_key);
     }
-    cost->output =
-        c->output == ATTN_OUTPUT_NONE
-            ? 0
-            : attn_saturated_mul(is_pooled ? 1 : n,
-                                 attn_saturated_mul(weights->unembed.weight.n_row, c->n_vocab));
+    if (c->output != ATTN_OUTPUT_NONE)
+        add_product(&cost->output, is_pooled ? 1 : n,
+                    attn_saturated_mul(weights->unembed.weight.n_row, c->n_vocab));
     if (weights->patches.weight.data)
-        cost->projections = attn_saturated_add(
-            cost->projections,
-            attn_saturated_mul(n > 1 + c->image.n_register ? n - 1 - c->image.n_register : 0,
-                               attn_saturated_mul(weights->patches.weight.n_row, d)));
+        add_product(&cost->projections, n > n_front ? n - n_front : 0,
+                    attn_saturated_mul(weights->patches.weight.n_row, d));
     if (weights->embed_map.weight.data)
-        cost->projections = attn_saturated_add(
-            cost->projections, attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
+        add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));
     if (weights->head.weight.data)
-        cost->output = attn_saturated_add(cost->output,
-                                          attn_saturated_mul(n, attn_saturated_mul(d, c->d_model)));
-    cost->output = attn_saturated_add(cost->output, attn_saturated_mul(c->d_model, c->d_projected));
+        add_product(&cost->output, n, attn_saturated_mul(d, c->d_model));
+    add_product(&cost->output, c->d_model, c->d_projected);
     one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);
@@ -262,9 +260,8 @@ static void add_kind(const struct attn_config *c, const struct attn_attention *a
     if (attention->kind == ATTN_ATTENTION_LINEAR) /* a state takes every key, a query reads it */
         work = attn_saturated_mul(n * c->n_head + n_key * c->n_kv_head, d_qk * (d_v + 1));
     else if (attention->kind == ATTN_ATTENTION_LOWRANK) /* and keys and values are mixed */
-        work = attn_saturated_add(
-            work, attn_saturated_mul(attention->count * n_key, width * c->n_kv_head));
-    cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
+        add_product(&work, attention->count * n_key, width * c->n_kv_head);
+    add_product(&cost->n_pair, n_pair, c->n_head);
     cost->matrices = attn_saturated_add(cost->matrices, work);
 }
 

@@ -164,22 +164,12 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
     return true;
 }
 
-float attn_site_masked_value(enum attn_site site)
-{
-    switch (site) {
-    case ATTN_SITE_QK:
-        return NAN;
-    case ATTN_SITE_ATTN_SCORES:
-        return -INFINITY;
-    default:
-        return 0;
-    }
-}
-
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width)
 {
     struct attn_row row = attn_event_row(event, r);
-    const float masked = attn_site_masked_value(event->site);
+    const float masked = event->site == ATTN_SITE_QK            ? NAN
+                         : event->site == ATTN_SITE_ATTN_SCORES ? -INFINITY
+                                                                : 0;
     struct attn_cells cells;
     size_t at = 0;
 

@@ -148,12 +148,9 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 /* Whether row R is always 1: the first query of a causal pattern sees only itself. */
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
 
-/* The value of a masked cell in a whole matrix: 0 in patterns, minus infinity in scores, and NaN in
- * qk, where the product is not computed. */
-float attn_site_masked_value(enum attn_site site);
-
-/* Copies row R of EVENT to OUT [width], with attn_site_masked_value in the cells that are
- * masked. Cells beyond WIDTH are left out: OUT is of fewer keys than were fed. */
+/* Copies row R of EVENT to OUT [width]; masked cells become 0 in patterns, minus infinity in
+ * scores, and NaN in qk, where the product is not computed. Cells beyond WIDTH are left out: OUT
+ * has fewer keys than were fed. */
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
 
 /* --- Edits ------------------------------------------------------------------------------------ */
