@@ -98,8 +98,7 @@ static size_t place_of(const struct attn_edges *edges, int layer, int head, size
            edges->row_of[query];
 }
 
-/* Puts EDGE, whose key is larger than all keys of ITEMS [*n], in its place. NaN comes first, so
- * that the fault is visible. */
+/* Puts EDGE, whose key is larger than all keys of ITEMS [*n], in its place. NaN comes first. */
 static void insert(struct attn_edge *items, size_t *n, size_t n_most, struct attn_edge edge)
 {
     size_t at = *n;

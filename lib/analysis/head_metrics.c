@@ -76,8 +76,7 @@ MEAN(max);
 
 enum { MOMENT, WEIGHT, N_DISTANCE_TERM };
 
-/* distance: how far back, in tokens. sum A_ij (i - j) over sum A_ij, both over all rows (Vig and
- * Belinkov 2019). */
+/* distance: how far back, in tokens: sum A_ij (i - j) / sum A_ij (Vig and Belinkov 2019). */
 static bool distance_row(const struct attn_metric_row *row, double *terms)
 {
     struct attn_row cells = row->cells;
@@ -114,8 +113,7 @@ static bool self_row(const struct attn_metric_row *row, double *terms)
 MEAN(self);
 
 /* previous: the weight on the token before, for queries that have one. (TransformerLens's
- * head_detector divides the sum by the sum of all weights, which counts the first row too: T/(T-1)
- * times less.) */
+ * head_detector divides by the sum of all weights, first row included: T/(T-1) times less.) */
 static bool previous_row(const struct attn_metric_row *row, double *terms)
 {
     const bool has_target = !row->is_cross && row->query > 0;

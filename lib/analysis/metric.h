@@ -87,8 +87,7 @@ struct attn_metric {
     size_t n_value;                 /* 1..ATTN_METRIC_MOST */
     size_t n_term;                  /* 1..ATTN_METRIC_MOST */
 
-    /* Finds the terms of a row; they are 0 before. False: the row does not count. Called on any
-     * thread. */
+    /* Adds to the terms of a row, which are 0. False: the row does not count. On any thread. */
     bool (*row)(const struct attn_metric_row *row, double *terms);
 
     /* Adds TERMS, of one row or more, to SUMS, which begin at 0; NULL: each to its own. */
@@ -144,7 +143,7 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* VALUES [n_value] of a head, or over all selected heads of a layer (ATTN_ALL_HEADS) or all layers
+/* VALUES [n_value] of a head, a layer's selected heads (ATTN_ALL_HEADS), or all
  * (ATTN_ALL_LAYERS). */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values);

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Floats from one row of a block's scores to the next; off the multiples of 2 KiB that crowd one
- * cache set. */
+/* Floats from one row of a block's scores to the next; off multiples of 2 KiB (one cache set). */
 enum { LD_SCORES = ATTN_BLOCKWISE_N_KEY + 16 };
 
 size_t attn_blockwise_scratch(const struct attn_head_shape *shape)

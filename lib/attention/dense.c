@@ -101,8 +101,7 @@ static void choose_columns(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_attention *attention = tile->feed->attention;
-    /* Masked cells are computed, too, where they are watched or edited, or the mask comes after
-     * the softmax. */
+    /* Masked cells count if they are watched or edited, or the mask comes after the softmax. */
     const bool is_whole =
         (attn_tile_watched(tile, ATTN_SITE_QK) && attention->kind == ATTN_ATTENTION_FULL) ||
         attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
@@ -118,8 +117,7 @@ static void fill_masked(const struct dense_work *work, size_t i, float value)
     attn_tile_fill_masked(&work->cells, i, value, work->x + i * work->ld);
 }
 
-/* Copies a row for watchers: all cells, with FILL in those that were not computed, or the listed
- * cells. */
+/* Copies a row for watchers: the listed cells, or all with FILL in those not computed. */
 static void store_row(const struct dense_work *work, enum attn_site site, size_t i, float fill)
 {
     const struct attn_tile *tile = work->tile;
@@ -143,8 +141,7 @@ static void store_row(const struct dense_work *work, enum attn_site site, size_t
         row[j] = fill;
 }
 
-/* Applies the edits of SITE to the tile, then keeps its rows for the trace, where that watches
- * them. */
+/* Applies the edits of SITE to the tile, then keeps its rows if the trace watches them. */
 static void visit(struct dense_work *work, enum attn_site site, float fill)
 {
     const struct attn_tile *tile = work->tile;

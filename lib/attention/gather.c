@@ -179,8 +179,7 @@ static void run_row(struct gather_work *work)
 size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile *tile,
                        float *scratch)
 {
-    /* A short sequence of a pack has the stride of its length: n_max keys would be more than
-     * planned. */
+    /* A short sequence of a pack has the stride of its length: n_max keys could exceed the plan. */
     const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
     const struct attn_head_shape *shape = tile->feed->shape;
     const size_t ld = attn_kv_ld_value(shape);

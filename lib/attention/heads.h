@@ -89,8 +89,7 @@ attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, i
 size_t attn_heads_state_size(const struct attn_attention *attention,
                              const struct attn_head_shape *shape);
 
-/* The caller that runs a layer: it specifies the heads that are needed, and receives the watched
- * tensors. */
+/* The caller that runs a layer: lists the needed heads, and receives the watched tensors. */
 struct attn_heads_caller {
     bool (*needs_head)(const void *context, int head);
     bool (*needs_rows)(const void *context, size_t row0, size_t n_row); /* z of some of them */
@@ -128,8 +127,7 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
 /* Runs it. Returns the number of rows that edits changed. */
 size_t attn_heads_run(const struct attn_heads *heads);
 
-/* x / |x| of each of N rows of D floats, 0 if |x| is 0: the rows that cosine similarity
- * compares. */
+/* x / |x| for each of N rows of D floats, 0 if |x| is 0: cosine similarity compares these. */
 void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d);
 
 #endif

@@ -26,8 +26,7 @@ struct attn_head_shape {
     bool is_bf16; /* the dense engine multiplies values rounded to bfloat16 */
 };
 
-/* Keys and values of one key/value head. Borrowed memory; how the keys lie depends on the
- * engine. */
+/* Keys and values of one key/value head; borrowed. The layout of keys depends on the engine. */
 struct attn_kv {
     float *keys;   /* panels [n_max / 64 rounded up][d_head][64], or rows [n_max, d_head] */
     float *values; /* [n_max rounded up to 64][attn_kv_ld_value]; rows not yet written are 0 */

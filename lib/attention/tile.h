@@ -83,8 +83,7 @@ bool attn_attention_masks(const struct attn_attention *attention, enum attn_site
 /* The site that holds the softmax: pattern, or pattern_lowrank. */
 enum attn_site attn_attention_pattern_site(const struct attn_attention *attention);
 
-/* The scale of the scores of TILE: factor / (sqrt(d_head) + eps), or factor alone when not
- * scaled. */
+/* The scale of the scores of TILE: factor / (sqrt(d_head) + eps), or factor if not scaled. */
 float attn_tile_scale(const struct attn_tile *tile);
 
 /* The soft cap of the scores of TILE; 0: no cap. */
@@ -113,8 +112,7 @@ static inline size_t attn_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Floats from one row of a matrix of scores to the next; off the multiples of 4 KiB that crowd one
- * cache set. */
+/* Floats from one row of a matrix of scores to the next; off multiples of 4 KiB (one cache set). */
 static inline size_t attn_tile_ld(const struct attn_head_shape *shape)
 {
     return attn_round_up(shape->n_max, ATTN_PANEL) + 16;
@@ -130,8 +128,7 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
 /* Keys that row I of the tile may look at, for attention whose cells are not listed: a prefix. */
 size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i);
 
-/* Makes scores x[j] of masked keys -inf, n cells of a row: of KEYS or, NULL, of keys
- * first .. first+n-1. */
+/* Makes scores x[j] of masked keys -inf, n cells of a row: KEYS, or keys first .. first+n-1. */
 void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
                     float *x);
 

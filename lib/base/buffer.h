@@ -1,5 +1,4 @@
-/* buffer.h - bytes that grow. The first failure sticks: append as you like and look once at the
- * end. */
+/* buffer.h - bytes that grow. The first failure sticks: append freely and check once at the end. */
 #ifndef ATTN_BASE_BUFFER_H
 #define ATTN_BASE_BUFFER_H
 
@@ -30,8 +29,7 @@ char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size);
 /* ATTN_OK, or the sticky failure reported in err. */
 enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn_error *err);
 
-/* Terminates the bytes with a NUL that is not counted; NULL after a failure. Borrows until the next
- * append. */
+/* Terminates the bytes with an uncounted NUL; NULL after a failure. Valid until the next append. */
 const char *attn_buffer_string(struct attn_buffer *buffer);
 
 /* The terminated bytes, which the caller owns from here on; NULL after a failure, with err set.

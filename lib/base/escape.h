@@ -16,8 +16,7 @@
  * first after them may be, too. */
 size_t attn_escape_plain(const char *text, size_t size);
 
-/* Appends the escaped form of TEXT [size bytes] to OUT. Fails only for lack of memory (the buffer's
- * sticky failure). */
+/* Appends the escaped form of TEXT [size bytes] to OUT, whose failure sticks. */
 void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 
 /* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */

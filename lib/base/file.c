@@ -25,8 +25,8 @@ struct loading {
     bool is_held;  /* a regular file is not read yet */
 };
 
-/* Refuses FILE, which has SIZE bytes. AT_LEAST is "at least " if reading stopped before its end,
- * else "". */
+/* Refuses FILE of SIZE bytes. AT_LEAST is "at least " if reading stopped before its end, else
+ * "". */
 static enum attn_status refuse_size(const struct attn_file *file, const char *at_least, size_t size,
                                     size_t max, struct attn_error *err)
 {
@@ -120,8 +120,8 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
-    /* Opening a FIFO waits for its other end. That is intended if the user named one, and a signal
-     * does not interrupt it. */
+    /* Opening a FIFO waits for its other end, as a user who names one intends; signals do not end
+     * it. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (loading.is_found ? O_NONBLOCK : 0);
     struct attn_file opened = {.descriptor = -1};
     enum attn_status status;

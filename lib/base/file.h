@@ -30,8 +30,7 @@ enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
 enum attn_status attn_file_read_regular(const char *path, size_t max, struct attn_file *file,
                                         struct attn_error *err);
 
-/* Opens part NAME of SOURCE: an override (as attn_file_open does), a blob, or DIRECTORY/NAME (as
- * attn_file_open_regular). */
+/* Opens part NAME of SOURCE: an override (attn_file_open), a blob, or a regular DIRECTORY/NAME. */
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err);
@@ -53,8 +52,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
 
 enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */
 
-/* Reads part NAME of SOURCE into memory. ATTN_FORMAT for a part beyond its bound, which is not read
- * any further. */
+/* Reads part NAME of SOURCE into memory. ATTN_FORMAT, without reading on, beyond its bound. */
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 

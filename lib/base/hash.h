@@ -40,8 +40,7 @@ static inline uint64_t attn_hash_word(const char *bytes, size_t size)
                      (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
 }
 
-/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find
- * others. */
+/* For keys of a few bytes: eight at a time. Machines of another byte order find other hashes. */
 static inline uint64_t attn_hash_bytes(uint64_t seed, const char *bytes, size_t size)
 {
     uint64_t hash = seed ^ size, word;

@@ -1,5 +1,4 @@
-/* memory.c - see memory.h. Growth copies instead of calling realloc, which would lose the
- * alignment. */
+/* memory.c - see memory.h. Growth copies, because realloc would lose the alignment. */
 #include "base/memory.h"
 
 #include "base/status_internal.h"

@@ -16,8 +16,7 @@
 
 enum { ATTN_ALIGNMENT = 64 };
 
-/* COUNT elements of SIZE bytes, zeroed. NULL on failure, with err set. A product of 0 gives a block
- * that can be freed. */
+/* COUNT elements of SIZE bytes, zeroed; NULL on failure, with err set. Never NULL for 0 bytes. */
 void *attn_alloc(size_t count, size_t size, struct attn_error *err);
 
 /* Sets POINTER to N zeroed elements: ATTN_TRY(ATTN_ALLOC(list->items, n, err)). */

@@ -29,8 +29,7 @@ enum {
     SPIN_NANOSECONDS = 50 * 1000,
 };
 
-/* The door is one number, so that it changes at once: how many workers are inside, and two
- * flags. */
+/* The door is one number, so that it changes at once: the workers inside, and two flags. */
 #define DOOR_INSIDE 0xffffu
 #define DOOR_OPEN 0x10000u
 #define DOOR_CALLER_SLEEPS 0x20000u /* the last one out wakes the caller */

@@ -25,8 +25,7 @@ ATTN_API int attn_pool_n_thread(const struct attn_pool *pool);
 /* No run may be in progress; NULL is allowed. */
 ATTN_API void attn_pool_free(struct attn_pool *pool);
 
-/* One piece of work: TASK 0 .. n_task-1, on WORKER 0 .. n_thread-1 (its index into per-thread
- * scratch). */
+/* One piece of work: TASK 0 .. n_task-1, on WORKER 0 .. n_thread-1 (index of its scratch). */
 typedef void (*attn_task_fn)(void *context, size_t task, int worker);
 
 #endif

@@ -117,8 +117,7 @@ void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, flo
 
 /* --- Distributions -------------------------------------------------------------------------- */
 
-/* He et al. 2015 with a = sqrt(5), as nn.Linear.reset_parameters: 1/sqrt(in) but for the last
- * bit. */
+/* He et al. 2015 with a = sqrt(5), as nn.Linear.reset_parameters: 1/sqrt(in), nearly. */
 void attn_random_fill_linear(struct attn_random *random, float *weight, float *bias, size_t out,
                              size_t in)
 {

@@ -49,8 +49,7 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
  * is no multiple. */
 void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, float mean, float std);
 
-/* The initial values of torch.nn.Linear(in, out): WEIGHT [out, in] and BIAS [out], which may be
- * NULL: bias=False. */
+/* The initial values of torch.nn.Linear(in, out): WEIGHT [out, in], BIAS [out] or NULL. */
 void attn_random_fill_linear(struct attn_random *random, float *weight, float *bias, size_t out,
                              size_t in);
 

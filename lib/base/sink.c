@@ -380,8 +380,7 @@ const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-/* Some file systems report a full device only here. After EINTR Linux has closed it all the
- * same. */
+/* Some file systems report a full device only here. After EINTR Linux has closed it, too. */
 static void close_descriptor(struct attn_sink *sink)
 {
     if (sink->descriptor >= 0 && close(sink->descriptor) != 0 && errno != EINTR)
@@ -394,8 +393,7 @@ void attn_sink_sync(struct attn_sink *sink)
     sink->is_synced = true;
 }
 
-/* Waits until the device has the names in the directory that the first LENGTH bytes of PATH are,
- * and REST after them. */
+/* Waits until the device has the names in the directory PATH [length] + REST. */
 static enum attn_status sync_names(const char *path, size_t length, const char *rest,
                                    struct attn_error *err)
 {
@@ -431,8 +429,7 @@ enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error 
     return sync_names(directory, strlen(directory), "/..", err);
 }
 
-/* A sync that failed is not repeated: the system may have dropped the bytes, and the next sync
- * would succeed. */
+/* A failed sync is not repeated: it would succeed although the system dropped the bytes. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     if (!attn_is_given(sink, "sink", err))

@@ -37,15 +37,13 @@ ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char
 /* Collects bytes in memory (tests, embedding hosts); read them with attn_sink_bytes. */
 ATTN_API enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err);
 
-/* Appends SIZE bytes. Ignored after a failure. After the commit of a file it is a failure, which
- * another commit reports. */
+/* Appends SIZE bytes. No effect after a failure; after the commit of a file it is a failure. */
 ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size);
 
 /* Memory sinks: the bytes, borrowed until the next write. NULL of others. */
 ATTN_API const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size);
 
-/* Flushes, closes, renames. Reports the failure that stuck, if any; the target is then as it was.
- */
+/* Flushes, closes, renames. Reports the failure that stuck; the target is as it was then. */
 ATTN_API enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err);
 
 /* Frees; a file that was not committed is removed. NULL is allowed. */

@@ -1,5 +1,5 @@
-/* sink_internal.h - declarations of sink.h that only the library uses; and parts, which are
- * resumable files. */
+/* sink_internal.h - declarations that only the library uses; and parts, which are resumable
+ * files. */
 #ifndef ATTN_BASE_SINK_INTERNAL_H
 #define ATTN_BASE_SINK_INTERNAL_H
 
@@ -14,8 +14,7 @@ bool attn_sink_is_seekable(const struct attn_sink *sink);
 /* Writes out all appended bytes, for a reader that waits for them. */
 void attn_sink_flush(struct attn_sink *sink);
 
-/* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
- * moved. */
+/* Writes SIZE bytes at OFFSET, past the end too; the place for appending does not move. */
 void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size);
 
 /* Bytes appended so far. */
@@ -71,8 +70,7 @@ enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct 
 /* The same, and the last failure that closing could report. No more bytes come. */
 enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
-/* Renames a finished part to its target; if it was synced, waits until the device has the new
- * name. */
+/* Renames a finished part to its target; after a sync, waits until the device has the name. */
 enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err);
 
 /* Removes a part that has become part of another. */
@@ -81,8 +79,7 @@ enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_erro
 /* Frees, and removes a .part that _open made; NULL is allowed. */
 void attn_part_discard(struct attn_sink *part);
 
-/* A file NAME in DIRECTORY, for a name that no user gave: only a regular file is replaced, and no
- * link is followed. */
+/* A file NAME in DIRECTORY, which no user named: replaces only regular files, follows no link. */
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err);
 

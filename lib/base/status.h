@@ -56,8 +56,8 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
-/* Returns the failure of CALL, an enum attn_status, to the caller: for functions that own nothing
- * at that point. */
+/* Returns the failure of CALL, an enum attn_status: for functions that own nothing at that
+ * point. */
 #define ATTN_TRY(call)                                                                             \
     do {                                                                                           \
         const enum attn_status attn_try_ = (call);                                                 \

@@ -51,8 +51,7 @@ void attn_note(attn_note_fn on_note, void *user, enum attn_note code, const char
 /* Shorthand for the one message of a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
 enum attn_status attn_error_no_memory(struct attn_error *err);
 
-/* "cannot VERB 'PATH': reason of ERRNO", status ATTN_IO (ATTN_NO_MEMORY for ENOMEM). Returns that
- * status. */
+/* "cannot VERB 'PATH': reason of ERRNO" with ATTN_IO (ATTN_NO_MEMORY for ENOMEM), returned. */
 enum attn_status attn_error_errno(struct attn_error *err, const char *verb, const char *path,
                                   int errno_value);
 

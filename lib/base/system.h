@@ -26,8 +26,8 @@ int attn_core_count(int most);
 /* The core that the calling thread runs on; -1 if unknown. */
 int attn_core_of_caller(void);
 
-/* Has THREAD run on the caller's cores without CORE, where at least N_LEFT remain. For speed only:
- * the system may refuse. */
+/* Keeps THREAD off CORE, if at least N_LEFT of the caller's remain. For speed; it may be
+ * refused. */
 void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left);
 
 /* Maps SIZE bytes of DESCRIPTOR, above 0, to be read; NULL where that is refused. */

@@ -25,8 +25,7 @@ size_t attn_table_find_role(const struct attn_table *table, enum attn_column_rol
 /* Which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX: it is about a part. */
 size_t attn_table_total(const struct attn_table *table, size_t row);
 
-/* The number of the text CELL among WORDS, which have blanks between them and may be NULL; SIZE_MAX
- * if it is missing. */
+/* The number of the text CELL in WORDS, separated by blanks, or NULL; SIZE_MAX if it is missing. */
 size_t attn_cell_word(const struct attn_cell *cell, const char *words);
 
 /* Facts about all rows of TABLE: one row of CELLS [n] under COLUMNS [n], which are copied; JSON has

@@ -49,8 +49,8 @@ void attn_monitor_free(struct attn_monitor *monitor); /* no thread is inside; NU
 void attn_monitor_enter(struct attn_monitor *monitor);
 void attn_monitor_leave(struct attn_monitor *monitor);
 
-/* Waits for CONDITION. Wakeups may be spurious, so check again. Call with the monitor held; it is
- * held on return. */
+/* Waits for CONDITION, with the monitor held before and after. Check again: wakeups are
+ * spurious. */
 void attn_monitor_wait(struct attn_monitor *monitor, int condition);
 
 /* Wakes all threads that wait for CONDITION, or one of them. Call with the monitor held; free of

@@ -103,8 +103,8 @@ int attn_utf8_is_printable(uint32_t code_point)
     return 1;
 }
 
-/* --- Tables of tests/tools/make_unicode_tables.py ----------------------------------------------
- */
+/* --- Tables of tests/tools/make_unicode_tables.py
+ * ----------------------------------------------- */
 
 extern const struct attn_character_range attn_unicode_widths[], attn_unicode_widths_end[];
 extern const struct attn_character_range attn_unicode_punctuation[], attn_unicode_punctuation_end[];

@@ -1,5 +1,4 @@
-/* utf8.h - UTF-8 by the rules of Unicode 3.9 (table 3-7): no overlong forms, no surrogates, nothing
- * above U+10FFFF. */
+/* utf8.h - UTF-8 by Unicode 3.9 (table 3-7): no overlong forms, no surrogates, U+10FFFF at most. */
 #ifndef ATTN_BASE_UTF8_H
 #define ATTN_BASE_UTF8_H
 
@@ -33,12 +32,11 @@ const struct attn_character_range *
 attn_character_range_find(const struct attn_character_range *low,
                           const struct attn_character_range *high, uint32_t code_point);
 
-/* Columns a terminal uses: 0 for combining marks, 2 for wide East Asian characters and emoji,
- * else 1. */
+/* Columns on a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji, else
+ * 1. */
 int attn_utf8_width(uint32_t code_point);
 
-/* Whether it has one of Unicode's categories P: commas, full stops, quotes, brackets, dashes; no
- * symbols such as + $ < ~. */
+/* Whether it has a category P: commas, full stops, quotes, brackets, dashes, not + $ < ~. */
 bool attn_utf8_is_punctuation(uint32_t code_point);
 
 /* Unicode's White_Space, for the word splitter and the pattern of GPT-2's split rule. PCRE2's \s

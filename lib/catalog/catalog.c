@@ -88,8 +88,7 @@ static void narrow_fetch(struct attn_found *found)
         snprintf(found->fetch + used, sizeof found->fetch - used, " --include '*%s*'", stem);
 }
 
-/* Resolves a name in a directory that was found: the directory itself if it has safetensors or no
- * GGUF. */
+/* Resolves a directory that was found: the directory itself if it has safetensors or no GGUF. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_found *found, struct attn_error *err)
 {
@@ -527,8 +526,7 @@ static enum attn_status read_family(struct model_row *row)
     return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 
-/* Copies the last part of the first path or name in 'quotes' of a message: the subject of the
- * failure. */
+/* Copies the last part of the first path or name in 'quotes' of MESSAGE, its subject. */
 static void take_subject(const char *message, char words[WORDS_SIZE])
 {
     const char *begin = strchr(message, '\'');

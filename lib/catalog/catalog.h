@@ -76,8 +76,7 @@ ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, 
 /* Receives a NAME, which is not a path. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits each name once: built-in models, then the folders, the cache, LM Studio, Ollama. Opens no
- * file of a model. */
+/* Visits each name once: built-in, folders, cache, LM Studio, Ollama. Opens no file of a model. */
 ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);

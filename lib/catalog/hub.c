@@ -230,8 +230,7 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
     return ATTN_OK;
 }
 
-/* Writes the names of all refs into TEXT, as ", only 'main', 'step1000'"; shortened when they are
- * many. */
+/* Writes the names of all refs into TEXT, as ", only 'main', 'step1000'", shortened if many. */
 static const char *list_refs(const struct repository *repository, char text[ATTN_QUOTE_SIZE])
 {
     size_t used = 0;

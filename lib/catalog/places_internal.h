@@ -1,5 +1,4 @@
-/* places_internal.h - the places where models are: the cache of Hugging Face, the stores of Ollama,
- * and folders. */
+/* places_internal.h - the cache of Hugging Face, the stores of Ollama, and folders of models. */
 #ifndef ATTN_CATALOG_PLACES_INTERNAL_H
 #define ATTN_CATALOG_PLACES_INTERNAL_H
 

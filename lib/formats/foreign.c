@@ -116,8 +116,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
                    attn_quote_string(file).text, attn_quote_string(folder).text);
     if (source->fetch) {
-        /* The files of a cache belong to another program: the command converts a copy, in the
-         * user's current folder. */
+        /* A cache belongs to another program: the command converts a copy, in the user's folder. */
         const char *slash = strrchr(source->name, '/');
         const char *name = slash ? slash + 1 : source->name;
 

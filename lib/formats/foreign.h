@@ -16,8 +16,7 @@
 
 enum { ATTN_FOREIGN_NAME_SIZE = 256 };
 
-/* Finds a PyTorch file in the directory of SOURCE and writes its name into NAME; false without such
- * a file. */
+/* Writes the NAME of a PyTorch file in the directory of SOURCE; false without such a file. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
 
 /* ATTN_UNSUPPORTED when the directory of SOURCE has such a file, or an adapter of PEFT, with the

@@ -78,8 +78,7 @@ enum attn_gguf_type {
         ATTN_N_GGUF_TYPE
 };
 
-/* A pair of the first file, which it belongs to; and a place in its items. A copy goes through them
- * on its own. */
+/* A pair, which belongs to the first file, and a place in its items; copies move on their own. */
 struct attn_gguf_pair {
     const char *key; /* terminated */
     bool is_array;

@@ -37,8 +37,7 @@ static const struct attn_node *node_of(const cJSON *item)
     return (const struct attn_node *)(const void *)item;
 }
 
-/* The kind of value that the tree requires instead of TOKEN, for a message; NULL if TOKEN is
- * acceptable. */
+/* The kind of value that the tree requires instead of TOKEN, for a message; NULL if it is right. */
 static const char *check_token(const struct attn_json_token *token)
 {
     double value;

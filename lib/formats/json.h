@@ -40,12 +40,10 @@ void attn_json_enter(struct attn_json *json, const struct attn_node *object);
 
 const char *attn_json_name(const struct attn_json *json); /* the file's path, for messages */
 
-/* The member called KEY (case matters), or NULL; a member that is null counts as absent for the
- * getters below. */
+/* The member KEY (case matters), or NULL; for the getters below a null member is absent. */
 const struct attn_node *attn_node_find(const struct attn_node *object, const char *key);
 
-/* First child and next sibling, for iterating (a look-up is linear: never look up in a loop); key
- * of a member, terminated. */
+/* First child, next sibling, the key of a member. A look-up is linear: iterate instead. */
 const struct attn_node *attn_node_first(const struct attn_node *node);
 const struct attn_node *attn_node_next(const struct attn_node *node);
 const char *attn_node_key(const struct attn_node *node);

@@ -114,8 +114,7 @@ static enum attn_status close_level(struct attn_json_reader *reader, struct attn
     return emit(reader, type, reader->offset + 1, token);
 }
 
-/* The value of a hexadecimal digit plus 1; 0 for other bytes. A table, because vocabularies have
- * 30,000 escapes. */
+/* The value of a hexadecimal digit plus 1, else 0. A table: vocabularies have 30,000 escapes. */
 static const unsigned char hex_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -188,8 +187,7 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
 /* Bytes of a word that all are BYTE. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Sets the highest bit of each byte that is below N, N <= 128: correct up to the first such
- * byte. */
+/* Sets the highest bit of each byte below N <= 128: correct up to the first such byte. */
 static uint64_t find_below(uint64_t word, unsigned n)
 {
     return (word - EACH(n)) & ~word & EACH(0x80);
@@ -203,8 +201,7 @@ static uint64_t find_special(uint64_t word)
            find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
 }
 
-/* Where the first byte at or after AT is that is not an ASCII character which stands for itself in
- * a string. */
+/* The first place from AT on of a byte that is not an ASCII character of plain strings. */
 static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
 {
     const unsigned char *text = (const unsigned char *)reader->text;
@@ -223,8 +220,7 @@ static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
     return at;
 }
 
-/* Finds the end of the string whose opening quote is at START, and whether there are escapes in
- * it. */
+/* Finds the end of the string whose opening quote is at START, and whether it has escapes. */
 static enum attn_status find_end(const struct attn_json_reader *reader, size_t start, size_t *end,
                                  bool *has_escape, struct attn_error *err)
 {
@@ -598,8 +594,7 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
     return 0;
 }
 
-/* Reads the number at AT, of at most nine digits, and returns the offset after it; 0: not such a
- * number. */
+/* Reads the number at AT, of at most nine digits; returns the offset after it, or 0. */
 static size_t read_count(const struct attn_json_reader *reader, size_t at, uint32_t *count)
 {
     const size_t first = at;

@@ -61,8 +61,7 @@ struct attn_json_reader {
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name);
 
-/* The next token; the message of ATTN_FORMAT has name, byte offset, and the text that was found and
- * expected. */
+/* The next token. ATTN_FORMAT has name, byte offset, and the text that was found and expected. */
 enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_json_token *token,
                                 struct attn_error *err);
 
@@ -96,8 +95,7 @@ bool attn_json_has_nul(const struct attn_json_token *token);
 int attn_json_compare(const struct attn_json_token *a, const struct attn_json_token *b);
 uint64_t attn_json_hash(const struct attn_json_token *token);
 
-/* A number token as an exact integer: digits only, no sign, fraction or exponent. False otherwise
- * or above 2^64-1. */
+/* A number token of digits alone as an exact integer; false otherwise, or above 2^64-1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
 
 /* One pass over what READER has not read yet: its grammar, and no key twice in one object. At most

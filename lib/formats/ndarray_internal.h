@@ -15,14 +15,12 @@ struct attn_not_finite {
 
 struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
 
-/* As attn_ndarray_read for an open file: takes over *npy, which is NULL afterwards, also after a
- * failure. */
+/* As attn_ndarray_read for an open file: takes over *npy, which is NULL afterwards in any case. */
 enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy, int rank,
                                    const char *axes, struct attn_ndarray *array,
                                    struct attn_error *err);
 
-/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file
- * that is something else. */
+/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first other cell. */
 enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
                                        struct attn_error *err);
 

@@ -323,8 +323,7 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     return ATTN_OK;
 }
 
-/* Compares the size of the shape with the size of the data. A dimension of 0 makes any shape
- * empty. */
+/* Compares the sizes of shape and data. A dimension of 0 makes any shape empty. */
 static enum attn_status check_size(const struct attn_file *file, struct layout *layout,
                                    struct attn_error *err)
 {
@@ -492,8 +491,7 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
     }
 }
 
-/* Elements in C order, and where they lie in the file: an index that counts the last dimension
- * fastest. */
+/* Elements in C order, and their places in the file: an index whose last dimension is fastest. */
 struct walk {
     const struct layout *layout;
     size_t index[ATTN_MAX_RANK]; /* index of the element, in Fortran order */

@@ -24,8 +24,7 @@
 
 struct attn_npy_file; /* one file; owns its bytes */
 
-/* The types that a caller accepts; a file of a type that can never be read is refused with these as
- * the expected ones. */
+/* The types that a caller accepts, which messages name for types that can never be read. */
 enum attn_npy_types {
     ATTN_NPY_NUMBERS, /* booleans, integers and floats */
     ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses others */

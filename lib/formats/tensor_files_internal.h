@@ -1,5 +1,4 @@
-/* tensor_files_internal.h - how the readers of formats fill a directory. For this layer and tests.
- */
+/* tensor_files_internal.h - how the readers of formats fill a directory. For this layer. */
 #ifndef ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 #define ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 

@@ -112,8 +112,7 @@ struct logit_span {
     size_t sequence, position, n;
 };
 
-/* Those of the N rows from ROW on, counted over those that are left, that belong to the sequence of
- * the first. */
+/* The rows among N from ROW on, of those that are left, in the sequence of the first. */
 static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row, true);
@@ -159,8 +158,7 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
     }
 }
 
-/* The logits of the rows of X [n_row, rows of W_U] that are watched, edited, as many at a time as
- * there is room for. */
+/* The logits of rows of X [n_row, rows of W_U] that are watched, edited, a few at a time. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
     const bool is_pooled = f->dims.is_pooled;
@@ -257,8 +255,7 @@ static void divide_by_length(const float *x, size_t n, float *y)
         y[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
 }
 
-/* The input of a classifier, from the rows X [n_row, D] of each sequence: one row for all
- * positions. */
+/* The input of a classifier, from the rows X [n_row, D] of each sequence: one row each. */
 static void pool_rows(struct attn_forward *f, const float *x)
 {
     const struct attn_image_config *image = &f->model->config.image;
@@ -285,8 +282,7 @@ static void pool_rows(struct attn_forward *f, const float *x)
     }
 }
 
-/* The input of the output layer for the rows of the feed, which is kept for later logits, and the
- * watched logits. */
+/* The input of the output layer for the rows of the feed, kept for later, and watched logits. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;

@@ -71,8 +71,7 @@ struct attn_feed {
     struct attn_pool *pool; /* NULL when the work is too small to share */
 };
 
-/* Linear maps that wait to be run side by side, and the sites to visit when they have been
- * (step.h). */
+/* Linear maps that wait to run side by side, and the sites to visit afterwards (step.c). */
 struct attn_pending {
     struct attn_linear_args maps[ATTN_LINEAR_MOST];
     size_t n_map;
@@ -164,23 +163,20 @@ struct attn_site_part {
 };
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
 
-/* The rows of SITE of sequence number SEQUENCE of the feed; the rows of PART that were not
- * dropped. */
+/* The rows of SITE of sequence SEQUENCE of the feed; the rows of PART that were not dropped. */
 struct attn_site_rows {
     size_t first;       /* among the rows of the feed that the site has */
     size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
 };
 struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 
-/* Whether logits may be requested at some of the positions ROW0 .. +N_ROW-1 of an encoder's
- * PART. */
+/* Whether logits may be requested at positions ROW0 .. +N_ROW-1 of an encoder's PART. */
 bool attn_feed_part_has_logits(const struct attn_feed_part *part, size_t row0, size_t n_row);
 
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
-/* The sequence of the feed that has row ROW, which is counted over all that was fed, or over those
- * that are left. */
+/* The sequence of the feed that has row ROW, counted over all fed rows, or the remaining ones. */
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row, bool is_left);
 
 /* Whether the current layer takes its keys and values from the source. */
@@ -208,8 +204,7 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
 bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
                              size_t row0, size_t n_row);
 
-/* Whether attention of LAYER gives the rows of a sequence the same whatever rows are fed with
- * them. */
+/* Whether attention of LAYER gives a sequence the same rows whatever is fed with them. */
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 
 /* Whether the rest of the feed is skipped: it failed, or all needed tensors are computed. */
@@ -246,8 +241,7 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row);
  * n_head, width]. One sequence is visited after the other. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 
-/* Applies only the edits of sequence number SEQUENCE, of its TARGET; emits only the rows of EVENT
- * that the trace wants. */
+/* Applies the edits of sequence SEQUENCE to its TARGET; emits the wanted rows of EVENT. */
 void attn_visit_edit(struct attn_forward *f, size_t sequence,
                      const struct attn_edit_target *target);
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */

@@ -1,5 +1,4 @@
-/* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed; and
- * its logits. */
+/* session.c - the life of a session: created, fed, rewound, reset, freed; and its logits. */
 #include "forward/session.h"
 
 #include "attention/attention_internal.h"
@@ -20,8 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The system maps 64 KiB of the table for each embedding row. From this number of rows on, the
- * pages are given back. */
+/* The system maps 64 KiB of the table per embedding row. From so many rows on, pages go back. */
 static const size_t many_rows = 64;
 
 /* --- Checks of the options -------------------------------------------------------------------- */
@@ -88,8 +86,7 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
     return attn_edits_check(edits, n_edit, dims, err);
 }
 
-/* Whether TRACE can watch a model of DIMS: the consumers of its events allocate by the sizes of its
- * selection. */
+/* Whether TRACE can watch a model of DIMS: consumers of its events allocate by its selection. */
 static enum attn_status check_trace(const struct attn_trace *trace, const struct attn_model *model,
                                     const struct attn_dims *dims, struct attn_error *err)
 {

@@ -69,8 +69,7 @@ struct attn_session_options {
     ((struct attn_session_options){.size = sizeof(struct attn_session_options),                    \
                                    .isa = ATTN_ISA_BEST})
 
-/* Plans and allocates everything. ATTN_INVALID for lengths, edits or a trace that do not fit the
- * model. */
+/* Allocates everything. ATTN_INVALID for lengths, edits or a trace that do not fit the model. */
 ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
                                               const struct attn_session_options *options,
                                               struct attn_session **session,

@@ -78,8 +78,7 @@ void attn_session_watch_from(struct attn_session *session, size_t first);
 /* Detaches the trace: later feeds only compute predictions. */
 void attn_session_end_trace(struct attn_session *session);
 
-/* Rows (of one layer and head) that edits have changed so far; those that nothing needs count
- * too. */
+/* Rows (of one layer and head) that edits have changed so far, including unneeded ones. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 
 /* Whether edit number EDIT of the session's has changed a value of sequence number SEQUENCE:
@@ -94,8 +93,7 @@ enum attn_status attn_session_check_next(const struct attn_attention *layers,
 
 /* --- several sequences (session_pack.c) ------------------------------------------------------- */
 
-/* The input of a feed that begins in the middle of a model: the stream into a layer, or also its
- * z. */
+/* The input of a feed that begins in the middle: the stream into a layer, or also its z. */
 struct attn_session_start {
     int layer;                 /* 0 .. n_layer; at n_layer only the output follows */
     const float *const *resid; /* [n] of each sequence its resid_pre [n, d_model], positions

@@ -1,5 +1,4 @@
-/* session_pack.c - see session_pack.h: checks of feeds of several sequences, and the logits of
- * each. */
+/* session_pack.c - see session_pack.h: feeds of several sequences, and the logits of each. */
 #include "forward/session_internal.h"
 
 #include "attention/attention_internal.h"

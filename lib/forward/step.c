@@ -163,8 +163,7 @@ struct row_work {
     float *y;
     size_t n_row, n_col;
 
-    /* Of queries and keys that are turned: all heads of a site, side by side, and the angles of
-     * their positions. */
+    /* For queries and keys that are turned: all heads of a site, side by side, and their angles. */
     struct attn_site_part part;
     enum attn_site site;
     const struct attn_rotary *rotary;

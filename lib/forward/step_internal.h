@@ -45,8 +45,7 @@ void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
 void attn_scale_step(struct attn_forward *f, enum attn_site site,
                      const struct attn_norm_weights *weights, float *x);
 
-/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b. Nothing happens where the model has
- * no such norm. */
+/* SITE: the stream x [n_row, D] becomes normalize(x) * w + b, if the model has such a norm. */
 void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
                         const struct attn_norm_weights *weights, float *x);
 
@@ -79,8 +78,7 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
  * k in place. */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 
-/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is
- * 0. */
+/* Keeps the first N of the sequence's rows in the KV cache, and rows of a source unless N is 0. */
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 
 /* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */

@@ -18,8 +18,7 @@ struct attn_weight_buffer {
     size_t size;                        /* bytes of the file that it holds; 0: none */
 };
 
-/* The capacity that BUFFER needs for the first N_LAYER layers of MODEL, with has_logits also for
- * the output layer. */
+/* The capacity for the first N_LAYER layers of MODEL, with has_logits also the output layer. */
 size_t attn_weight_buffer_size(const struct attn_weight_buffer *buffer,
                                const struct attn_model *model, size_t n_layer, bool has_logits);
 

@@ -507,8 +507,7 @@ static void add_swapped(const struct tile_work *work)
     }
 }
 
-/* The values of SITE for watchers, from the pattern, the tile's D, or their product: whole rows, 0
- * where they are masked. */
+/* The values of SITE for watchers, from the pattern, D, or their product: whole rows, masked 0. */
 static void keep(const struct tile_work *work, enum attn_site site)
 {
     const size_t n = work->tile.n_key, last = work->cells.last < n ? work->cells.last : n;

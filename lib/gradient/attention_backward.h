@@ -79,8 +79,8 @@ struct attn_heads_back_sizes {
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
                           const struct attn_heads_back_sizes *sizes);
 
-/* One layer. Rows of q, z and their gradients hold all heads side by side, rows of k and v all
- * key/value heads. */
+/* One layer. Rows of q, z and their gradients hold all heads, rows of k and v all key/value
+ * heads. */
 struct attn_heads_back {
     const struct attn_attention *attention;
     const struct attn_head_shape *shape;

@@ -55,12 +55,10 @@ struct attn_backward {
 /* Whether the rest is skipped; checks the caller's cancel flag. */
 bool attn_backward_is_over(struct attn_backward *b);
 
-/* Skips the rest if LAST, the gradient of the layer that is complete now, is the last one wanted.
- */
+/* Skips the rest if LAST, the gradient of the layer that is complete now, is the last wanted. */
 void attn_end_back(struct attn_backward *b, enum attn_site last);
 
-/* Refuses the gradient SITE in DATA if it has a NaN or an infinity, and gives the trace its rows.
- */
+/* Refuses the gradient SITE in DATA if it is not finite, and gives the trace its rows. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
 /* The two steps of attn_visit_back: the check of X [n], and the rows. The gradient of the stream is
@@ -105,15 +103,13 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out);
  * mlp_pre, and D_MLP_LINEAR. */
 void attn_activation_back(struct attn_backward *b);
 
-/* From d_z to d_q, d_k and d_v; q and k are those that scores are made of. Keys and values of all
- * rows have gradients. */
+/* From d_z to d_q, d_k and d_v; q and k make the scores. All keys and values have gradients. */
 void attn_attention_back(struct attn_backward *b);
 
 /* From here on lines work on all rows: keys have added gradients to those that were 0. */
 void attn_widen_back(struct attn_backward *b);
 
-/* From the gradient D of rotated queries or keys to the gradient SITE of those before norm and
- * rotation, which X is. */
+/* From D, of rotated queries or keys, to the gradient SITE of X, before norm and rotation. */
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_norm_weights *weights, const float *x, float *d);
 

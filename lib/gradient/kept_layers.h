@@ -16,8 +16,7 @@
 #include "model/config.h"
 #include "trace/trace.h"
 
-/* The tensors of one layer, for N positions. NULL: the model lacks the site. Rows hold all heads
- * side by side. */
+/* The tensors of one layer, [N, all heads side by side]. NULL: the model lacks the site. */
 struct attn_layer_values {
     const float *q, *k, *v;        /* those that scores are made of */
     const float *q_raw, *k_raw;    /* before their norms */

@@ -37,8 +37,7 @@ struct attn_cost {
     size_t n_source;   /* rows of the source; 0 if no layer attends to a source */
     uint64_t n_pair;   /* H P, added over the layers */
 
-    /* Multiply-adds of the matrix products, added over the layers. Elementwise work is small
-     * compared with them. */
+    /* Multiply-adds of the matrix products, added over the layers; elementwise work is small. */
     uint64_t projections; /* T D H E + S Ds G (E + Ev), and T H Ev D for the output projection */
     uint64_t matrices;    /* q k^T and pattern v: H P (E + Ev) */
     uint64_t mlp;         /* 2 T D F; 3 T D F with a gate */

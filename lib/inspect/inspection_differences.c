@@ -49,8 +49,7 @@ static ATTN_PRINTF(3, 4) void add(struct difference_list *list, const char *part
 /* Writes in words how LAYER differs from GPT-2; nothing if it does not. */
 typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
 
-/* Appends the row of the layers that have these WORDS, as "layers 0-4, 6: ..." unless all layers
- * have them. */
+/* Appends a row for the layers with these WORDS, "layers 0-4, 6: ..." unless all have them. */
 static void add_by_words(struct difference_list *list, const char *part, describe_fn describe,
                          const char *words)
 {

@@ -1,5 +1,5 @@
-/* inspection_gguf.c - the mixture of types of a GGUF file, its metadata, and the changes of its
- * converter. */
+/* inspection_gguf.c - the mixture of types of a GGUF file, its metadata, its converter's
+ * changes. */
 #include "inspect/inspection_internal.h"
 
 #include "base/buffer.h"

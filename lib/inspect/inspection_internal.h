@@ -28,8 +28,8 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
                                            struct attn_error *err);
 
-/* Appends a row for each difference between GGUF, for a family with this FORM, and Hugging Face's
- * files: part, difference. */
+/* Appends the differences between GGUF, for this FORM, and Hugging Face's files: part,
+ * difference. */
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_gguf_form *form,
                                              struct attn_table *table, struct attn_error *err);

@@ -68,8 +68,7 @@ struct attn_draw {
     uint64_t seed;
 };
 
-/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID names the expected
- * form. */
+/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID names the form. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
 /* Borrows everything until attn_init_create returns. */

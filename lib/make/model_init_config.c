@@ -1,5 +1,4 @@
-/* model_init_config.c - makes the config.json. Values are kept as JSON text; values from a file are
- * copied verbatim. */
+/* model_init_config.c - makes the config.json: JSON text, verbatim if it is from a file. */
 #include "make/model_init_internal.h"
 
 #include "base/escape.h"

@@ -1,5 +1,4 @@
-/* config.c - functions for the configs of all families: sites and sizes, lists of layers, and
- * whether a config can be run. */
+/* config.c - functions for all configs: sites and sizes, lists of layers, whether they can run. */
 #include "model/config.h"
 
 #include "base/escape.h"

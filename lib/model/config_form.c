@@ -147,8 +147,7 @@ static void set_window(struct attn_attention *attention, size_t width)
     attention->window = width;
 }
 
-/* Gives layers the window WIDTH according to LIST; a layer that needs a window without a width is
- * refused. */
+/* Gives layers the window WIDTH according to LIST; refuses a window without a width. */
 static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
                                          size_t width, const struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)

@@ -7,8 +7,7 @@
 #include "formats/json.h"
 #include "model/config.h"
 
-/* Sizes from files are kept in these ranges: large enough for any model, small enough for every
- * product of two. */
+/* Ranges of sizes from files: enough for any model, small enough for every product of two. */
 enum {
     ATTN_MAX_LAYER = 4096,
     ATTN_MAX_WIDTH = 1 << 24,
@@ -38,8 +37,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err);
 
-/* Fails when N of KEY do not divide the size WHOLE of WHOLE_KEY; the hint names a number that
- * does. */
+/* Fails if N of KEY do not divide WHOLE of WHOLE_KEY; the hint names a number that does. */
 enum attn_status attn_config_check_divides(const struct attn_json *json, const char *key, size_t n,
                                            const char *whole_key, size_t whole,
                                            struct attn_error *err);
@@ -47,8 +45,7 @@ enum attn_status attn_config_check_divides(const struct attn_json *json, const c
 /* The largest number up to N that divides WHOLE, both above 0. For hints. */
 size_t attn_config_nearest_divisor(size_t whole, size_t n);
 
-/* Stores the known spelling of an activation's NAME in *ACT_FN; ATTN_UNSUPPORTED names those there
- * are. */
+/* Stores the known spelling of activation NAME in *ACT_FN; ATTN_UNSUPPORTED lists them. */
 enum attn_status attn_config_set_activation(const struct attn_json *json, const char **act_fn,
                                             const char *key, const char *name,
                                             struct attn_error *err);

@@ -155,8 +155,7 @@ static enum attn_status read_llama3(const struct rope_source *source,
         rope->low_freq_factor);
 }
 
-/* Peng et al. 2309.00071, eq. 22: how much the softmax is sharpened for a context that is SCALE
- * times as long. */
+/* Peng et al. 2309.00071, eq. 22: sharpens the softmax for a context SCALE times as long. */
 static double sharpening(double scale, double mscale)
 {
     return scale <= 1 ? 1 : 0.1 * mscale * log(scale) + 1;

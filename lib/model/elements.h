@@ -20,8 +20,7 @@ void attn_vector_elements(const struct attn_vector *vector, size_t n, double *el
 void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const double *x,
                           double *y);
 
-/* y [n] = W[row0 .. row0 + n, :] u: how much each of N components of an input writes along
- * U [n_col]. */
+/* y [n] = W[row0 .. row0 + n, :] u: how much each of N components of an input adds along U. */
 void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, const double *u,
                        double *y);
 

@@ -192,8 +192,7 @@ enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower
                                          struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
-/* Reads which tokens end a text, from config.json or generation_config.json; if JSON lacks them,
- * CONFIG is unchanged. */
+/* Reads the tokens that end a text, from either config; without them CONFIG is unchanged. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config);
 
 #endif

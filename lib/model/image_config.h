@@ -1,20 +1,17 @@
-/* image_config.h - the part of a config for models that read pictures; and the two towers of
- * CLIP. */
+/* image_config.h - the part of a config for pictures; and the two towers of CLIP. */
 #ifndef ATTN_MODEL_IMAGE_CONFIG_H
 #define ATTN_MODEL_IMAGE_CONFIG_H
 
 #include <stddef.h>
 
-/* How the learned positions of an image encoder are resampled for a picture with another grid of
- * patches. */
+/* How learned positions of an image encoder are resampled for another grid of patches. */
 enum attn_resample {
     ATTN_RESAMPLE_NONE = 0,      /* a picture of another size is refused */
     ATTN_RESAMPLE_CUBIC = 1,     /* four rows and columns, a = -0.75 */
     ATTN_RESAMPLE_ANTIALIAS = 2, /* as wide as the grid shrinks, a = -0.5 */
 };
 
-/* The input of the output matrix, from an image encoder's last stream: one row for all
- * positions. */
+/* The input of the output matrix, from the last stream: one row for all positions. */
 enum attn_pooling {
     ATTN_POOLING_NONE = 0,           /* it reads every position */
     ATTN_POOLING_FIRST = 1,          /* [CLS] */

@@ -12,8 +12,7 @@ size_t attn_image_n_patch(const struct attn_image_config *image);
 /* How many patches make a side, where all of them make a square; else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
 
-/* Whether positions were learned for pictures of HEIGHT x WIDTH pixels: then they are not
- * resampled. */
+/* Whether positions were learned for this size, HEIGHT x WIDTH pixels, and not resampled. */
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width);
 
 /* The implementation of attn_model_image_grid; NAME is the model's. */

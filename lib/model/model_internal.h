@@ -37,8 +37,7 @@ void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum
 /* Counts WORK, multiply-adds that a session of MODEL begins; returns all so far. */
 double attn_model_add_work(const struct attn_model *model, double work);
 
-/* Whether IDS [n], at the positions from FIRST on, are tokens of the model: ATTN_INVALID names one
- * that is not. */
+/* Whether IDS [n], at positions from FIRST on, are tokens; ATTN_INVALID names one that is not. */
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err);
 

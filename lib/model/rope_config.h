@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How the frequencies of rotary positions are stretched for longer texts. X(ID, word): word is the
- * value of `rope_type`. */
+/* How frequencies are stretched for longer texts. X(ID, word): the value of `rope_type`. */
 #define ATTN_ROPE_MAP(X)                                                                           \
     X(DEFAULT, 0, "default")                                                                       \
     X(LINEAR, 1, "linear")                                                                         \

@@ -329,8 +329,7 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     }
 }
 
-/* The tensor of RULE in any of its spellings. NAME is the spelling that was found, or the first
- * one. */
+/* The tensor of RULE in any spelling. NAME is the spelling that was found, or the first one. */
 static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
                         char name[ATTN_WEIGHT_NAME_SIZE], struct attn_tensor_entry *entry)
 {
@@ -471,8 +470,7 @@ static bool has_tensor(const struct attn_family *family, const struct attn_weigh
     return find_tensor(&binder, rule, 0, name, NULL);
 }
 
-/* Files either put the prefix in front of every name or of none: the first tensor that is there
- * decides. */
+/* The prefix is in front of every name or of none: the first tensor that is there decides. */
 static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_tensor_files *st, const char **prefix,
                                     struct attn_error *err)
@@ -628,8 +626,7 @@ static void plan_linear(struct attn_linear *linear, void *context)
     linear->packed_for = plan->compute;
 }
 
-/* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all
- * are packed. */
+/* Packs N maps, which may share pages, as q, k and v do: pages are given back after the last. */
 static void pack_linears(const struct attn_linear *linears, size_t n,
                          const struct attn_tensor_files *st, struct attn_pool *pool)
 {
@@ -657,8 +654,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     visit_linears(weights, config, plan_linear, &plan);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     visit_linears(weights, config, plan_linear, &plan);
-    /* The largest one first: while it is packed, its pages are in memory, too, but little else
-     * is. */
+    /* The largest first: while it is packed, its pages are in memory, but little else is. */
     pack_linears(weights->linears, ATTN_MODEL_N_LINEAR, st, packing->pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_weights_are_shared(config, layer))
@@ -691,8 +687,7 @@ void attn_weights_release(struct attn_weights *weights)
 
 /* --- names that a file has -------------------------------------------------------------------- */
 
-/* Whether NAME is PREFIX + SPELLING of a rule, for any layer; *layer is then the
- * layer, or ATTN_NO_LAYER. */
+/* Whether NAME is PREFIX + SPELLING of a rule; *layer is its layer, or ATTN_NO_LAYER. */
 static bool is_spelled(const char *spelling, const char *prefix, const char *name, int *layer)
 {
     const char *pattern = spelling[0] == '/' ? spelling + 1 : spelling;

@@ -261,8 +261,7 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                              &stage->letter, err);
 }
 
-/* Collects the words of the tokens, their contents after the last N_NORMALIZER stages of PIPELINE,
- * and builds the search. */
+/* Collects the tokens' contents after the last N_NORMALIZER stages, and builds the search. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {

@@ -101,8 +101,7 @@ struct attn_text_stage_kind {
     /* Serves SLICE, which is not empty, as stage AT of the walk. */
     enum attn_status (*run)(struct attn_walk *walk, size_t at, struct attn_slice slice,
                             struct attn_error *err);
-    /* Allocates the memory that a walk over a text of N bytes needs for this stage, or NULL;
-     * *scratch is NULL before. */
+    /* Allocates *scratch, which is NULL before, for a walk over a text of N bytes; or NULL. */
     enum attn_status (*begin)(const void *data, size_t n, void **scratch, struct attn_error *err);
     void (*end)(void *scratch); /* NULL is allowed for both */
     void (*free)(void *data);   /* data of the stage */

@@ -24,8 +24,7 @@
 struct attn_regex; /* compiled; immutable, shared by threads */
 struct attn_match; /* scratch of one walk */
 
-/* GPT-2's rule (encoder.py): words with the space before them, numbers, runs of other characters,
- * white space. */
+/* GPT-2's rule (encoder.py): words with the space before them, numbers, others, white space. */
 #define ATTN_GPT2_REGEX                                                                            \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 

@@ -314,8 +314,8 @@ static void rewrite_escape(struct rewriting *r)
         r->last_letter = 0;
         r->at += 2;
     } else if (letter >= '1' && letter <= '9') {
-        /* A reference to an earlier group; in a pattern with names Oniguruma counts groups
-         * differently. */
+        /* A reference to an earlier group; Oniguruma counts them differently in patterns with
+         * names. */
         const char next = peek(r, 2);
 
         if (letter - '0' > r->n_capture || (next >= '0' && next <= '9') || r->ignores_case)

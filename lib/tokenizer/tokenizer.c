@@ -56,8 +56,7 @@ static bool is_temporary(enum attn_status status)
     return status == ATTN_NO_MEMORY || status == ATTN_CANCELED;
 }
 
-/* Reads the rest, when no other thread has done it or does it; a second time after memory ran out
- * or CANCEL was set. */
+/* Reads the rest unless another thread has; again after memory ran out or CANCEL was set. */
 static enum attn_status read_once(struct attn_unread *unread, const volatile sig_atomic_t *cancel,
                                   bool *is_mine, struct attn_error *err)
 {
@@ -148,8 +147,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         is_overridden(source, "vocab.txt") ||
         (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
-    /* Files beside a GGUF file may belong to another model: only requested files come before its
-     * own tokenizer. */
+    /* Files beside a GGUF file may belong to another model: only requested ones come before its
+     * own. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
         return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
@@ -306,8 +305,7 @@ static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
-/* Appends ITEM of a template: a special token, or the tokens of one of TEXTS, the text and the
- * pair. */
+/* Appends ITEM of a template: a special token, or the tokens of one of TEXTS. */
 static enum attn_status append_item(const struct attn_tokenizer *tokenizer,
                                     const struct attn_template_item *item,
                                     const struct given_text texts[2],

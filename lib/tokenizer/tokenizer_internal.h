@@ -51,12 +51,10 @@ struct attn_word_level {
     int32_t unk;                              /* id of unknown words, or -1: they are errors */
 };
 
-/* The stage that encodes words; its data is a struct attn_word_level, which it borrows.
- * (words.c) */
+/* The stage that encodes words (words.c); its data is a borrowed struct attn_word_level. */
 extern const struct attn_text_stage_kind attn_word_stage;
 
-/* The text of each single token, as bytes (tokenizer_tokens.c). Initialize with = {0}; end with
- * attn_decoded_release. */
+/* The text of each single token (tokenizer_tokens.c). Initialize with = {0}; release. */
 struct attn_decoded {
     char *bytes;   /* owns; length of a token at `begin`, or where its key begins among the keys */
     size_t *begin; /* owns; [n_vocab + 1] in `bytes`; NULL: computed on demand */
@@ -140,8 +138,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
-/* The same from vocab.json and the files beside it: byte-level BPE with merges.txt, words,
- * characters. */
+/* The same from vocab.json and the files beside it: byte-level BPE, words, characters. */
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            struct attn_error *err);

@@ -104,8 +104,8 @@ void attn_alphabet_init(struct attn_alphabet *alphabet);
 bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
                             char *out, size_t *n_byte);
 
-/* Writes the alphabet's text for the SIZE bytes at BYTES to OUT, which has room for 2 SIZE; returns
- * its size. */
+/* Writes the alphabet's text for BYTES [size] to OUT, which has room for 2 SIZE; returns its
+ * size. */
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
 

@@ -44,8 +44,7 @@ void attn_word_list_release(struct attn_word_list *list);
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
-/* The prefix of tokens that continue a word, "##" for WordPiece, or NULL. TOKENIZER may be NULL.
- * Borrowed. */
+/* The prefix of tokens that continue a word ("##"), or NULL; borrowed. TOKENIZER may be NULL. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
 
 #endif

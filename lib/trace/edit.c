@@ -90,8 +90,7 @@ bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_si
     return false;
 }
 
-/* x [n] of one row; DATA is the edit's row at the same columns, or NULL. Returns whether a value
- * differs from before. */
+/* x [n] of one row; DATA is the edit's row at these columns, or NULL. Returns whether x changed. */
 static bool edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
 {
     bool is_changed = false;
@@ -129,8 +128,7 @@ static size_t smaller(size_t a, size_t b)
 
 enum { BLOCK = 64 }; /* rows that are edited together, with a bit per changed row */
 
-/* Applies EDIT to the rows of TARGET from position ROW0 on, at most BLOCK. Returns which of them
- * changed. */
+/* Applies EDIT to at most BLOCK rows of TARGET from position ROW0 on; returns which changed. */
 static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_target *target,
                            size_t row0)
 {

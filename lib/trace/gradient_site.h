@@ -1,5 +1,4 @@
-/* gradient_site.h - the sites that have a gradient, and its number; a part of the list of sites
- * (site.h). */
+/* gradient_site.h - the sites that have a gradient; a part of the list of sites (site.h). */
 #ifndef ATTN_TRACE_GRADIENT_SITE_H
 #define ATTN_TRACE_GRADIENT_SITE_H
 

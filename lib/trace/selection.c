@@ -242,8 +242,7 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
 {
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    /* A glob may match sites that the model lacks, as long as it matches another; see
-     * attn_sites_parse. */
+    /* A glob may match sites that the model lacks, if it matches another; see attn_sites_parse. */
     if ((sites & selection->dims.sites) == 0)
         return report_site(selection, sites, err);
     selection->sites = sites & selection->dims.sites;

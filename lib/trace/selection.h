@@ -22,8 +22,7 @@
 
 struct attn_selection;
 
-/* Sites start as `pattern,z` where the model has them, layers, heads and queries as all. Copies
- * dims. */
+/* Sites start as `pattern,z` if the model has them; layers, heads, queries as all. Copies dims. */
 ATTN_API enum attn_status attn_selection_create(const struct attn_dims *dims,
                                                 struct attn_selection **selection,
                                                 struct attn_error *err);
@@ -44,8 +43,7 @@ ATTN_API enum attn_status attn_selection_keep_queries(struct attn_selection *sel
                                                       size_t first, size_t n,
                                                       struct attn_error *err);
 
-/* Each replaces the previous choice. ATTN_INVALID, with the valid range, leaves the selection
- * unchanged. */
+/* Each replaces the previous choice; after ATTN_INVALID, with the valid range, it stays. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,
                                                    attn_site_set sites, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
@@ -61,14 +59,12 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 
-/* Queries. Numbers out of range, and a selection of NULL, are not wanted; for sites of the model
- * LAYER is ATTN_NO_LAYER. */
+/* Queries. Numbers out of range are not wanted; for sites of the model LAYER is ATTN_NO_LAYER. */
 ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
 
-/* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
- * its heads. */
+/* Whether site and layer are wanted: both, and for sites with heads one head of the layer. */
 ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,
                                    int layer);
 

@@ -125,8 +125,7 @@ struct attn_dims {
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 
-/* "pattern"; NULL for an unknown number, which the other functions treat as a vector of the model
- * with the name "". */
+/* "pattern"; NULL for an unknown number, which other functions treat as a vector named "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
@@ -135,8 +134,7 @@ ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a
 ATTN_API bool attn_site_is_of_metric(enum attn_site site);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
-/* The name inside archives, "blocks.3.attn.hook_pattern"; without LAYER for sites of the model.
- * Returns its length. */
+/* The name in archives, "blocks.3.attn.hook_pattern", without LAYER for the model's; its length. */
 ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 

@@ -1,5 +1,4 @@
-/* trace.c - see trace.h: narrows events to a selection, and iterates over the cells of their
- * rows. */
+/* trace.c - see trace.h: narrows events to a selection, and iterates over cells of rows. */
 #include "trace/trace_internal.h"
 
 #include "base/given.h"

@@ -16,8 +16,7 @@
 
 #include "trace/selection.h"
 
-/* A rectangle of one site: n_row rows of n_col floats, one layer, one head. Holds only selected
- * heads and rows. */
+/* A rectangle of one site: n_row rows of n_col floats, one layer, one selected head. */
 struct attn_trace_event {
     size_t sequence; /* 0; of several that are fed at once, its number (session.h) */
     enum attn_site site;

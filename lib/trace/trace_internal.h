@@ -69,8 +69,7 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* For sites whose rows are queries: the wanted rows, and the wanted queries without a row, which
- * come first. */
+/* For sites whose rows are queries: the wanted rows, and the queries before them without a row. */
 size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
 size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
 
@@ -78,8 +77,7 @@ size_t attn_selection_n_rowless(const struct attn_selection *selection, enum att
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
 bool attn_selection_is_all_queries(const struct attn_selection *selection);
 
-/* Whether a key/value head serves a wanted query head of LAYER (heads h with h / (H/G) == kv_head).
- */
+/* Whether a key/value head serves a wanted query head h of LAYER: h / (H/G) == kv_head. */
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
 /* The selection of a feed from which the sites MADE of SELECTION can be computed: its other sites,
@@ -91,8 +89,7 @@ enum attn_status attn_selection_see_stream(const struct attn_selection *selectio
 
 /* --- Traces, and the cells of their events ---------------------------------------------------- */
 
-/* Whether TRACE, which is not NULL, has a selection and a callback. If not, ERR names the one that
- * is NULL. */
+/* Whether TRACE, not NULL, has a selection and a callback; else ERR names the missing one. */
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
 
 /* The next consecutive rows of EVENT that SELECTION wants, as a separate event; *row begins at 0
@@ -110,8 +107,7 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows);
 
-/* The same to STREAM [n_layer + 1, T, D of DIMS], if it is the stream into a layer, or that after
- * the last one. */
+/* The same to STREAM [n_layer + 1, T, D of DIMS], for streams into layers and after the last. */
 void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
                             const struct attn_dims *dims, float *stream);
 
@@ -155,8 +151,7 @@ void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *
 
 /* --- Edits ------------------------------------------------------------------------------------ */
 
-/* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
- * for the site. */
+/* Checks edits against the sizes of a model: its sites, heads and layers, ops of each site. */
 enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err);
 

@@ -1,5 +1,4 @@
-/* lowrank.c - low-rank attention: its row among the kinds, E and F, and the projection of keys and
- * values. */
+/* lowrank.c - low-rank attention: its row among the kinds, E and F, projected keys and values. */
 #include "attention/kinds/lowrank.h"
 
 #include "attention/attention_internal.h"

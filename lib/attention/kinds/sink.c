@@ -1,6 +1,5 @@
-/* sink.c - the first keys, which attract attention when no other key matches, and a window (Xiao et
- * al. 2309.17453). Keys keep their positions in the text; StreamingLLM numbers the keys in its
- * cache. */
+/* sink.c - a window and the first keys, which attract attention when no other key matches (Xiao et
+ * al. 2309.17453). Unlike StreamingLLM, keys keep their positions in the text. */
 #include "attention/attention_internal.h"
 
 #include <stddef.h>

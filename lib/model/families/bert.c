@@ -240,8 +240,7 @@ static const struct attn_config_names distilbert_names = {
     .n_ctx = {.name = "max_position_embeddings"},
 };
 
-/* Traps: no token types; the epsilon of norms has no key; sinusoidal_pos_embds only fills the table
- * when it is made. */
+/* Traps: no token types; norms' epsilon has no key; sinusoidal_pos_embds only fills the table. */
 const struct attn_family attn_family_distilbert = {
     FAMILY("distilbert", "DistilBert", "distilbert.", distilbert_rules), .read_config = read_bert,
     .form = {.has_no_heads_keys = true,

@@ -6,7 +6,7 @@
 #include "model/weights.h"
 
 /* --- Tables of tensors (struct attn_weight_rule)
- * ---------------------------------------------------------------- */
+ * ------------------------------------------------ */
 
 /* Where a tensor belongs: in a block, or in the model. */
 #define BLOCK(member) offsetof(struct attn_block_weights, member)

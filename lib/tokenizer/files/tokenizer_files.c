@@ -113,8 +113,7 @@ static enum attn_status read_settings(struct attn_settings *settings,
     return status;
 }
 
-/* Reads the settings of a byte-level BPE in tokenizer_config.json, if it exists:
- * "add_prefix_space": true, and the class. */
+/* Reads "add_prefix_space" and the class in tokenizer_config.json, if it exists, for BPE. */
 static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
                                         bool *is_roberta, struct attn_error *err)
 {
@@ -150,8 +149,7 @@ struct specials {
     const char *wide; /* the same, one that takes the white space to its left; or NULL */
 };
 
-/* Marks KEY when the vocabulary has it, and returns its flags, else NULL; an empty token would be
- * found everywhere. */
+/* Marks KEY if the vocabulary has it, and returns its flags, else NULL, also for an empty token. */
 static struct attn_added_token *mark(struct specials *specials, const char *key, size_t size)
 {
     int32_t id = size > 0 ? attn_vocabulary_find(specials->vocabulary, key, size) : -1;
@@ -408,8 +406,7 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
     return status;
 }
 
-/* Finds such tokens in TOKENIZER, whose merges are read from the file PATH; PATTERN splits
- * texts. */
+/* Finds such tokens in TOKENIZER, whose merges are in the file PATH; PATTERN splits texts. */
 static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
                                      const struct attn_regex *pattern, const char *path,
                                      struct attn_error *err)

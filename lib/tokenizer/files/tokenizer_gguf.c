@@ -111,8 +111,7 @@ static enum attn_status hint_vocab(enum attn_status status, struct attn_error *e
     return status;
 }
 
-/* The array KEY of TYPE, with as many items as there are tokens, or without any where it may
- * lack. */
+/* The array KEY of TYPE, with as many items as tokens, or without any if it is optional. */
 static enum attn_status get_list(const struct reading *reading, const char *key,
                                  enum attn_gguf_type type, struct attn_gguf_pair *list,
                                  struct attn_error *err)

@@ -312,8 +312,7 @@ static enum attn_status read_version(struct reading *reading, const struct attn_
         attn_quote(token->text, token->size).text, file_name, reading->row->expected);
 }
 
-/* Records the place of the value. Members without a place, truncation and padding, would change
- * ids. */
+/* Records the place of the value. Truncation and padding have no place: they change ids. */
 static enum attn_status note_part(struct reading *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {

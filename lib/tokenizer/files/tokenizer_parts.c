@@ -47,8 +47,7 @@ struct member {
 
 struct part;
 
-/* One supported type. ADD appends its stage or step; for types without data, `stage` or `step` is
- * enough. */
+/* One supported type. ADD appends its stage or step; plain types need only `stage` or `step`. */
 struct part_row {
     const char *type;
     enum attn_status (*add)(const struct part *part, struct attn_error *err);
@@ -508,8 +507,7 @@ static enum attn_status append_named(const struct part *part, const char *name, 
     return ATTN_OK;
 }
 
-/* Appends PIECE of the list KEY, {"Sequence": {"id": "A", "type_id": 0}} or {"SpecialToken": {"id":
- * "<s>", "type_id": 0}}. */
+/* Appends PIECE of the list KEY, {"Sequence" or "SpecialToken": {"id": "A", "type_id": 0}}. */
 static enum attn_status append_piece(const struct part *part, const char *key,
                                      const struct attn_node *piece, struct attn_template *to,
                                      struct attn_error *err)

@@ -38,8 +38,8 @@ static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
     return true;
 }
 
-/* --- Blocks on demand --------------------------------------------------------------------------
- */
+/* --- Blocks on demand
+ * --------------------------------------------------------------------------- */
 
 static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 {

@@ -97,8 +97,7 @@ static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_
 
 /* --- Merging ---------------------------------------------------------------------------------- */
 
-/* A token of the piece. Its index is the index of its first part, so it stays in place when it
- * grows. */
+/* A token of the piece. Its index is that of its first part, so it stays when the token grows. */
 struct attn_bpe_symbol {
     int32_t id;
     uint32_t rank;           /* rank of the pair it makes with the next one, or ATTN_NO_RANK */

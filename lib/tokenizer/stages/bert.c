@@ -7,8 +7,7 @@
 /* The treatment of the characters of a class. */
 enum change { LEFT_OUT, BLANK, SET_APART };
 
-/* Appends the replacement of the character at AT of the slice, LENGTH bytes; all of it corresponds
- * to that character. */
+/* Appends the replacement of the character at AT of the slice, LENGTH bytes, to which it maps. */
 static void put(struct attn_layer *layer, enum change change, size_t at, size_t length)
 {
     if (change == LEFT_OUT)

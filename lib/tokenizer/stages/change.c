@@ -338,8 +338,7 @@ struct prefix {
     char text[];
 };
 
-/* Whether SLICE begins with the first character of the given text; a piece may be a single byte of
- * it. */
+/* Whether SLICE begins with the first character of the text; a piece may be a byte of it. */
 static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;

@@ -158,8 +158,7 @@ static void free_map(void *data)
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* The terminated replacement of the shortest prefix of TEXT [size] that is in the trie; NULL
- * without one. */
+/* The replacement of the shortest prefix of TEXT [size] in the trie, terminated; or NULL. */
 static const char *find(const struct charsmap *map, const char *text, size_t size)
 {
     size_t at = offset_of(map->units[0]);

@@ -22,8 +22,7 @@ extern const struct attn_text_stage_kind attn_change_invalid;
 extern const struct attn_text_stage_kind attn_change_nfc, attn_change_nfd, attn_change_nfkc,
     attn_change_nfkd;
 
-/* The lower case of each character by itself: the sigma at the end of a word is like any other. No
- * data. */
+/* The lower case of each character by itself, also of a final sigma. No data. */
 extern const struct attn_text_stage_kind attn_change_lowercase;
 
 /* Every byte becomes the character of GPT-2's alphabet that stands for it. No data. */
@@ -106,8 +105,7 @@ enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *t
  * characters that it adds (1: inserted) or removes (-n: n after it were deleted). The way back
  * counts along, so it is the same even where that is wrong, as when marks have changed places. */
 
-/* Where the way back has come to. Set the first four; `before` is where the character before `at`
- * begins. */
+/* The state of the way back. Set the first four; `before` begins the character before `at`. */
 struct attn_rewrite {
     struct attn_layer *layer;
     const char *text; /* [size] of the slice that the layer is made of */
@@ -210,12 +208,10 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Makes of STRINGS what STEP makes of them; where it replaces something, at most `n_left` bytes,
- * which it takes of that. */
+/* Applies STEP to STRINGS; what it puts in is at most `n_left` bytes, and is taken from that. */
 void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
 
-/* Runs all steps over STRINGS; each may replace as much as a stage may put into a text
- * (pipeline.h). */
+/* Runs all steps over STRINGS; each may put in as much as a stage (pipeline.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err);
 
@@ -280,13 +276,11 @@ struct attn_post_process {
 enum attn_status attn_template_append(struct attn_template *to, struct attn_template_item item,
                                       struct attn_error *err);
 
-/* Replaces the single text's template by OUTER, in which the old template takes the place of the
- * text. */
+/* Replaces the single text's template by OUTER, whose text stands for the old template. */
 enum attn_status attn_post_process_wrap(struct attn_post_process *post,
                                         const struct attn_template *outer, struct attn_error *err);
 
-/* Adds the template of one text, as above, and the template of two texts, which cannot be combined
- * with others. */
+/* Adds the template of one text, as above, and of two texts, which cannot be combined. */
 enum attn_status attn_post_process_take(struct attn_post_process *post,
                                         const struct attn_template *single,
                                         const struct attn_template *pair, struct attn_error *err);

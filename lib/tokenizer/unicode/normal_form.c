@@ -110,8 +110,7 @@ static const struct attn_nf_plain *find_plain(uint32_t code_point)
                    compare_whole);
 }
 
-/* Stores in PARTS what CODE_POINT is made of, at last, and returns how many these are: at most
- * four. */
+/* Stores the last decomposition of CODE_POINT in PARTS and returns its length, at most 4. */
 static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
 {
     const struct attn_nf_decomposition *found;

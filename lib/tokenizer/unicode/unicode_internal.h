@@ -26,8 +26,7 @@ bool attn_character_is(uint32_t code_point, enum attn_character_class character_
 
 /* --- Lower case ------------------------------------------------------------------------------- */
 
-/* Stores the lower case of CODE_POINT, or the code point itself; returns the number of characters:
- * 1, or 2 for U+0130. */
+/* Stores the lower case of CODE_POINT, or itself; returns the length: 1, or 2 for U+0130. */
 size_t attn_lowercase(uint32_t code_point, uint32_t lower[2]);
 
 /* --- Normal forms ----------------------------------------------------------------------------- */
@@ -48,8 +47,7 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Files that tests/tools/make_unicode_tables.py writes, little-endian, as sorted arrays. Each ends
- * where NAME_end is. */
+/* Files of tests/tools/make_unicode_tables.py as sorted arrays, which end where NAME_end is. */
 
 /* The value has bit C for class C. */
 extern const struct attn_character_range attn_character_classes[], attn_character_classes_end[];
