@@ -67,9 +67,8 @@ struct attn_attend_args {
 ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
 /* Computes. ATTN_INVALID for sizes or parts of the attention that contradict each other,
- * ATTN_NO_MEMORY, ATTN_CANCELED, or the status that the trace returned. Memory, in addition to the
- * inputs: a packed copy of keys and values; the watched matrices of one head, at most 64 MiB at a
- * time; a few rows per thread. */
+ * ATTN_NO_MEMORY, ATTN_CANCELED, or the trace's status. Memory, beside the inputs: packed keys and
+ * values; the watched matrices of one head, at most 64 MiB at a time; a few rows per thread. */
 ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
 
 #endif

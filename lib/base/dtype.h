@@ -32,8 +32,8 @@
     X(U64, 21, 64)
 
 /* X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their
- * codes in such files (ggml.h `ggml_type`; kernels/vector_blocks.c has the layouts). A row of a
- * matrix is whole blocks. */
+ * codes (ggml.h `ggml_type`; layouts: kernels/vector_blocks.c). A row of a matrix is whole
+ * blocks. */
 #define ATTN_BLOCK_DTYPE_MAP(X)                                                                    \
     X(Q4_0, 22, 2, 32, 18)                                                                         \
     X(Q4_1, 23, 3, 32, 20)                                                                         \

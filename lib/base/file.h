@@ -74,8 +74,8 @@ bool attn_source_has_part(const struct attn_source *source, const char *name);
 void attn_file_drop_pages(const void *data, size_t size);
 
 /* Copies the SIZE bytes at DATA, in a mapped file, to COPY through the file, since touching pages
- * of the map costs more than a copy. If the file does not give them, returns false, with anything
- * in COPY. */
+ * of the map costs more than a copy. False, with anything in COPY, if the file does not give
+ * them. */
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);
 
 void attn_file_release(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */

@@ -44,9 +44,8 @@ bool attn_random_bernoulli(struct attn_random *random, double p);
 /* x [n] as tensor.uniform_(from, to). */
 void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, float from, float to);
 
-/* x [n] as tensor.normal_(mean, std) fills a contiguous tensor. The numbers depend on n: below 16
- * they are made one by one in double precision, else in blocks of 16; the last is drawn anew if n
- * is no multiple. */
+/* x [n] as tensor.normal_(mean, std) fills a contiguous tensor: below 16 numbers one by one in
+ * double precision, else in blocks of 16, the last of which is drawn anew if n is no multiple. */
 void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, float mean, float std);
 
 /* The initial values of torch.nn.Linear(in, out): WEIGHT [out, in], BIAS [out] or NULL. */

@@ -42,9 +42,8 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
  * file is written directly (attn_sink_is_seekable is false), without a .part, resume or commit.
  */
 
-/* Makes PATH.part, or with IS_RESUMED opens the one that is there; locks it until it is freed.
- * ATTN_IO when another process has it locked, when it is there and IS_RESUMED is false, and where
- * PATH may not be written. */
+/* Makes PATH.part, or opens it if IS_RESUMED; locks it until it is freed. ATTN_IO if another
+ * process has locked it, if it exists and is not resumed, and if PATH may not be written. */
 enum attn_status attn_part_open(const char *path, bool is_resumed, struct attn_sink **part,
                                 struct attn_error *err);
 

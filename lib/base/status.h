@@ -82,9 +82,8 @@ typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);
 /* "out of memory", ...: the general text of a status, never NULL. */
 ATTN_API const char *attn_status_text(enum attn_status status);
 
-/* Stores STATUS and the message in ERR and returns STATUS. The first failure wins: an ERR that
- * already holds one is left alone. ERR may be NULL. A message that is too long is cut at a
- * character boundary. */
+/* Stores STATUS and the message in ERR, which may be NULL, and returns STATUS. The first failure
+ * wins: an ERR that holds one stays. A message that is too long is cut at a character boundary. */
 ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 

@@ -30,9 +30,8 @@ enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);
 
-/* Puts the name of FIELD, a field of a request that could not be parsed, before the message:
- * "heads: bad item '9.9', expected ...". Returns STATUS; ignores all but ATTN_INVALID. ERR may be
- * NULL. */
+/* Puts the name of FIELD, which could not be parsed, before the message of an ATTN_INVALID: "heads:
+ * bad item '9.9', expected ...". Returns STATUS. ERR may be NULL. */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);
 
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */

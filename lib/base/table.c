@@ -1,6 +1,5 @@
-/* table.c - see table.h. Cells lie row by row in one block of memory. Texts and lists lie one after
- * the other in two buffers; since these move when they grow, a cell keeps the offset of its
- * part. */
+/* table.c - see table.h. Cells lie row by row in one block. Texts and lists lie one after the other
+ * in two buffers, which move when they grow: a cell keeps the offset of its part. */
 #include "base/table_internal.h"
 
 #include "base/buffer.h"

@@ -50,9 +50,8 @@ enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int leve
 void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
                                 char tag[ATTN_GGUF_TAG_SIZE]);
 
-/* Writes the path of the file that TAG selects, in FOLDER, which has at least one. TAG NULL:
- * Q4_K_M, else Q8_0, else the only model. ATTN_INVALID, with the available tags, if it selects none
- * or several. */
+/* Writes the path of the file that TAG selects in FOLDER, which has at least one. NULL: Q4_K_M,
+ * else Q8_0, else the only model. ATTN_INVALID, with the tags, if it selects none or several. */
 enum attn_status attn_gguf_folder_choose(const struct attn_gguf_folder *folder, const char *tag,
                                          char path[ATTN_PATH_SIZE], struct attn_error *err);
 
@@ -90,9 +89,9 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 /* Whether the cache HUB has anything of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 
-/* Gives NAME, which has no owner, the owner of its repository in the cache HUB, if there is one:
- * models got owners long after their names (bert-base-uncased is google-bert's). ATTN_INVALID if
- * there are several. */
+/* Gives NAME, which has no owner, the owner in the cache HUB, if there is one: models got owners
+ * long after their names (bert-base-uncased is google-bert's). ATTN_INVALID if there are
+ * several. */
 enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
                                      struct attn_error *err);
 

@@ -55,9 +55,9 @@ const char *attn_node_string(const struct attn_node *node);         /* NULL when
 bool attn_node_int(const struct attn_node *node, int64_t *value);   /* integral, |value| < 2^53 */
 bool attn_node_double(const struct attn_node *node, double *value); /* finite */
 
-/* Typed members of an object of JSON. A member that is absent or null leaves *value as it is (its
- * default); a wrong type or range is ATTN_FORMAT: "'n_head' in 'm/config.json' is -3, expected an
- * integer from 1 to 65536". */
+/* Typed members of an object of JSON. An absent or null member leaves *value as it is; a wrong type
+ * or range is ATTN_FORMAT: "'n_head' in 'm/config.json' is -3, expected an integer from 1 to
+ * 65536". */
 enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
                                    const char *key, int64_t min, int64_t max, int64_t *value,
                                    struct attn_error *err);

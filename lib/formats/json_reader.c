@@ -1,6 +1,5 @@
 /* json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
- * allocation. A string is checked once, when it is pulled: the functions that decode a token rely
- * on that. */
+ * allocation. A string is checked when it is pulled; functions that decode it rely on that. */
 #include "formats/json_reader.h"
 
 #include "base/escape.h"

@@ -66,9 +66,8 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
                                 struct attn_error *err);
 
 /* Reads the next member at once if it is "key": N, a number of at most nine digits; a vocabulary
- * has 50,000. Stores the unescaped key at TO, which has room for ROOM bytes, also for scratch after
- * the key. False if the member has another form, is malformed, or ROOM may be too small; then
- * attn_json_next reads it. */
+ * has 50,000. Stores the unescaped key at TO [room], also as scratch. False if the member has
+ * another form, is malformed, or ROOM may be too small; then attn_json_next reads it. */
 bool attn_json_read_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count);
 

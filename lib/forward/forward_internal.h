@@ -213,10 +213,9 @@ bool attn_forward_is_over(const struct attn_forward *f);
 /* The same, after a look at the caller's cancel flag, which fails the feed. */
 bool attn_forward_is_stopped(struct attn_forward *f);
 
-/* Fails the feed because a value computed in the current layer is not finite. The message names a
- * weight of the layer that is not, or one outside of all layers; if all are finite, the arrays that
- * were given, or else the layer. Where edits may have put such values in and all weights are
- * finite, the feed goes on. */
+/* Fails the feed because a value of the current layer is not finite. The message names a weight of
+ * the layer that is not, or one outside of all layers, else the given arrays, or the layer. If
+ * edits may have made such values and all weights are finite, the feed goes on. */
 void attn_forward_report_non_finite(struct attn_forward *f);
 
 /* Whether X [n] has neither NaN nor infinity; and the same for a feed, which reports it. */

@@ -103,10 +103,10 @@ ATTN_API enum attn_status attn_session_feed_types(struct attn_session *session, 
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);
 
-/* The same from a picture: PIXELS [n_channel, height, width], as the model's preprocessor makes
- * them, cut into patches, with [CLS] and registers before these: as many positions as
- * attn_model_image_grid returns, in one feed. ATTN_INVALID also for sizes that it refuses, and for
- * numbers that are not finite. */
+/* The same from a picture: PIXELS [n_channel, height, width] from the model's preprocessor, cut
+ * into patches after [CLS] and registers: attn_model_image_grid returns the number of positions,
+ * all in one feed. ATTN_INVALID also for sizes that it refuses, and for numbers that are not
+ * finite. */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
                                                    struct attn_error *err);
@@ -119,8 +119,7 @@ ATTN_API enum attn_status attn_session_logits(struct attn_session *session, cons
 
 /* Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew; an image
  * classifier has one row, number 0. ATTN_INVALID without has_logits, and for positions that were
- * not fed; with ATTN_CACHE_ONE_LAYER also for those that the trace does not want, but for the last
- * of a sequence. */
+ * not fed or, with ATTN_CACHE_ONE_LAYER, that are neither watched nor last. */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);
 

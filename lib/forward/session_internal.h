@@ -81,9 +81,8 @@ void attn_session_end_trace(struct attn_session *session);
 /* Rows (of one layer and head) that edits have changed so far, including unneeded ones. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 
-/* Whether edit number EDIT of the session's has changed a value of sequence number SEQUENCE:
- * so far, or of several in the last feed. Values that nothing needs, and that are not computed, do
- * not count. */
+/* Whether edit number EDIT of the session has changed a value of sequence number SEQUENCE: so far,
+ * or of several in the last feed. Values that are not computed do not count. */
 bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit);
 
 /* Whether tokens can be fed after a text with the attention of LAYERS; else ATTN_INVALID. Stage

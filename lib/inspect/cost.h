@@ -65,9 +65,8 @@ struct attn_kind_cost {
     uint64_t matrices; /* multiply-adds; of q k^T and pattern v if there are pairs */
 };
 
-/* The cost of COST's run if every layer had attention of KIND, such as "window:64", with its own
- * mask. ATTN_INVALID if KIND is unknown, or a layer cannot have it, as causal layers cannot have
- * low-rank attention. */
+/* The cost of the attention in COST's run if every layer had KIND, such as "window:64", with its
+ * own mask. ATTN_INVALID if KIND is unknown, or a layer cannot have it. */
 enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
                                      const char *kind, struct attn_kind_cost *found,
                                      struct attn_error *err);

@@ -1,7 +1,6 @@
-/* inspection_differences.c - how a model differs from GPT-2, in words for readers. GPT-2 has
- * LayerNorm before attention and MLP, learned positions, causal attention to all keys with scores /
- * sqrt(d_head), a bias in every map of a block, gelu_new, and the embedding as its output
- * matrix. */
+/* inspection_differences.c - how a model differs from GPT-2, for readers. GPT-2: LayerNorm before
+ * attention and MLP, learned positions, causal attention to all keys with scores / sqrt(d_head), a
+ * bias in every map of a block, gelu_new, and the embedding as its output matrix. */
 #include "inspect/inspection_internal.h"
 
 #include "base/buffer.h"

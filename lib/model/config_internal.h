@@ -1,6 +1,5 @@
-/* config_internal.h - shared by the readers of config.json (family.h): the keys that most families
- * of Hugging Face have, rotary positions, and windows by layer. A family defines the values of
- * absent keys. */
+/* config_internal.h - shared by the readers of config.json (family.h): keys of most families of
+ * Hugging Face, rotary positions, windows by layer. A family defines the values of absent keys. */
 #ifndef ATTN_MODEL_CONFIG_INTERNAL_H
 #define ATTN_MODEL_CONFIG_INTERNAL_H
 

@@ -1,6 +1,5 @@
-/* family.h - the families of models that are read: how each writes its config.json, and how it
- * names its tensors. A family is a row, attn_family_NAME in a file of families/, and a name in
- * ATTN_FAMILY_MAP. */
+/* family.h - the families of models: how each writes its config.json and names its tensors. A
+ * family is a row, attn_family_NAME in a file of families/, and a name in ATTN_FAMILY_MAP. */
 #ifndef ATTN_MODEL_FAMILY_H
 #define ATTN_MODEL_FAMILY_H
 

@@ -104,10 +104,9 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
                                        struct attn_weight_spec **specs, size_t *n,
                                        struct attn_error *err);
 
-/* Finds every tensor that CONFIG needs in ST, by the rules of FAMILY, its family or GGUF, checks
- * types and shapes, and fills WEIGHTS, which borrows ST. A separate output matrix in the file makes
- * config->output ATTN_OUTPUT_OWN; a file without the MLM head makes it ATTN_OUTPUT_NONE. Release it
- * also after a failure. */
+/* Finds every tensor that CONFIG needs in ST, by the rules of FAMILY or GGUF, checks types and
+ * shapes, and fills WEIGHTS, which borrows ST. A separate output matrix makes config->output
+ * ATTN_OUTPUT_OWN, a missing MLM head ATTN_OUTPUT_NONE. Release WEIGHTS also after a failure. */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err);
@@ -144,9 +143,8 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_tensor_files *st,
                                            struct attn_error *err);
 
-/* Looks for a value that is not finite in the tensors that a file names by the number LAYER
- * (ATTN_NO_LAYER: those outside the layers), after a result was not finite: ATTN_FORMAT naming the
- * first one, or ATTN_OK. */
+/* Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: outside the layers),
+ * after a result was not finite: ATTN_FORMAT naming the first tensor, or ATTN_OK. */
 enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
                                               const struct attn_tensor_files *st, int layer,
                                               struct attn_error *err);

@@ -44,8 +44,7 @@ struct attn_splice {
 };
 
 /* The most bytes that stages which change a text of N may produce, each from all its slices: U+FFFD
- * and the longest normal form have three for one, and few tokenizers replace a character by
- * more. */
+ * and the longest normal form have three for one; few tokenizers need more. */
 static inline size_t attn_layer_limit(size_t n)
 {
     return n <= (SIZE_MAX >> 7) ? (n << 6) + (1 << 16) : SIZE_MAX;

@@ -1,6 +1,5 @@
-/* tokenizer_mask.c - the mask token in the files of a tokenizer: `mask_token` of
- * tokenizer_config.json, or in older directories of special_tokens_map.json. It is a string, or an
- * object with "content". */
+/* tokenizer_mask.c - the mask token of a tokenizer: `mask_token` in tokenizer_config.json or, of
+ * older directories, special_tokens_map.json: a string, or an object with "content". */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

@@ -17,9 +17,8 @@ struct attn_listed_word {
     size_t size;
 };
 
-/* The vocabulary that a text makes: its different words, in the order of their code points ("Life"
- * comes before "dessert"); the number of a word is its id. Initialize with = {0}; end with
- * attn_word_list_release. */
+/* The vocabulary of a text: its different words, by code points ("Life" comes before "dessert");
+ * the number of a word is its id. Initialize with = {0}; end with attn_word_list_release. */
 struct attn_word_list {
     enum attn_tokenizer_kind kind;  /* words, or characters */
     char *drop;                     /* owns; the characters that were dropped */

@@ -28,9 +28,9 @@ struct attn_trace_event {
     const float *data;  /* borrowed: valid only during the callback */
 
     /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event has
-     * n_col cells, one per key; the first row0 + r + ahead + 1 count if is_causal, else all. The
-     * others are 0, in attn_scores minus infinity, in qk the product if it was computed, or the
-     * value of an edit. */
+     * n_col cells, one per key; the first row0 + r + ahead + 1 count if is_causal, else all. Others
+     * are 0, in attn_scores minus infinity, in qk the product if computed, or the value of an edit.
+     */
     bool is_causal;
     size_t ahead; /* keys before the first query: S - T of attention on arrays, else 0 */
 

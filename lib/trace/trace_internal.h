@@ -81,8 +81,8 @@ bool attn_selection_is_all_queries(const struct attn_selection *selection);
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
 /* The selection of a feed from which the sites MADE of SELECTION can be computed: its other sites,
- * and all rows of the stream into and out of layers. LAYERS replaces its layers unless NULL. The
- * caller frees *seen. */
+ * and all rows of the stream at layers. LAYERS, unless NULL, replaces its layers. The caller frees
+ * *seen. */
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
                                            attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err);
@@ -158,9 +158,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 /* Whether any edit concerns the site in that layer (any head). */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
-/* Applies the edits of TARGET in order. Returns the number of rows in which an edit changed a
- * value, each counted once. Sets HAS_EFFECT [n_edit], which may be NULL, for edits that changed a
- * value. Safe on any thread. */
+/* Applies the edits of TARGET in order; returns the number of rows in which an edit changed a
+ * value. Sets HAS_EFFECT [n_edit] or NULL for edits that changed one. Safe on any thread. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target);
 

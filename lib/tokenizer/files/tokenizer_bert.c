@@ -1,6 +1,5 @@
 /* tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
- * its id. tokenizer_config.json defines how texts are normalized and which tokens are special; the
- * defaults are BERT's. */
+ * its id. tokenizer_config.json defines normalization and special tokens; defaults are BERT's. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

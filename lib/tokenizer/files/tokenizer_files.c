@@ -255,8 +255,7 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
 }
 
 /* Appends NAMES [n] and the tokens in the files of SOURCE to the tokens that TOKENIZER finds in
- * texts. Adds the tokens of added_tokens.json to its vocabulary, which must not change
- * afterwards. */
+ * texts. Adds those in added_tokens.json to its vocabulary, which is final afterwards. */
 static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, const char *const *names,
                                       size_t n, struct attn_error *err)

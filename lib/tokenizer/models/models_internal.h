@@ -68,9 +68,8 @@ enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
                                   const struct attn_merge_keys *keys, struct attn_buffer *joined,
                                   struct attn_merge *merge, struct attn_error *err);
 
-/* Reads merges.txt: an optional line `#version...`, then one merge a line, two tokens with one
- * space between. Both tokens and the merged token must be in VOCABULARY. Later lines that begin
- * with # are merges. */
+/* Reads merges.txt: an optional first line `#version...`, then one merge a line, two tokens with
+ * one space between. VOCABULARY must have both tokens and the merged token. */
 enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
                                   const struct attn_vocabulary *vocabulary, struct attn_error *err);
 void attn_merges_release(struct attn_merges *merges);
