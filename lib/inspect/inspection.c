@@ -4,8 +4,10 @@
 
 #include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
+#include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/table_internal.h"
 #include "base/thread.h"
 #include "inspect/inspection_internal.h"
@@ -391,35 +393,24 @@ static enum attn_status find_conversion(struct filling *to)
     return attn_gguf_conversion_append(to->given.gguf, &family->gguf, to->table, to->err);
 }
 
-/* The size of the file at PATH; false if the file does not exist. */
-static bool find_size(const char *path, uint64_t *size)
-{
-    struct stat status;
-
-    if (stat(path, &status) != 0)
-        return false;
-    *size = (uint64_t)status.st_size;
-    return true;
-}
-
 /* The size of part NAME of a model; false if the model lacks it. */
 static bool find_part(const struct attn_source *source, const char *name, uint64_t *size)
 {
-    char path[PATH_MAX];
-    int length;
+    const char *path = attn_source_override(source, name);
+    const struct attn_blob *blob = path ? NULL : attn_source_blob(source, name);
+    char joined[ATTN_PATH_SIZE];
+    struct stat status;
 
-    for (size_t i = 0; i < source->n_override; i++)
-        if (strcmp(source->overrides[i].name, name) == 0)
-            return find_size(source->overrides[i].path, size);
-    for (size_t i = 0; i < source->n_blob; i++)
-        if (strcmp(source->blobs[i].name, name) == 0) {
-            *size = source->blobs[i].size;
-            return true;
-        }
-    if (!source->directory)
+    if (blob) {
+        *size = blob->size;
+        return true;
+    }
+    if (!path && source->directory && attn_path_join(source->directory, name, joined))
+        path = joined;
+    if (!path || stat(path, &status) != 0)
         return false;
-    length = snprintf(path, sizeof path, "%s/%s", source->directory, name);
-    return length >= 0 && (size_t)length < sizeof path && find_size(path, size);
+    *size = (uint64_t)status.st_size;
+    return true;
 }
 
 static const struct attn_column files_columns[] = {{TEXT("name")}, {BYTES("bytes")}};

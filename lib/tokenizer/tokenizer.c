@@ -107,14 +107,6 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-static bool is_overridden(const struct attn_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->n_override; i++)
-        if (strcmp(source->overrides[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Reports the missing files; files of SentencePiece are not supported. */
 static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
 {
@@ -137,14 +129,14 @@ static enum attn_status report_missing(const struct attn_source *source, struct 
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
-    const bool is_json_given = is_overridden(source, "tokenizer.json");
+    const bool is_json_given = attn_source_override(source, "tokenizer.json");
     const bool is_vocab_given =
-        is_overridden(source, "vocab.json") || is_overridden(source, "vocab.txt");
+        attn_source_override(source, "vocab.json") || attn_source_override(source, "vocab.txt");
     /* tokenizer.json comes first, unless another vocabulary was requested. */
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
     const bool is_bert =
-        is_overridden(source, "vocab.txt") ||
+        attn_source_override(source, "vocab.txt") ||
         (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
     /* Files beside a GGUF file may belong to another model: only requested ones come before its
