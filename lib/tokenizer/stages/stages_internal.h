@@ -125,7 +125,7 @@ struct attn_match_scratch {
  * walk over SLICE, which returns false if the slice is not UTF-8 and so passed on as it is. */
 enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,
                                            struct attn_error *err);
-void attn_match_scratch_free(void *scratch);
+void attn_match_scratch_free(void *data);
 bool attn_match_scratch_begin(struct attn_match_scratch *scratch, const struct attn_walk *walk,
                               struct attn_slice slice);
 
