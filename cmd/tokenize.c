@@ -182,7 +182,7 @@ static enum attn_status put_side(struct page *page, const char *name, size_t num
         attn_escape_append(&page->text, text, size);
         attn_buffer_append_char(&page->text, '\n');
     }
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     return ATTN_OK;
 }
 
@@ -386,7 +386,7 @@ static enum attn_status decode(const struct tokenize_args *args,
     else
         attn_sink_write(out, text, size);
     print_text(out, args->prompt.is_raw ? "" : "\n");
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     return status;
 }
 

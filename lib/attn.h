@@ -6,9 +6,7 @@
  *     struct attn_result result = {0};
  *     request.input.text = "Once upon a time", request.input.n_text = 16;
  *     attn_host_open("fable", NULL, &host, &err);
- *     attn_run_prepare(host, &request, &run, &err);
- *     attn_capture_create(attn_run_labels(run)->selection, &capture, &err);
- *     attn_run_perform(run, attn_capture_trace(capture), &result, &err);
+ *     attn_run_capture(host, &request, &capture, &result, &err);
  *     attn_capture_head(capture, ATTN_SITE_PATTERN, 2, 1);    // float [T, T]
  *
  * The library never prints, never exits, and keeps no global state. Every call that can fail

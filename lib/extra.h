@@ -25,7 +25,6 @@
 #include "writers/outputs.h"
 #include "figures/table_picture.h"
 #include "page/page_live.h"
-#include "live/live_module.h"
 #include "live/live.h"
 #include "run/page_request.h"
 

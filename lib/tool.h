@@ -14,6 +14,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/sink_internal.h"

@@ -81,24 +81,20 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     const int64_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
     struct attn_live_args made = {.given = model->name,
                                   .most = (size_t)limit << 20,
+                                  .module = getenv("ATTN_LIVE_MODULE"),
                                   .story = args->story,
                                   .request = &served->request,
                                   .image = prompt->image};
     struct model_source source;
-    enum attn_status status;
-    char *module;
 
     if (!args->is_live)
         return ATTN_OK;
     ATTN_TRY(model_source_find(model, &quiet, &source, err));
     ATTN_TRY(list_reading(prompt, served->call, live, &made.n_reading, err));
-    ATTN_TRY(attn_live_module_find(getenv("ATTN_LIVE_MODULE"), &module, err));
     made.reading = live->reading;
     made.source = &source.source;
-    made.module = module;
-    status = attn_live_open(&made, served->host, &live->files, err);
-    attn_text_free(module);
-    ATTN_TRY(at_stage(ATTN_STAGE_INPUT, status, err));
+    ATTN_TRY(
+        at_stage(ATTN_STAGE_INPUT, attn_live_open(&made, served->host, &live->files, err), err));
     served->picture.live = attn_live_of(live->files);
     if (served->picture.live->n_file == 0 && !running->is_quiet)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
@@ -109,6 +105,6 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
 
 void live_release(struct live *live)
 {
-    attn_live_close(live->files);
+    attn_live_free(live->files);
     free(live->reading);
 }

@@ -208,12 +208,12 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
 /* The place of a model, and whether another model of its name was noted. */
 struct places {
     const struct model_catalog *catalog;
-    const struct attn_found *taken;
+    const struct attn_catalog_found *taken;
     bool is_said;
 };
 
 /* An attn_catalog_other_fn. Models that are built in come with the program as files, too. */
-static void say_other(void *user, const struct attn_found *other)
+static void say_other(void *user, const struct attn_catalog_found *other)
 {
     struct places *places = user;
     const char *taken = places->taken->source.directory, *own = places->catalog->own;
@@ -231,7 +231,7 @@ static void say_other(void *user, const struct attn_found *other)
 }
 
 /* Notes the snapshot, file or directory of a name. */
-static void say_taken(const struct attn_found *found)
+static void say_taken(const struct attn_catalog_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
 
@@ -248,8 +248,8 @@ static void say_taken(const struct attn_found *found)
 }
 
 static enum attn_status find_in(const struct model_catalog *catalog, const char *name,
-                                const struct running_args *running, struct attn_found *found,
-                                struct attn_error *err)
+                                const struct running_args *running,
+                                struct attn_catalog_found *found, struct attn_error *err)
 {
     struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
     struct places places = {catalog, found, false};
@@ -270,7 +270,7 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
 }
 
 static enum attn_status find_model(const char *name, const struct running_args *running,
-                                   struct attn_found *found, struct attn_error *err)
+                                   struct attn_catalog_found *found, struct attn_error *err)
 {
     struct model_catalog catalog;
     enum attn_status status = model_catalog_open(&catalog, err);

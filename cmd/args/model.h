@@ -55,7 +55,7 @@ struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];
     char held[MODEL_N_OVERRIDE][32]; /* paths of copied pipes */
-    struct attn_found found;
+    struct attn_catalog_found found;
 };
 
 /*

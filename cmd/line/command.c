@@ -68,7 +68,7 @@ static bool is_shown(const char *text)
     if (strlen(text) > HINT_SIZE / 4 || attn_escape(text, strlen(text), &escaped, NULL) != ATTN_OK)
         return false;
     is_same = strcmp(escaped, text) == 0;
-    attn_text_free(escaped);
+    attn_free(escaped);
     return is_same;
 }
 

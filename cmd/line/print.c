@@ -46,7 +46,7 @@ enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t s
 
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_escape(text, size, &escaped, err), err));
     print_text(out, escaped);
-    attn_text_free(escaped);
+    attn_free(escaped);
     return ATTN_OK;
 }
 

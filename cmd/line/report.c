@@ -80,7 +80,7 @@ static enum attn_status set_problem(struct attn_error *err, enum attn_request_st
         return status;
     shorten(escaped);
     attn_error_set(err, ATTN_INVALID, "%s", escaped);
-    attn_text_free(escaped);
+    attn_free(escaped);
     if (hint)
         attn_error_hint(err, "%s", hint);
     return at_stage(stage, ATTN_INVALID, err);

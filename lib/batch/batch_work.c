@@ -207,7 +207,7 @@ static void note_text(struct attn_batch *batch, const struct attn_record *record
 static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
                              struct attn_error *err)
 {
-    struct attn_outcome outcome = attn_outcome_of(result);
+    struct attn_record_outcome outcome = attn_record_outcome_of(result);
     const struct batch_slot *slot = result->record->mine;
     struct attn_ledger_done *done = &batch->ledger.done;
     enum attn_status status = ATTN_OK;

@@ -71,7 +71,7 @@ static void list_tensors(struct attn_record_arrays *arrays)
     }
 }
 
-enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
+enum attn_status attn_record_arrays_create(const struct attn_record_outcome *outcome,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err)
 {

@@ -19,7 +19,7 @@
 struct attn_record_arrays;
 
 /* Borrows from OUTCOME, which has a capture. */
-enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
+enum attn_status attn_record_arrays_create(const struct attn_record_outcome *outcome,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err);
 void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allowed */

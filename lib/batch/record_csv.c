@@ -35,8 +35,8 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
 }
 
 /* A line per selected head. KEY begins each. */
-static void append_heads(struct attn_record_writer *writer, const struct attn_outcome *outcome,
-                         const struct attn_buffer *key)
+static void append_heads(struct attn_record_writer *writer,
+                         const struct attn_record_outcome *outcome, const struct attn_buffer *key)
 {
     const size_t n_head = writer->form->n_head;
 
@@ -88,8 +88,9 @@ static void append_continuations(struct attn_record_writer *writer,
 
 /* A line per word: the sum over its tokens. The one with the first token, before which nothing
  * came, has none. BEGINS [n_token] says where words begin. */
-static void append_words(struct attn_record_writer *writer, const struct attn_outcome *outcome,
-                         const bool *begins, const struct attn_buffer *key)
+static void append_words(struct attn_record_writer *writer,
+                         const struct attn_record_outcome *outcome, const bool *begins,
+                         const struct attn_buffer *key)
 {
     const struct attn_labels *labels = outcome->labels;
     struct attn_buffer word = {0};
@@ -115,7 +116,7 @@ static void append_words(struct attn_record_writer *writer, const struct attn_ou
 }
 
 static enum attn_status mark_words(struct attn_record_writer *writer,
-                                   const struct attn_outcome *outcome,
+                                   const struct attn_record_outcome *outcome,
                                    const struct attn_buffer *key, struct attn_error *err)
 {
     bool *begins;
@@ -158,7 +159,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
 }
 
 static enum attn_status write_csv(struct attn_record_writer *writer,
-                                  const struct attn_outcome *outcome, struct attn_error *err)
+                                  const struct attn_record_outcome *outcome, struct attn_error *err)
 {
     struct attn_buffer key = {0};
     enum attn_status status;
@@ -214,8 +215,9 @@ static char *put_integer(char *to, size_t n)
 }
 
 /* The lines of the head, which begin with START. */
-static void append_head(struct attn_record_writer *writer, const struct attn_outcome *outcome,
-                        int layer, int head, const struct attn_buffer *start)
+static void append_head(struct attn_record_writer *writer,
+                        const struct attn_record_outcome *outcome, int layer, int head,
+                        const struct attn_buffer *start)
 {
     const size_t longest = start->size + LONGEST_NUMBERS;
 
@@ -241,7 +243,8 @@ static void append_head(struct attn_record_writer *writer, const struct attn_out
 }
 
 static enum attn_status write_edges(struct attn_record_writer *writer,
-                                    const struct attn_outcome *outcome, struct attn_error *err)
+                                    const struct attn_record_outcome *outcome,
+                                    struct attn_error *err)
 {
     struct attn_buffer id = {0}, start = {0};
     enum attn_status status;

@@ -38,7 +38,7 @@ static void append_measures(struct attn_buffer *out, const struct attn_records_f
     append(out, *separator == '{' ? "{}" : "}");
 }
 
-static void append_surprisal(struct attn_buffer *out, const struct attn_outcome *outcome,
+static void append_surprisal(struct attn_buffer *out, const struct attn_record_outcome *outcome,
                              int precision)
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
@@ -69,8 +69,9 @@ static void append_tensor(struct attn_buffer *out, const struct attn_record_arra
 }
 
 /* {"queries":[0,4],"blocks.0.attn.hook_pattern":[...],...}: as the JSON of a run has them. */
-static enum attn_status append_tensors(struct attn_buffer *out, const struct attn_outcome *outcome,
-                                       int precision, struct attn_error *err)
+static enum attn_status append_tensors(struct attn_buffer *out,
+                                       const struct attn_record_outcome *outcome, int precision,
+                                       struct attn_error *err)
 {
     struct attn_record_arrays *arrays;
     const char *separator = "{";
@@ -102,7 +103,8 @@ static enum attn_status append_tensors(struct attn_buffer *out, const struct att
 /* Appends a field; null where the outcome has no such thing. */
 static enum attn_status append_field(struct attn_record_writer *writer,
                                      enum attn_record_field field,
-                                     const struct attn_outcome *outcome, struct attn_error *err)
+                                     const struct attn_record_outcome *outcome,
+                                     struct attn_error *err)
 {
     struct attn_buffer *out = &writer->text;
     const struct attn_records_form *form = writer->form;
@@ -139,7 +141,7 @@ static enum attn_status append_field(struct attn_record_writer *writer,
 }
 
 /* "labels":{"condition":"a","n":3}: those that the record has. */
-static void append_labels(struct attn_buffer *out, const struct attn_outcome *outcome)
+static void append_labels(struct attn_buffer *out, const struct attn_record_outcome *outcome)
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
@@ -155,7 +157,7 @@ static void append_labels(struct attn_buffer *out, const struct attn_outcome *ou
     attn_json_end(&json);
 }
 
-static void append_error(struct attn_buffer *out, const struct attn_outcome *outcome)
+static void append_error(struct attn_buffer *out, const struct attn_record_outcome *outcome)
 {
     append(out, ",\"error\":{\"code\":");
     attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
@@ -166,7 +168,7 @@ static void append_error(struct attn_buffer *out, const struct attn_outcome *out
 
 /* The fields of a line: those of all, and predictions where only this record asks for some. */
 static attn_record_field_set fields_of(const struct attn_records_form *form,
-                                       const struct attn_outcome *outcome)
+                                       const struct attn_record_outcome *outcome)
 {
     const bool is_added =
         form->adds_predictions && outcome->predictions && outcome->predictions->n_next > 0;
@@ -175,7 +177,8 @@ static attn_record_field_set fields_of(const struct attn_records_form *form,
 }
 
 static enum attn_status write_jsonl(struct attn_record_writer *writer,
-                                    const struct attn_outcome *outcome, struct attn_error *err)
+                                    const struct attn_record_outcome *outcome,
+                                    struct attn_error *err)
 {
     struct attn_buffer *out = &writer->text;
 

@@ -166,7 +166,7 @@ static void fill_next(struct npy_writer *w, const struct attn_predictions *found
 }
 
 static enum attn_status write_npy(struct attn_record_writer *writer,
-                                  const struct attn_outcome *outcome, struct attn_error *err)
+                                  const struct attn_record_outcome *outcome, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
     const bool has_failed = outcome->failure;

@@ -136,7 +136,7 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
 }
 
 static enum attn_status write_npz(struct attn_record_writer *writer,
-                                  const struct attn_outcome *outcome, struct attn_error *err)
+                                  const struct attn_record_outcome *outcome, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_record_arrays *arrays;

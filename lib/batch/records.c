@@ -201,7 +201,7 @@ void attn_record_label_push(struct attn_json_writer *json, const struct attn_ite
 
 /* The labels of OUTCOME that have a column; the others are noted. */
 static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
-                          const struct attn_outcome *outcome)
+                          const struct attn_record_outcome *outcome)
 {
     const struct attn_record_columns *columns = writer->columns;
 
@@ -224,7 +224,7 @@ static void append_labels(struct attn_record_writer *writer, struct attn_buffer 
 }
 
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                            const struct attn_outcome *outcome)
+                            const struct attn_record_outcome *outcome)
 {
     if (!outcome->id) {
         attn_buffer_append_format(out, "%zu", outcome->number);
@@ -556,7 +556,8 @@ static enum attn_status write_outcome(struct attn_record_writer *writer, const v
 }
 
 enum attn_status attn_records_write(struct attn_records *records,
-                                    const struct attn_outcome *outcome, struct attn_error *err)
+                                    const struct attn_record_outcome *outcome,
+                                    struct attn_error *err)
 {
     enum attn_status status;
 
@@ -653,12 +654,12 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     return form;
 }
 
-struct attn_outcome attn_outcome_of(const struct attn_many_result *result)
+struct attn_record_outcome attn_record_outcome_of(const struct attn_many_result *result)
 {
     if (!result || !result->record)
-        return (struct attn_outcome){0};
+        return (struct attn_record_outcome){0};
     const struct attn_record *record = result->record;
-    struct attn_outcome outcome = {
+    struct attn_record_outcome outcome = {
         .number = record->number,
         .id = record->id,
         .n_id = record->n_id,

@@ -7,7 +7,7 @@
  *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
  *     form.n_layer = 12, form.n_head = 12;
  *     attn_records_open(items, 2, &form, false, &records, &err);
- *     attn_records_write(records, &outcome, &err);      // each record, in order; attn_outcome_of
+ *     attn_records_write(records, &outcome, &err);      // each record, in order; attn_record_outcome_of
  *     attn_records_flush(records, false, &err);
  *     attn_records_finish(records, false, &err);        // results.jsonl.part is whole
  *     attn_records_commit(records, &err);               // results.jsonl, after the others
@@ -58,7 +58,7 @@ struct attn_records_form {
     ((struct attn_records_form){.size = sizeof(struct attn_records_form), .precision = -1})
 
 /* The result of a record. Everything is borrowed until attn_records_write returns. */
-struct attn_outcome {
+struct attn_record_outcome {
     size_t number;  /* from 0 */
     const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: the number */
     size_t n_id;
@@ -80,7 +80,7 @@ struct attn_outcome {
 };
 
 /* The outcome of a result of attn_run_many. Borrows from RESULT. */
-struct attn_outcome attn_outcome_of(const struct attn_many_result *result);
+struct attn_record_outcome attn_record_outcome_of(const struct attn_many_result *result);
 
 struct attn_records;
 
@@ -103,7 +103,8 @@ enum attn_status attn_records_set_labels(struct attn_records *records, const cha
 
 /* Appends the next record. */
 enum attn_status attn_records_write(struct attn_records *records,
-                                    const struct attn_outcome *outcome, struct attn_error *err);
+                                    const struct attn_record_outcome *outcome,
+                                    struct attn_error *err);
 
 /* Writes out all appended records; IS_SYNCED waits for the disk. */
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
@@ -158,8 +159,8 @@ struct attn_record_format {
     /* Called when the parts have n_record records: writes the header into empty parts. Or NULL. */
     enum attn_status (*begin)(struct attn_record_writer *writer, struct attn_error *err);
 
-    enum attn_status (*write)(struct attn_record_writer *writer, const struct attn_outcome *outcome,
-                              struct attn_error *err);
+    enum attn_status (*write)(struct attn_record_writer *writer,
+                              const struct attn_record_outcome *outcome, struct attn_error *err);
 
     /* Completes the parts. Or NULL. */
     enum attn_status (*finish)(struct attn_record_writer *writer, struct attn_error *err);
@@ -209,7 +210,7 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
  * if necessary. Notes the first one that a spreadsheet would run as a formula, and the first label
  * without a column. */
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                            const struct attn_outcome *outcome);
+                            const struct attn_record_outcome *outcome);
 
 /* Writes the value of LABEL, which is not missing, as it is in the input. */
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);

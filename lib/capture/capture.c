@@ -14,7 +14,7 @@ struct slot {
 };
 
 struct attn_capture {
-    const struct attn_selection *selection;
+    struct attn_selection *selection; /* owns */
     struct attn_trace trace;
     struct slot *slots; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
     size_t *row_of;     /* owns; [n_position] a query's place among the selected ones */
@@ -135,12 +135,15 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
     return slot->cells ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Numbers the selected queries, and takes the memory of all that is selected. */
-static enum attn_status reserve_all(struct attn_capture *capture, struct attn_error *err)
+/* Copies SELECTION, numbers its queries, and takes the memory of all that is selected. */
+static enum attn_status reserve_all(struct attn_capture *capture,
+                                    const struct attn_selection *selection, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(capture->selection);
+    const struct attn_dims *dims = attn_selection_dims(selection);
     size_t n_row = 0;
 
+    ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
+    capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
     capture->row_of = attn_alloc(dims->n_position, sizeof *capture->row_of, err);
     capture->slots = attn_alloc(n_slot(capture), sizeof *capture->slots, err);
     if (!capture->row_of || !capture->slots)
@@ -164,9 +167,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(created, 1, err));
-    created->selection = selection;
-    created->trace = (struct attn_trace){selection, keep_event, created};
-    ATTN_RETURN_MADE(reserve_all(created, err), capture, created, attn_capture_free);
+    ATTN_RETURN_MADE(reserve_all(created, selection, err), capture, created, attn_capture_free);
 }
 
 /* Whether SITE, LAYER and HEAD exist. */
@@ -224,5 +225,6 @@ void attn_capture_free(struct attn_capture *capture)
     }
     attn_free(capture->slots);
     attn_free(capture->row_of);
+    attn_selection_free(capture->selection);
     attn_free(capture);
 }

@@ -19,8 +19,8 @@
 
 struct attn_capture;
 
-/* Allocates all that is selected, 4 bytes a number: a matrix has H' T' S of them a layer. SELECTION
- * is borrowed for the capture's life and must not change. Errors: ATTN_NO_MEMORY. */
+/* Allocates all that is selected, 4 bytes a number: a matrix has H' T' S of them a layer. Copies
+ * SELECTION. Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selection,
                                               struct attn_capture **capture,
                                               struct attn_error *err);

@@ -37,7 +37,7 @@ static bool is_bare(const char *name)
 }
 
 static bool find_in_folders(const struct attn_catalog *catalog, const char *name,
-                            struct attn_found *found)
+                            struct attn_catalog_found *found)
 {
     for (size_t i = 0; i < catalog->n_folder; i++)
         if (attn_path_join(catalog->folders[i], name, found->directory) &&
@@ -50,7 +50,7 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
 
 /* Makes the GGUF file found->file the only part of the model of FOUND. Refuses all but regular
  * files: opening others might wait. */
-static enum attn_status take_regular(struct attn_found *found, struct attn_error *err)
+static enum attn_status take_regular(struct attn_catalog_found *found, struct attn_error *err)
 {
     struct attn_file file = {0};
     const enum attn_status status = attn_file_open_regular(found->file, ATTN_MAP, &file, err);
@@ -75,7 +75,7 @@ static bool has_safetensors(const char *directory)
 }
 
 /* For a repository with many files, the command fetches only the files of the model. */
-static void narrow_fetch(struct attn_found *found)
+static void narrow_fetch(struct attn_catalog_found *found)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const size_t used = strlen(found->fetch);
@@ -90,7 +90,7 @@ static void narrow_fetch(struct attn_found *found)
 
 /* Resolves a directory that was found: the directory itself if it has safetensors or no GGUF. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
-                                  struct attn_found *found, struct attn_error *err)
+                                  struct attn_catalog_found *found, struct attn_error *err)
 {
     if (!tag && has_safetensors(folder->path))
         return ATTN_OK;
@@ -109,8 +109,8 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
 }
 
 /* The model of the directory in FOUND, which messages call NAME. */
-static enum attn_status take_directory(struct attn_found *found, const char *name, const char *tag,
-                                       bool has_tags, struct attn_error *err)
+static enum attn_status take_directory(struct attn_catalog_found *found, const char *name,
+                                       const char *tag, bool has_tags, struct attn_error *err)
 {
     struct attn_gguf_folder folder = {.path = found->source.directory, .name = name};
     const enum attn_status status = choose_in(&folder, tag, has_tags, found, err);
@@ -144,8 +144,8 @@ static bool is_gguf_file(const char *path)
 /* --- Stores of other programs ----------------------------------------------------------------- */
 
 static enum attn_status find_in_hub(const struct attn_catalog *catalog,
-                                    const struct attn_hub_name *name, struct attn_found *found,
-                                    struct attn_error *err)
+                                    const struct attn_hub_name *name,
+                                    struct attn_catalog_found *found, struct attn_error *err)
 {
     found->origin = ATTN_ORIGIN_CACHED;
     ATTN_TRY(attn_hub_find(catalog->hub, name, found->directory, err));
@@ -157,7 +157,7 @@ static enum attn_status find_in_hub(const struct attn_catalog *catalog,
 
 /* NAME is without its prefix. */
 static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, const char *name,
-                                          struct attn_found *found, struct attn_error *err)
+                                          struct attn_catalog_found *found, struct attn_error *err)
 {
     struct attn_hub_name read;
     char repository[sizeof LM_STUDIO_PREFIX + ATTN_HUB_NAME_SIZE];
@@ -183,7 +183,7 @@ static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, co
 }
 
 static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
-                                       struct attn_found *found, struct attn_error *err)
+                                       struct attn_catalog_found *found, struct attn_error *err)
 {
     const struct attn_ollama_stores stores = {catalog->ollama, catalog->n_ollama};
     struct attn_ollama_name read;
@@ -254,7 +254,7 @@ static enum attn_status report_file(const char *path, mode_t mode, struct attn_e
 
 /* As attn_catalog_find, but for paths: a model that comes with the program or is in the cache. */
 static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
-                                  struct attn_found *found, struct attn_error *err)
+                                  struct attn_catalog_found *found, struct attn_error *err)
 {
     struct attn_hub_name hub;
     struct stat info;
@@ -285,11 +285,11 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
 
 /* As attn_catalog_find, but for paths. */
 static enum attn_status find_name(const struct attn_catalog *catalog, const char *name,
-                                  struct attn_found *found, struct attn_error *err)
+                                  struct attn_catalog_found *found, struct attn_error *err)
 {
     const size_t ollama = strlen(ATTN_OLLAMA_PREFIX), lm_studio = strlen(LM_STUDIO_PREFIX);
 
-    *found = (struct attn_found){.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
+    *found = (struct attn_catalog_found){.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
     if (strncmp(name, ATTN_OLLAMA_PREFIX, ollama) == 0)
         return find_in_ollama(catalog, name + ollama, found, err);
     if (strncmp(name, LM_STUDIO_PREFIX, lm_studio) == 0)
@@ -298,7 +298,7 @@ static enum attn_status find_name(const struct attn_catalog *catalog, const char
 }
 
 enum attn_status attn_catalog_find(const struct attn_catalog *given, const char *name,
-                                   struct attn_found *found, struct attn_error *err)
+                                   struct attn_catalog_found *found, struct attn_error *err)
 {
     if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
         return ATTN_INVALID;
@@ -306,12 +306,12 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     if (attn_path_is_folder(name)) {
-        *found = (struct attn_found){.source = {.name = name, .directory = name}};
+        *found = (struct attn_catalog_found){.source = {.name = name, .directory = name}};
         return take_directory(found, name, NULL, false, err);
     }
     if (!is_gguf_file(name))
         return find_name(&catalog, name, found, err);
-    *found = (struct attn_found){.source.name = name, .origin = ATTN_ORIGIN_FILE};
+    *found = (struct attn_catalog_found){.source.name = name, .origin = ATTN_ORIGIN_FILE};
     if (strlen(name) >= sizeof found->file)
         return attn_error_errno(err, "open", name, ENAMETOOLONG);
     memcpy(found->file, name, strlen(name) + 1);
@@ -321,7 +321,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
 /* --- Others of its name ----------------------------------------------------------------------- */
 
 /* Whether DIRECTORY has a model, and is not the directory of FOUND. */
-static bool is_other(const struct attn_found *found, const char *directory)
+static bool is_other(const struct attn_catalog_found *found, const char *directory)
 {
     const char *taken = found->directory[0] != '\0' ? found->directory : found->source.directory;
     struct stat one, other;
@@ -331,12 +331,13 @@ static bool is_other(const struct attn_found *found, const char *directory)
              one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
-void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct attn_found *found,
-                               attn_catalog_other_fn visit, void *user)
+void attn_catalog_visit_others(const struct attn_catalog *catalog,
+                               const struct attn_catalog_found *found, attn_catalog_other_fn visit,
+                               void *user)
 {
     const char *name = found->source.name;
-    struct attn_found other = {.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
-    struct attn_found builtin = {.source.name = name, .origin = ATTN_ORIGIN_BUILTIN};
+    struct attn_catalog_found other = {.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
+    struct attn_catalog_found builtin = {.source.name = name, .origin = ATTN_ORIGIN_BUILTIN};
     struct attn_hub_name hub;
 
     if (found->origin > ATTN_ORIGIN_CACHED)
@@ -365,7 +366,7 @@ struct catalog_visit {
 static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;
-    struct attn_found found;
+    struct attn_catalog_found found;
 
     before.n_folder = n_folder;
     return attn_builtin_find(name, &found.source) ||
@@ -500,7 +501,7 @@ enum { WORDS_SIZE = 80, FAMILY_SIZE = WORDS_SIZE };
 
 /* Facts about one model. */
 struct model_row {
-    struct attn_found found;
+    struct attn_catalog_found found;
     struct attn_error failure;
     char family[FAMILY_SIZE]; /* empty: missing in its config */
     char problem[WORDS_SIZE]; /* empty: none */

@@ -3,7 +3,7 @@
  *
  *     const char *folders[] = {"models"};
  *     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
- *     struct attn_found found;
+ *     struct attn_catalog_found found;
  *     catalog.folders = folders, catalog.n_folder = 1;
  *     catalog.hub = "/home/me/.cache/huggingface/hub";
  *     attn_catalog_find(&catalog, "openai-community/gpt2", &found, &err);
@@ -53,7 +53,7 @@ enum attn_origin {
 enum { ATTN_FOUND_PATH_SIZE = 4096, ATTN_FOUND_FETCH_SIZE = 512 };
 
 /* Where a model is. It stays in its place while the source is used. */
-struct attn_found {
+struct attn_catalog_found {
     struct attn_source source; /* borrows from here and from the given name */
     enum attn_origin origin;
     char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; the last part of a
@@ -71,7 +71,8 @@ struct attn_found {
  * file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID, with the places that were
  * searched, if there is no such model; *found is valid only after success. */
 ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
-                                            struct attn_found *found, struct attn_error *err);
+                                            struct attn_catalog_found *found,
+                                            struct attn_error *err);
 
 /* Receives a NAME, which is not a path. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);

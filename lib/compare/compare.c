@@ -240,7 +240,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_selection_keep_queries(selection, event->row0, event->n_row, err);
+        status = attn_selection_add_queries(selection, event->row0, event->n_row, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_exact_rows, &rows, err);
     attn_selection_free(selection);
@@ -280,10 +280,10 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
     status = ATTN_OK;
     for (int head = 0; status == ATTN_OK && head < (int)dims.n_head; head++)
         if (attn_selection_has_head(comparing->run->selection, layer, head))
-            status = attn_selection_keep(selection, 0, head, err);
+            status = attn_selection_add_head(selection, 0, head, err);
     for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
         if (attn_selection_has_query(comparing->run->selection, query))
-            status = attn_selection_keep_queries(selection, query, 1, err);
+            status = attn_selection_add_queries(selection, query, 1, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_rows, &pass, err);
     attn_selection_free(selection);
@@ -570,7 +570,7 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
     ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
     for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
         if (attn_selection_n_head(comparing->run->selection, layer) > 0)
-            ATTN_TRY(attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err));
+            ATTN_TRY(attn_selection_add_head(comparing->kept, layer, ATTN_ALL_HEADS, err));
     ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
     ATTN_TRY(
         feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));

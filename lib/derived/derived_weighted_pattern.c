@@ -179,10 +179,10 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
     ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
     for (int head = 0; head < (int)dims->n_head; head++)
         if (attn_selection_has_head(asked, layer, head))
-            ATTN_TRY(attn_selection_keep(*selection, layer, head, err));
+            ATTN_TRY(attn_selection_add_head(*selection, layer, head, err));
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(asked, query))
-            ATTN_TRY(attn_selection_keep_queries(*selection, query, 1, err));
+            ATTN_TRY(attn_selection_add_queries(*selection, query, 1, err));
     return ATTN_OK;
 }
 

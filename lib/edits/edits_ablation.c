@@ -219,7 +219,7 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
         const struct attn_edit *edit = means->items[i].edit;
         const bool is_of_keys = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
 
-        ATTN_TRY(attn_selection_keep(
+        ATTN_TRY(attn_selection_add_head(
             selection, attn_site_is_in_layer(edit->site) ? edit->layer : ATTN_ALL_LAYERS,
             is_of_keys ? ATTN_ALL_HEADS : edit->head, err));
     }

@@ -13,18 +13,14 @@ int main(void)
     struct attn_result result = {0};
     struct attn_error err = {0};
     struct attn_host *host;
-    struct attn_run *run;
     struct attn_capture *capture;
 
     request.input.text = "Once upon a time", request.input.n_text = 16;
     if (attn_host_open("fable", NULL, &host, &err) != ATTN_OK ||
-        attn_run_prepare(host, &request, &run, &err) != ATTN_OK ||
-        attn_capture_create(attn_run_labels(run)->selection, &capture, &err) != ATTN_OK ||
-        attn_run_perform(run, attn_capture_trace(capture), &result, &err) != ATTN_OK)
+        attn_run_capture(host, &request, &capture, &result, &err) != ATTN_OK)
         return fprintf(stderr, "first_number: %s\n", err.message), 1;
     const float *pattern = attn_capture_head(capture, ATTN_SITE_PATTERN, 2, 1); /* [T, T] */
     printf("%.4f\n", (double)pattern[5 * result.n_token + 1]); /* from token 5 to token 1 */
     attn_capture_free(capture);
-    attn_run_free(run);
     attn_host_free(host);
 }

@@ -78,7 +78,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_frame_select(frame, sites, err));
-    ATTN_TRY(attn_selection_keep_queries(frame->selection, answer->position, 1, err));
+    ATTN_TRY(attn_selection_add_queries(frame->selection, answer->position, 1, err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));

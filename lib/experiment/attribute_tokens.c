@@ -81,7 +81,7 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(kept), &frame->selection, err));
     if (is_relevance) {
         ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
-        ATTN_TRY(attn_selection_keep_queries(frame->selection, a->answer.position, 1, err));
+        ATTN_TRY(attn_selection_add_queries(frame->selection, a->answer.position, 1, err));
         ATTN_TRY(attn_relevance_create(frame->selection, attn_host_pool(frame->host, 1e9),
                                        &a->relevance, err));
     }

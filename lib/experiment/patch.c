@@ -354,8 +354,8 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
     for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
         if (patch->parts[i].trial != ATTN_PART_UNTRIED)
-            ATTN_TRY(attn_selection_keep(frame->selection, patch->parts[i].layer,
-                                         (int)(patch->parts[i].unit * n_group), err));
+            ATTN_TRY(attn_selection_add_head(frame->selection, patch->parts[i].layer,
+                                             (int)(patch->parts[i].unit * n_group), err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     trial.has_logits = !patch->is_estimated;

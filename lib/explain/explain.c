@@ -202,8 +202,8 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     ATTN_TRY(attn_selection_create(dims, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
     ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
-    ATTN_TRY(attn_selection_keep(explainer->selection, row->layer, row->head, err));
-    return attn_selection_keep_queries(explainer->selection, row->query, 1, err);
+    ATTN_TRY(attn_selection_add_head(explainer->selection, row->layer, row->head, err));
+    return attn_selection_add_queries(explainer->selection, row->query, 1, err);
 }
 
 /* Lays out the memory of the row. Arrays have sizes of 0. */

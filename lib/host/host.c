@@ -213,7 +213,7 @@ enum attn_status attn_host_open(const char *name, const struct attn_host_options
     if (!attn_is_given(name, "name", err) || !attn_is_given(host, "host", err))
         return ATTN_INVALID;
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_found found;
+    struct attn_catalog_found found;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_catalog_find(options.catalog, name, &found, err), ATTN_STAGE_MODEL,

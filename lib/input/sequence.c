@@ -451,7 +451,7 @@ enum attn_status attn_words_widen(const size_t *words, struct attn_selection *se
         for (end = first; end < n && words[end] == words[first]; end++)
             is_chosen = is_chosen || attn_selection_has_query(selection, end);
         if (is_chosen)
-            ATTN_TRY(attn_selection_keep_queries(selection, first, end - first, err));
+            ATTN_TRY(attn_selection_add_queries(selection, first, end - first, err));
     }
     return ATTN_OK;
 }

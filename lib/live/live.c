@@ -12,6 +12,7 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "image/image_file.h"
+#include "live/live_module.h"
 #include "live/live_story.h"
 
 #include <string.h>
@@ -136,7 +137,13 @@ static enum attn_status open_picture(struct attn_live_files *to, const struct at
 static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
                                  struct attn_host *host, struct attn_error *err)
 {
-    ATTN_TRY(attn_file_open_regular(args->module, ATTN_MAP, &to->module, err));
+    enum attn_status status;
+    char *path;
+
+    ATTN_TRY(attn_live_module_find(args->module, &path, err));
+    status = attn_file_open_regular(path, ATTN_MAP, &to->module, err);
+    attn_free(path);
+    ATTN_TRY(status);
     to->live.module = to->module.data;
     to->live.n_module = to->module.size;
     to->live.given = args->given;
@@ -155,12 +162,11 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
     struct attn_live_files *made;
 
     if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
-        !attn_is_given(args->module, "module", err) || !attn_is_given(host, "host", err) ||
-        !attn_is_given(files, "files", err))
+        !attn_is_given(host, "host", err) || !attn_is_given(files, "files", err))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
     ATTN_RETURN_MADE(made ? open_all(made, args, host, err) : ATTN_NO_MEMORY, files, made,
-                     attn_live_close);
+                     attn_live_free);
 }
 
 const struct attn_live *attn_live_of(const struct attn_live_files *files)
@@ -173,7 +179,7 @@ uint64_t attn_live_n_byte(const struct attn_live_files *files)
     return files->n_byte;
 }
 
-void attn_live_close(struct attn_live_files *files)
+void attn_live_free(struct attn_live_files *files)
 {
     if (!files)
         return;

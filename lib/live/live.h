@@ -2,12 +2,12 @@
  * live.h - opens what a live page holds (page/page_live.h): a module, the files of a model, a
  * story.
  *
- *     struct attn_live_args args = {.source = &source, .module = "attn.wasm", .most = 64 << 20};
+ *     struct attn_live_args args = {.source = &source, .most = 64 << 20};
  *     struct attn_live_files *files;
  *     attn_live_open(&args, host, &files, &err);
  *     picture.live = attn_live_of(files);
  *     ... write the page ...
- *     attn_live_close(files);
+ *     attn_live_free(files);
  */
 #ifndef ATTN_LIVE_LIVE_H
 #define ATTN_LIVE_LIVE_H
@@ -19,10 +19,11 @@
 struct attn_live_args {
     const struct attn_source *source; /* that the model was opened from */
     const char *given;                /* its name in a shell; NULL: the default */
-    const char *module;               /* path of the tool as a WebAssembly module */
-    size_t most;       /* bytes of the model that the page takes; of a larger one it takes none,
-                          and asks for its files */
-    const char *story; /* path of a story; NULL: none */
+    const char *module; /* path of the tool as a WebAssembly module; NULL or "": the module that was
+                           installed with this library, or built beside it */
+    size_t most;        /* bytes of the model that the page takes; of a larger one it takes none,
+                           and asks for its files */
+    const char *story;  /* path of a story; NULL: none */
     const struct attn_request *request; /* of the page, for a story, whose steps change its text,
                                            its edits and its attention */
     const char *image;                  /* path of the picture that is run; NULL: a text is */
@@ -32,9 +33,9 @@ struct attn_live_args {
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file, and of a story with a step that HOST, which has the model,
- * cannot run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of the source, and what is
- * given, are borrowed until it is closed; the caller owns *files. */
+/* ATTN_IO or ATTN_FORMAT of a file, ATTN_IO if there is no module, and of a story with a step that
+ * HOST, which has the model, cannot run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of
+ * the source, and what is given, are borrowed until it is closed; the caller owns *files. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                          struct attn_live_files **files, struct attn_error *err);
 
@@ -43,6 +44,6 @@ ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *file
 /* Bytes of the model, whether the page takes them or not. */
 ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
 
-ATTN_API void attn_live_close(struct attn_live_files *files); /* NULL is allowed */
+ATTN_API void attn_live_free(struct attn_live_files *files); /* NULL is allowed */
 
 #endif

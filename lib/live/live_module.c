@@ -1,5 +1,5 @@
-/* live.c - see live.h. */
-#include "live/live_module_internal.h"
+/* live_module.c - see live_module.h. */
+#include "live/live_module.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -80,7 +80,7 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
     ATTN_TRY(attn_selection_create(scope->dims, &made, err));
     for (size_t i = 0; status == ATTN_OK && i < scope->text->n; i++)
         if (attn_token_is_mask(scope->tokenizer, scope->text->ids[i]))
-            status = attn_selection_keep_queries(made, i, 1, err);
+            status = attn_selection_add_queries(made, i, 1, err);
     if (status == ATTN_OK)
         *masks = made;
     else

@@ -592,7 +592,7 @@ static enum attn_status watch_logits(const struct attn_many_item *item, struct a
                            ATTN_STAGE_OPTIONS, err));
     if (sites != ATTN_SITE_BIT(ATTN_SITE_EMBED))
         return ATTN_OK;
-    return attn_error_at(attn_selection_keep_queries(item->watched, item->position, 1, err),
+    return attn_error_at(attn_selection_add_queries(item->watched, item->position, 1, err),
                          ATTN_STAGE_OPTIONS, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "capture/capture.h"
 #include "derived/derived.h"
 #include "derived/gradient.h"
 #include "formats/ndarray_internal.h"
@@ -667,6 +668,11 @@ void attn_run_free(struct attn_run *run)
     attn_free(run);
 }
 
+const struct attn_selection *attn_run_selection(const struct attn_run *run)
+{
+    return run ? run->labels.selection : NULL;
+}
+
 const struct attn_labels *attn_run_labels(const struct attn_run *run)
 {
     return run ? &run->labels : NULL;
@@ -999,6 +1005,24 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
     status = attn_run_perform(run, NULL, result, err);
     attn_run_free(run);
     return status;
+}
+
+enum attn_status attn_run_capture(struct attn_host *host, const struct attn_request *request,
+                                  struct attn_capture **capture, struct attn_result *result,
+                                  struct attn_error *err)
+{
+    struct attn_capture *made = NULL;
+    struct attn_run *run;
+    enum attn_status status;
+
+    if (!attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_run_prepare(host, request, &run, err));
+    status = attn_capture_create(attn_run_selection(run), &made, err);
+    if (status == ATTN_OK)
+        status = attn_run_perform(run, attn_capture_trace(made), result, err);
+    attn_run_free(run);
+    ATTN_RETURN_MADE(status, capture, made, attn_capture_free);
 }
 
 enum attn_status attn_result_tables(const struct attn_result *result, struct attn_table **top,

@@ -10,8 +10,8 @@
  *
  *     struct attn_run *run;
  *     attn_run_prepare(host, &request, &run, &err);
- *     const struct attn_labels *labels = attn_run_labels(run);    // tokens, sizes, selection
- *     struct attn_trace trace = {labels->selection, on_event, user};
+ *     const struct attn_labels *labels = attn_run_labels(run);    // the tokens
+ *     struct attn_trace trace = {attn_run_selection(run), on_event, user};
  *     attn_run_perform(run, &trace, &result, &err);
  *     attn_run_free(run);
  *
@@ -27,7 +27,8 @@
 #include "run/request.h"
 #include "writers/output.h"
 
-struct attn_run; /* one request, read and checked */
+struct attn_capture; /* capture/capture.h */
+struct attn_run;     /* one request, read and checked */
 
 /* What a request comes to, beside what went into its outputs and its trace. Initialize with =
  * {0}. */
@@ -50,7 +51,10 @@ ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            struct attn_run **run, struct attn_error *err);
 ATTN_API void attn_run_free(struct attn_run *run); /* NULL is allowed */
 
-/* What rows and columns are called, the selection and so the sizes. Borrowed from the run. */
+/* The tensors that the request selects, and the sizes of the run. Borrowed from the run. */
+ATTN_API const struct attn_selection *attn_run_selection(const struct attn_run *run);
+
+/* The names of rows and columns. Borrowed from the run. */
 ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 
 /*
@@ -65,6 +69,13 @@ ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct at
 /* Prepares, performs and frees. */
 ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            const struct attn_request *request,
+                                           struct attn_result *result, struct attn_error *err);
+
+/* Also keeps the tensors that the request selects, in *capture, which the caller frees before the
+ * host (capture/capture.h). */
+ATTN_API enum attn_status attn_run_capture(struct attn_host *host,
+                                           const struct attn_request *request,
+                                           struct attn_capture **capture,
                                            struct attn_result *result, struct attn_error *err);
 
 /*

@@ -109,7 +109,7 @@ static void push_key(struct attn_json_writer *json, const char *name, bool is_re
 
 /* Appends id and labels. */
 static void push_record(const struct attn_each *each, struct attn_json_writer *json,
-                        const struct attn_outcome *outcome)
+                        const struct attn_record_outcome *outcome)
 {
     attn_json_key(json, "id");
     if (outcome->has_text_id)
@@ -144,7 +144,7 @@ static void push_row(const struct attn_each *each, struct attn_json_writer *json
 }
 
 /* Appends a line of JSON: row ROW of OUTCOME, or its failure. */
-static void append_json(const struct attn_each *each, const struct attn_outcome *outcome,
+static void append_json(const struct attn_each *each, const struct attn_record_outcome *outcome,
                         size_t row, struct attn_buffer *out)
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
@@ -160,8 +160,8 @@ static void append_json(const struct attn_each *each, const struct attn_outcome 
 }
 
 /* Appends a line of CSV that begins with KEY: row ROW of OUTCOME, or its failure. */
-static void append_csv(const struct attn_each *each, const struct attn_outcome *outcome, size_t row,
-                       const struct attn_buffer *key, struct attn_buffer *out)
+static void append_csv(const struct attn_each *each, const struct attn_record_outcome *outcome,
+                       size_t row, const struct attn_buffer *key, struct attn_buffer *out)
 {
     attn_buffer_append(out, key->data, key->size);
     if (!each->has_columns)
@@ -252,7 +252,8 @@ static enum attn_status take_columns(struct attn_each *each, const struct attn_t
 
 /* Writes the lines of OUTCOME; in CSV after the header. */
 static enum attn_status write_rows(struct attn_record_writer *writer,
-                                   const struct attn_outcome *outcome, struct attn_error *err)
+                                   const struct attn_record_outcome *outcome,
+                                   struct attn_error *err)
 {
     struct attn_each *each = writer->form->format_owner;
     const bool had_columns = each->has_columns;
@@ -631,7 +632,7 @@ const char *attn_each_saved(const struct attn_each *each)
 /* --- Writing ---------------------------------------------------------------------------------- */
 
 static enum attn_status write_item(struct attn_each *each, const struct attn_item *item,
-                                   const struct attn_outcome *outcome,
+                                   const struct attn_record_outcome *outcome,
                                    enum attn_record_failure failure, struct attn_error *err)
 {
     struct attn_ledger *ledger = &each->ledger;
@@ -666,7 +667,7 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
     const bool is_read = found != ATTN_RECORD_FAILURE_BAD_JSON &&
                          found != ATTN_RECORD_FAILURE_BAD_CSV &&
                          found != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-    const struct attn_outcome outcome = {
+    const struct attn_record_outcome outcome = {
         .number = item->record.number,
         .id = item->record.id,
         .n_id = item->record.n_id,

@@ -130,7 +130,7 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
     ATTN_TRY(attn_selection_create(answer->of.dims, &made, err));
     status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
-        status = attn_selection_keep_queries(made, answer->position, 1, err);
+        status = attn_selection_add_queries(made, answer->position, 1, err);
     if (status == ATTN_OK)
         *selection = made;
     else

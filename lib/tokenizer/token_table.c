@@ -115,7 +115,7 @@ enum attn_status attn_pair_table_append(struct attn_table *table,
     struct pair pair = {.list = NULL};
     const enum attn_status status = append_pair(&pair, table, tokenizer, ids, n, err);
 
-    attn_text_free(pair.input);
+    attn_free(pair.input);
     attn_free(pair.list);
     return status;
 }

@@ -439,7 +439,7 @@ enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, c
     return status;
 }
 
-void attn_text_free(char *text)
+void attn_tokenizer_text_free(char *text)
 {
     attn_free(text);
 }

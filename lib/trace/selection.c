@@ -249,8 +249,8 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
     return ATTN_OK;
 }
 
-enum attn_status attn_selection_keep_queries(struct attn_selection *selection, size_t first,
-                                             size_t n, struct attn_error *err)
+enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,
+                                            size_t n, struct attn_error *err)
 {
     size_t n_position;
 
@@ -429,8 +429,8 @@ static bool find_index(int index, int all, size_t n, struct range *range)
     return true;
 }
 
-enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
-                                     struct attn_error *err)
+enum attn_status attn_selection_add_head(struct attn_selection *selection, int layer, int head,
+                                         struct attn_error *err)
 {
     const struct attn_dims *dims;
     struct range layers, heads;

@@ -3,8 +3,8 @@
  *
  *     struct attn_selection *selection;
  *     attn_selection_create(&dims, &selection, &err);     // all heads and queries, pattern and z
- *     attn_selection_keep(selection, 5, 1, &err);         // of the heads, only head 1 of layer 5
- *     attn_selection_keep_queries(selection, 0, 4, &err); // of the queries, only the first four
+ *     attn_selection_add_head(selection, 5, 1, &err);     // only head 1 of layer 5
+ *     attn_selection_add_queries(selection, 0, 4, &err);  // only the first four queries
  *     attn_selection_free(selection);
  *
  * A head is wanted when it is among the heads and its layer is among the layers. Lists as a user
@@ -32,16 +32,15 @@ ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selec
                                               struct attn_selection **copy, struct attn_error *err);
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
-/* Keeps one head. The first call replaces all heads by it; further calls, also after a list, add to
- * the chosen heads. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID, with
- * the valid range, leaves the selection unchanged. */
-ATTN_API enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
-                                              struct attn_error *err);
+/* Adds one head. The first call selects it instead of all heads; further calls, also after a list,
+ * add to the chosen heads. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID,
+ * with the valid range, leaves the selection unchanged. */
+ATTN_API enum attn_status attn_selection_add_head(struct attn_selection *selection, int layer,
+                                                  int head, struct attn_error *err);
 
-/* Keeps N >= 1 queries from FIRST on. The first call replaces all queries; further calls add. */
-ATTN_API enum attn_status attn_selection_keep_queries(struct attn_selection *selection,
-                                                      size_t first, size_t n,
-                                                      struct attn_error *err);
+/* Adds N >= 1 queries from FIRST on. The first call selects them instead of all queries. */
+ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,
+                                                     size_t n, struct attn_error *err);
 
 /* Each replaces the previous choice; after ATTN_INVALID, with the valid range, it stays. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,

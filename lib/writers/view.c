@@ -144,10 +144,10 @@ static enum attn_status select_words(struct attn_view *view, struct attn_buffer 
     for (int layer = 0; layer < (int)dims.n_layer; layer++)
         for (int head = 0; head < (int)dims.n_head; head++)
             if (attn_selection_has_head(given, layer, head))
-                ATTN_TRY(attn_selection_keep(view->selection, layer, head, err));
+                ATTN_TRY(attn_selection_add_head(view->selection, layer, head, err));
     for (size_t word = 0; word < dims.n_position; word++)
         if (view->rows_of_word[word] > 0 && !attn_selection_is_all_queries(given))
-            ATTN_TRY(attn_selection_keep_queries(view->selection, word, 1, err));
+            ATTN_TRY(attn_selection_add_queries(view->selection, word, 1, err));
     return ATTN_OK;
 }
 

@@ -146,7 +146,7 @@ static enum attn_status serve(const struct attn_case *c, struct attn_host *host,
     enum attn_status status = attn_run_prepare(host, request, &run, err);
 
     if (status == ATTN_OK)
-        status = attn_capture_create(attn_run_labels(run)->selection, &capture, err);
+        status = attn_capture_create(attn_run_selection(run), &capture, err);
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(capture), &result, err);
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)

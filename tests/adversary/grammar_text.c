@@ -144,7 +144,7 @@ static void check_tokens(const struct attn_encoding *encoding, const char *text,
         end = encoding->end[i];
     }
     FUZZ_CHECK(end == n_file);
-    attn_text_free(decoded);
+    attn_tokenizer_text_free(decoded);
 }
 
 static enum attn_status take(struct attn_case *c, struct attn_error *err)

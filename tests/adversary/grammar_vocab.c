@@ -322,7 +322,7 @@ static void check_text(const struct known *known, const struct attn_tokenizer *t
     FUZZ_CHECK(attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &text, &size, &err) ==
                ATTN_OK);
     FUZZ_CHECK(size == known->n_text && memcmp(text, known->text, size) == 0);
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     attn_encoding_release(&encoding);
 }
 

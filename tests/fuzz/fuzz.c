@@ -111,5 +111,5 @@ void attn_fuzz_check_text(const struct attn_tokenizer *tokenizer,
     if (status != ATTN_OK)
         return;
     FUZZ_CHECK(attn_utf8_valid_length(decoded, decoded_size) == decoded_size);
-    attn_text_free(decoded);
+    attn_free(decoded);
 }

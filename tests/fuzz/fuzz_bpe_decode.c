@@ -25,7 +25,7 @@ static void check_text(const struct attn_tokenizer *tokenizer, const char *text,
     FUZZ_CHECK(attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &again, &again_size,
                                      &err) == ATTN_OK);
     FUZZ_CHECK(again_size == size && memcmp(again, text, size) == 0);
-    attn_text_free(again);
+    attn_tokenizer_text_free(again);
     attn_encoding_release(&encoding);
 }
 
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         snprintf(place, sizeof place, "id %d at position %zu ", (int)ids[n_known], n_known);
         FUZZ_CHECK(strstr(err.message, place) != NULL);
     }
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     free(ids);
     return 0;
 }

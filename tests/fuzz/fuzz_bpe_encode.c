@@ -76,7 +76,7 @@ static void check_decoded(const struct attn_tokenizer *tokenizer,
     FUZZ_CHECK(attn_tokenizer_decode(tokenizer, encoding->ids, encoding->n, &decoded, &decoded_size,
                                      &err) == ATTN_OK);
     FUZZ_CHECK(decoded_size == size && (size == 0 || memcmp(decoded, text, size) == 0));
-    attn_text_free(decoded);
+    attn_tokenizer_text_free(decoded);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,6 +6,7 @@
  * reader gets the text of it, where that is UTF-8.
  */
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
@@ -129,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_characters(text, size);
     FUZZ_CHECK(attn_escape(text, size, &copy, &err) == ATTN_OK);
     FUZZ_CHECK(strcmp(copy, attn_buffer_string(&escaped)) == 0);
-    attn_text_free(copy);
+    attn_free(copy);
     attn_buffer_release(&escaped);
     return 0;
 }

@@ -77,7 +77,7 @@ static void check_tokens(const struct attn_tokenizer *tokenizer,
         FUZZ_CHECK(attn_tokenizer_decode(tokenizer, &id, 1, &text, &text_size, &err) == ATTN_OK);
         FUZZ_CHECK(text_size == size && (size == 0 || memcmp(text, token, size) == 0));
         FUZZ_CHECK(text[text_size] == '\0');
-        attn_text_free(text);
+        attn_tokenizer_text_free(text);
     }
 }
 

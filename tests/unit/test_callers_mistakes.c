@@ -96,6 +96,8 @@ START_TEST(null_is_named_by_what_opens_and_runs)
     const struct attn_many_calls calls = {0};
     struct attn_output output = {0};
     struct attn_run *run = prepare(host, &request);
+    struct attn_capture *capture = NULL;
+    struct attn_result result = {0};
 
     REFUSED(attn_pool_create(1, NULL, &err), "pool");
     REFUSED(attn_catalog_find(NULL, NULL, NULL, &err), "name");
@@ -117,6 +119,11 @@ START_TEST(null_is_named_by_what_opens_and_runs)
     REFUSED(attn_run_perform(run, NULL, NULL, &err), "result");
     REFUSED(attn_run_request(NULL, &request, NULL, &err), "host");
     REFUSED(attn_run_request(host, &request, NULL, &err), "result");
+    REFUSED(attn_run_capture(NULL, &request, &capture, &result, &err), "host");
+    REFUSED(attn_run_capture(host, NULL, &capture, &result, &err), "request");
+    REFUSED(attn_run_capture(host, &request, NULL, &result, &err), "capture");
+    REFUSED(attn_run_capture(host, &request, &capture, NULL, &err), "result");
+    ck_assert_ptr_null(attn_run_selection(NULL));
     REFUSED(attn_result_tables(NULL, NULL, NULL, &err), "result");
     REFUSED(attn_run_many(NULL, NULL, &calls, &err), "host");
     REFUSED(attn_run_many(host, NULL, NULL, &err), "calls");
@@ -184,8 +191,8 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     newer.later[3] = &dims;
     REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
-    REFUSED(attn_selection_keep(NULL, 0, 0, &err), "selection");
-    REFUSED(attn_selection_keep_queries(NULL, 0, 1, &err), "selection");
+    REFUSED(attn_selection_add_head(NULL, 0, 0, &err), "selection");
+    REFUSED(attn_selection_add_queries(NULL, 0, 1, &err), "selection");
     REFUSED(attn_selection_set_sites(NULL, 1, &err), "selection");
     REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_heads(selection, NULL, &err), "spec");
@@ -331,7 +338,7 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
     ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
     ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
-    ck_assert_uint_eq(attn_outcome_of(NULL).n_token, 0);
+    ck_assert_uint_eq(attn_record_outcome_of(NULL).n_token, 0);
     ck_assert_uint_eq(attn_records_form_of(NULL, NULL).n_layer, 0);
     attn_attention_set_dims(NULL, NULL);
     attn_sink_write(NULL, "a", 1);
@@ -351,7 +358,7 @@ START_TEST(null_is_freed)
     attn_selection_free(NULL);
     attn_tokenizer_free(NULL);
     attn_encoding_release(NULL);
-    attn_text_free(NULL);
+    attn_tokenizer_text_free(NULL);
     attn_model_free(NULL);
     attn_session_free(NULL);
     attn_ndarray_release(NULL);
@@ -599,7 +606,7 @@ START_TEST(structs_without_their_size_are_refused)
     struct attn_diff_sum differs;
     struct attn_generation made = {0};
     struct attn_table *table;
-    struct attn_found found;
+    struct attn_catalog_found found;
     struct attn_host *opened;
     struct attn_session *session;
     struct attn_explainer *explainer;
@@ -944,7 +951,7 @@ START_TEST(captures_have_no_other_places)
     struct attn_result result = {0};
     struct attn_capture *capture;
 
-    ck_assert_int_eq(attn_capture_create(attn_run_labels(run)->selection, &capture, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_capture_create(attn_run_selection(run), &capture, NULL), ATTN_OK);
     ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(capture), &result, NULL), ATTN_OK);
     ck_assert_ptr_nonnull(attn_capture_head(capture, ATTN_SITE_PATTERN, 0, 0));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -992,12 +999,12 @@ START_TEST(selections_and_edges_have_no_other_places)
         ck_assert_ptr_null(attn_edges_find(edges, 0, others[i], 0, &n));
         ck_assert_ptr_null(attn_edges_find(edges, 0, 0, (size_t)others[i], &n));
         if (others[i] != ATTN_ALL_HEADS)
-            REFUSED(attn_selection_keep(selection, 0, others[i], &err), "head");
+            REFUSED(attn_selection_add_head(selection, 0, others[i], &err), "head");
         if (others[i] != ATTN_ALL_LAYERS)
-            REFUSED(attn_selection_keep(selection, others[i], 0, &err), "head");
-        REFUSED(attn_selection_keep_queries(selection, (size_t)others[i], 1, &err), "queries");
+            REFUSED(attn_selection_add_head(selection, others[i], 0, &err), "head");
+        REFUSED(attn_selection_add_queries(selection, (size_t)others[i], 1, &err), "queries");
     }
-    REFUSED(attn_selection_keep_queries(selection, 1, SIZE_MAX, &err), "queries");
+    REFUSED(attn_selection_add_queries(selection, 1, SIZE_MAX, &err), "queries");
     attn_edges_free(edges);
     attn_selection_free(selection);
 }
@@ -1277,7 +1284,7 @@ END_TEST
 START_TEST(records_are_not_written_to_after_their_commit)
 {
     const struct attn_records_item item = {.format = "jsonl", .path = "a"};
-    const struct attn_outcome outcome = {.failure = "empty", .message = "no tokens"};
+    const struct attn_record_outcome outcome = {.failure = "empty", .message = "no tokens"};
     const struct attn_records_item unknown = {.format = "nonsense", .path = "b"};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_records *records;

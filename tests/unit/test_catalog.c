@@ -58,7 +58,7 @@ static void make_snapshot(const char *repository, const char *hash)
 /* NAME leads to the snapshot HASH. */
 static void check_snapshot(const char *name, const char *hash)
 {
-    struct attn_found found;
+    struct attn_catalog_found found;
     struct attn_error err = {0};
 
     ck_assert_msg(attn_catalog_find(&hub, name, &found, &err) == ATTN_OK, "%s", err.message);
@@ -71,7 +71,7 @@ static void check_snapshot(const char *name, const char *hash)
 /* NAME leads nowhere; the message has WHAT, the hint HINT. */
 static void check_nowhere(const char *name, const char *what, const char *hint)
 {
-    struct attn_found found;
+    struct attn_catalog_found found;
     struct attn_error err = {0};
 
     ck_assert_msg(attn_catalog_find(&hub, name, &found, &err) == ATTN_INVALID, "%s", name);
@@ -175,7 +175,7 @@ START_TEST(names_that_lead_elsewhere_are_refused)
     attn_folder_enter();
     make_folders("hub/models--a--b/snapshots");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct attn_found found;
+        struct attn_catalog_found found;
         struct attn_error err = {0};
 
         ck_assert_msg(!attn_hub_read_name(names[i], &name), "%s", names[i]);
@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(a_directory_comes_before_the_cache)
 {
-    struct attn_found found;
+    struct attn_catalog_found found;
 
     attn_folder_enter();
     make_snapshot("a--b", A);

@@ -92,7 +92,7 @@ static void check_run(struct attn_host *host, const struct attn_request *request
     size_t n_pattern, n_row;
 
     ck_assert_msg(attn_run_prepare(host, request, &run, &err) == ATTN_OK, "%s", err.message);
-    ck_assert(attn_capture_create(attn_run_labels(run)->selection, &capture, &err) == ATTN_OK);
+    ck_assert(attn_capture_create(attn_run_selection(run), &capture, &err) == ATTN_OK);
     ck_assert_msg(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK,
                   "%s", err.message);
     dims = attn_selection_dims(attn_run_labels(run)->selection);

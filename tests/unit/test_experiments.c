@@ -919,7 +919,7 @@ START_TEST(long_texts_are_surveyed_in_pieces)
     ck_assert(attn_host_open("tests/fixtures/attn-plain", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_survey(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
-    ck_assert(attn_capture_create(attn_run_labels(run)->selection, &capture, &err) == ATTN_OK);
+    ck_assert(attn_capture_create(attn_run_selection(run), &capture, &err) == ATTN_OK);
     ck_assert(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK);
     for (int layer = 0; layer < 2; layer++)
         check_long_head(attn_capture_tensor(capture, ATTN_SITE_PATTERN, layer), table,

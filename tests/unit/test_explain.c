@@ -34,8 +34,8 @@ static void open_model_of(const char *directory, enum attn_compute compute)
     ck_assert_msg(attn_model_open(&source, &options, &model, &err) == ATTN_OK, "%s", err.message);
     dims = attn_config_dims(attn_model_config(model), N);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep(selection, LAYER, HEAD, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep_queries(selection, QUERY, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection, LAYER, HEAD, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, QUERY, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
     args.attention = attn_model_config(model)->attention;
@@ -224,7 +224,7 @@ static bool explain_equal_rows(size_t n_key, size_t width, float x, struct meddl
     arrays.attention.mask = ATTN_MASK_NONE;
     dims = attn_attend_dims(&arrays);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep_queries(selection, n_key - 1, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, n_key - 1, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection, args.attention = &arrays.attention, args.arrays = &arrays;
     explainer = create();
@@ -298,8 +298,8 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     struct attn_error err = {0};
 
     ck_assert(attn_selection_create(&of_row, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep(selection, layer, head, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep_queries(selection, N - 1, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection, layer, head, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, N - 1, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
     args.attention = config->attention;

@@ -1,9 +1,9 @@
 /* Where the module of live pages is looked for. */
+#include "base/memory.h"
 #include "base/system.h"
-#include "live/live_module_internal.h"
+#include "live/live_module.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "tokenizer/tokenizer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void assert_near(const char *code, const char *expected, struct attn_erro
         ck_assert_str_eq(path + strlen(root) + 1, expected);
     else
         ck_assert_ptr_null(path);
-    attn_text_free(path);
+    attn_free(path);
 }
 
 START_TEST(an_installation_shares_it)
@@ -111,7 +111,7 @@ START_TEST(a_given_path_is_taken_or_refused)
     attn_folder_write("mine.wasm", "", 0);
     ck_assert_int_eq(attn_live_module_find("mine.wasm", &path, NULL), ATTN_OK);
     ck_assert_str_eq(path, "mine.wasm");
-    attn_text_free(path);
+    attn_free(path);
     unlink("mine.wasm");
     leave();
 }

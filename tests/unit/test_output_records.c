@@ -48,10 +48,10 @@ static void tear_down(void)
 }
 
 /* The outcome of record NUMBER, whose measures are 10 * number + k and, in the first cell, NaN. */
-static struct attn_outcome outcome_of(size_t number)
+static struct attn_record_outcome outcome_of(size_t number)
 {
     static float measures[N_MEASURE * N_CELL];
-    struct attn_outcome outcome = {
+    struct attn_record_outcome outcome = {
         .number = number, .n_token = 3, .labels = &made.run, .measures = measures};
 
     for (int k = 0; k < N_MEASURE * N_CELL; k++)
@@ -59,13 +59,13 @@ static struct attn_outcome outcome_of(size_t number)
     return outcome;
 }
 
-static struct attn_outcome failure_of(size_t number)
+static struct attn_record_outcome failure_of(size_t number)
 {
-    return (struct attn_outcome){
+    return (struct attn_record_outcome){
         .number = number, .failure = "too_long", .message = "9 tokens, \"expected\" 1 to 8"};
 }
 
-static void write_outcome(struct attn_records *records, struct attn_outcome outcome)
+static void write_outcome(struct attn_records *records, struct attn_record_outcome outcome)
 {
     struct attn_error err = {0};
 
@@ -137,7 +137,7 @@ START_TEST(ids_of_json_are_as_they_were)
 {
     static const char text[] = "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9";
     struct attn_records *records;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
 
     set_up();
     records = open_one("jsonl");
@@ -162,7 +162,7 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
     const struct attn_predictions found = {.top = top, .n_top = 1};
     const double surprisal[] = {(double)NAN, 0.5, 2};
     struct attn_records *records;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
 
     set_up();
     ck_assert_int_eq(attn_record_fields_parse("tensors,predictions,surprisal,offsets,tokens",
@@ -215,7 +215,7 @@ static void count_note(void *user, enum attn_note code, const char *message)
 START_TEST(a_head_is_a_line_of_csv)
 {
     struct attn_records *records;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
 
     set_up();
     form.on_note = count_note;
@@ -273,7 +273,7 @@ START_TEST(an_edge_is_a_line)
                                      .is_causal = true};
     struct attn_edges *edges = NULL;
     struct attn_records *records;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
 
     set_up();
     attn_made_up_run_select(&made, "pattern", "1.1", "all");
@@ -336,7 +336,7 @@ START_TEST(a_record_is_a_row_of_every_array)
                               none, none, none, 20.25, 20.5, 20.75};
     const double p[] = {0.5, 0.25, none, none, 0.75, none};
     struct attn_records *records;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
 
     set_up();
     form.n_top = N_TOP;
@@ -378,7 +378,7 @@ static struct attn_run *run_text(struct attn_host *host, struct attn_request *re
 
     request->input.text = text, request->input.n_text = strlen(text);
     ck_assert_msg(attn_run_prepare(host, request, &run, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_int_eq(attn_capture_create(attn_run_labels(run)->selection, capture, &err), ATTN_OK);
+    ck_assert_int_eq(attn_capture_create(attn_run_selection(run), capture, &err), ATTN_OK);
     ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(*capture), &result, &err), ATTN_OK);
     attn_result_release(&result);
     return run;
@@ -392,7 +392,7 @@ static void write_text(struct attn_records *records, const char *text, size_t nu
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_capture *capture;
     struct attn_run *run;
-    struct attn_outcome outcome = {.number = number};
+    struct attn_record_outcome outcome = {.number = number};
 
     request.selection.sites = "*";
     run = run_text(host, &request, text, &capture);
@@ -801,7 +801,7 @@ START_TEST(memory_that_runs_out_is_reported)
     enum attn_status status = ATTN_NO_MEMORY;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_capture *capture;
-    struct attn_outcome outcome;
+    struct attn_record_outcome outcome;
     struct attn_run *run;
 
     set_up();

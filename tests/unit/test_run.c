@@ -84,18 +84,27 @@ START_TEST(gives_the_bits_of_a_session)
     const struct attn_labels *labels = attn_run_labels(run);
     struct attn_capture *expected = capture_session(host, labels);
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
-    const size_t n = dims->n_position;
+    const size_t n = dims->n_position, n_byte = dims->n_head * n * n * sizeof(float);
+    struct attn_result result = {0};
+    struct attn_error err = {0};
 
     ck_assert_uint_eq(n, 6);
     ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_PATTERN, 1),
-                     attn_capture_tensor(expected, ATTN_SITE_PATTERN, 1),
-                     dims->n_head * n * n * sizeof(float));
+                     attn_capture_tensor(expected, ATTN_SITE_PATTERN, 1), n_byte);
     ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_RESID_POST, 2),
                      attn_capture_tensor(expected, ATTN_SITE_RESID_POST, 2),
                      n * dims->d_model * sizeof(float));
+    ck_assert_ptr_eq(attn_run_selection(run), labels->selection);
+    attn_run_free(run); /* captures stay */
+    attn_capture_free(seen);
+    ck_assert(attn_run_capture(host, &request, &seen, &result, &err) == ATTN_OK);
+    ck_assert_uint_eq(result.n_token, n);
+    ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_PATTERN, 1),
+                     attn_capture_tensor(expected, ATTN_SITE_PATTERN, 1), n_byte);
+    ck_assert_mem_eq(attn_capture_head(seen, ATTN_SITE_PATTERN, 1, 1),
+                     attn_capture_head(expected, ATTN_SITE_PATTERN, 1, 1), n * n * sizeof(float));
     attn_capture_free(seen);
     attn_capture_free(expected);
-    attn_run_free(run);
     attn_host_free(host);
 }
 END_TEST
@@ -110,7 +119,7 @@ START_TEST(takes_a_selection_that_was_built_by_calls)
     struct attn_run *run = NULL;
 
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep(selection, 2, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection, 2, 1, &err) == ATTN_OK);
     request.selection.given = selection;
     struct attn_capture *capture = capture_run(host, &request, &run);
 

@@ -165,14 +165,14 @@ START_TEST(the_first_kept_head_replaces_all_and_the_next_are_added)
 {
     struct attn_selection *s = make();
 
-    ck_assert(attn_selection_keep(s, 5, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, 5, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x02);
     ck_assert_uint_eq(flags_of_heads(s, 4), 0);
-    ck_assert(attn_selection_keep(s, 5, 4, NULL) == ATTN_OK);
-    ck_assert(attn_selection_keep(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, 5, 4, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x12);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
-    ck_assert(attn_selection_keep(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 0), 0x08);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x1a);
     attn_selection_free(s);
@@ -184,7 +184,7 @@ START_TEST(a_kept_head_is_added_to_those_of_a_list)
     struct attn_selection *s = make();
 
     ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
-    ck_assert(attn_selection_keep(s, 5, 0, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, 5, 0, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x03);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
     ck_assert(attn_selection_set_heads(s, "0.0", NULL) == ATTN_OK);
@@ -201,7 +201,7 @@ START_TEST(heads_that_are_not_there_are_refused_and_change_nothing)
         struct attn_selection *s = make();
         struct attn_error err = {0};
 
-        ck_assert(attn_selection_keep(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
+        ck_assert(attn_selection_add_head(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "layers from 0 to 11 and heads from 0 to 5"));
         ck_assert(attn_selection_is_all_heads(s));
         attn_selection_free(s);
@@ -222,18 +222,18 @@ START_TEST(the_first_kept_queries_replace_all_and_the_next_are_added)
 {
     struct attn_selection *s = make();
 
-    ck_assert(attn_selection_keep_queries(s, 2, 3, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, 2, 3, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x01c);
     ck_assert_uint_eq(attn_selection_n_query(s), 3);
-    ck_assert(attn_selection_keep_queries(s, 4, 2, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, 4, 2, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x03c);
     ck_assert_uint_eq(attn_selection_n_query(s), 4);
-    ck_assert(attn_selection_keep_queries(s, 8, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, 8, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x13c);
     ck_assert(attn_selection_set_queries(s, "0", NULL) == ATTN_OK);
-    ck_assert(attn_selection_keep_queries(s, 1, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, 1, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x003);
-    ck_assert(attn_selection_keep_queries(s, 0, 9, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, 0, 9, NULL) == ATTN_OK);
     ck_assert(attn_selection_is_all_queries(s));
     attn_selection_free(s);
 }
@@ -246,11 +246,11 @@ START_TEST(queries_that_are_not_there_are_refused_and_change_nothing)
     struct attn_error err = {0};
 
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        ck_assert(attn_selection_keep_queries(s, spans[i][0], spans[i][1], &err) == ATTN_INVALID);
+        ck_assert(attn_selection_add_queries(s, spans[i][0], spans[i][1], &err) == ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "expected numbers from 0 to 8"));
         ck_assert(attn_selection_is_all_queries(s));
     }
-    ck_assert(attn_selection_keep_queries(s, 3, 0, &err) == ATTN_INVALID);
+    ck_assert(attn_selection_add_queries(s, 3, 0, &err) == ATTN_INVALID);
     ck_assert(attn_selection_is_all_queries(s));
     attn_selection_free(s);
 }

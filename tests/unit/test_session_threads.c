@@ -183,7 +183,7 @@ static void *read_text(void *argument)
                                   &err) != ATTN_OK)
             break;
         reader->n_good += size == sizeof text - 1 && memcmp(decoded, text, size) == 0;
-        attn_text_free(decoded);
+        attn_tokenizer_text_free(decoded);
     }
     attn_encoding_release(&encoding);
     return NULL;

@@ -78,7 +78,7 @@ START_TEST(pairs_diverge_as_their_rows_do)
     ck_assert(attn_host_open("models/tiny-gpt2", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_similarity(host, &request, 0, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
-    ck_assert(attn_capture_create(attn_run_labels(run)->selection, &capture, &err) == ATTN_OK);
+    ck_assert(attn_capture_create(attn_run_selection(run), &capture, &err) == ATTN_OK);
     ck_assert(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK);
     n = attn_model_config(attn_host_model(host))->n_layer *
         attn_model_config(attn_host_model(host))->n_head;

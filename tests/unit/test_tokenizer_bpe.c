@@ -347,7 +347,7 @@ static void assert_decodes(int32_t id, const char *expected)
 
     ck_assert(attn_tokenizer_decode(tokenizer, &id, 1, &text, &size, &err) == ATTN_OK);
     ck_assert_str_eq(text, expected);
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
 }
 
 START_TEST(reads_merges_when_a_text_is_encoded)
@@ -499,7 +499,7 @@ START_TEST(decodes_what_it_encoded)
             ATTN_OK);
         ck_assert_uint_eq(size, text.size);
         ck_assert_mem_eq(decoded, text.data ? text.data : "", size);
-        attn_text_free(decoded);
+        attn_tokenizer_text_free(decoded);
     }
     attn_encoding_release(&encoding);
     attn_buffer_release(&text);
@@ -634,7 +634,7 @@ START_TEST(survives_every_failed_allocation)
             attn_alloc_fail_off();
             ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
                           err.message);
-            attn_text_free(decoded);
+            attn_tokenizer_text_free(decoded);
             attn_tokenizer_free(tokenizer);
         }
         ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);

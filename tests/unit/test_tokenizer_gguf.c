@@ -223,7 +223,7 @@ static void assert_decoded(const struct written *written, const int32_t *ids, si
     ck_assert_msg(try_written(written, &tokenizer, &err) == ATTN_OK, "%s", err.message);
     ck_assert(attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) == ATTN_OK);
     ck_assert_str_eq(text, expected);
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     attn_tokenizer_free(tokenizer);
 }
 

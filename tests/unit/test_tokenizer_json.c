@@ -106,7 +106,7 @@ static void assert_decoded(const struct attn_tokenizer *tokenizer,
         ck_abort_msg("%s", err.message);
     ck_assert_str_eq(text, expected);
     ck_assert_uint_eq(size, strlen(expected));
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     free(ids);
 }
 
@@ -308,7 +308,7 @@ static void survive(const char *file, size_t size)
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
                       err.message);
-        attn_text_free(decoded);
+        attn_tokenizer_text_free(decoded);
         attn_encoding_release(&encoding);
         attn_tokenizer_free(tokenizer);
     }
@@ -1091,7 +1091,7 @@ START_TEST(takes_holes_between_ids)
     /* Ids without a token have no text. */
     ck_assert(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err) == ATTN_OK);
     ck_assert_str_eq(text, "b a");
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     attn_tokenizer_free(tokenizer);
 }
 END_TEST
@@ -1376,7 +1376,7 @@ START_TEST(decoders_that_grow_without_end_are_refused)
     ck_assert(attn_tokenizer_decode(tokenizer, (const int32_t[]){0, 0}, 2, &text, &size, &err) ==
               ATTN_OK);
     ck_assert_uint_eq(size, 128);
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     attn_tokenizer_free(tokenizer);
     written.decoder = more; /* what a single token stands for is found when it is opened */
     ck_assert(try_written(&written, &tokenizer, &err) == ATTN_UNSUPPORTED);
@@ -1515,7 +1515,7 @@ START_TEST(survives_every_failed_allocation)
             attn_alloc_fail_off();
             ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
                           err.message);
-            attn_text_free(decoded);
+            attn_tokenizer_text_free(decoded);
             attn_encoding_release(&encoding);
             attn_tokenizer_free(tokenizer);
         }
@@ -1546,7 +1546,7 @@ START_TEST(a_run_of_named_bytes_is_whole_or_fails)
         attn_alloc_fail_off();
         ck_assert_int_eq(status, has_failed ? ATTN_NO_MEMORY : ATTN_OK);
         ck_assert_uint_eq(size, has_failed ? 0 : N_BYTE);
-        attn_text_free(text);
+        attn_tokenizer_text_free(text);
     }
     attn_tokenizer_free(tokenizer);
 }

@@ -134,10 +134,10 @@ START_TEST(joins_words_with_single_spaces)
     ck_assert_int_eq(attn_tokenizer_decode(tokenizer, ids, 3, &text, &size, &err), ATTN_OK);
     ck_assert_str_eq(text, "Life is short");
     ck_assert_uint_eq(size, 13);
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     ck_assert_int_eq(attn_tokenizer_decode(tokenizer, ids, 0, &text, &size, &err), ATTN_OK);
     ck_assert_str_eq(text, "");
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     ck_assert_int_eq(attn_tokenizer_decode(tokenizer, bad, 2, &text, &size, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "id 6 at position 1 is not in the vocabulary, expected 0..5");
     ck_assert_ptr_eq(attn_tokenizer_token(tokenizer, 6, &size), NULL);
@@ -230,7 +230,7 @@ START_TEST(splits_into_characters_when_the_config_says_so)
     ck_assert_int_eq(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err), ATTN_OK);
     ck_assert_str_eq(text, "a \xc3\xa9"
                            "a");
-    attn_text_free(text);
+    attn_tokenizer_text_free(text);
     close_tokenizer();
 }
 END_TEST

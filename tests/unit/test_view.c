@@ -280,7 +280,7 @@ START_TEST(labels_are_the_words)
 
     set_up();
     picture.merges_words = true;
-    ck_assert_int_eq(attn_selection_keep_queries(selection, 1, 3, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_add_queries(selection, 1, 3, NULL), ATTN_OK);
     ck_assert_int_eq(attn_view_create(&labels, &picture, hear, NULL, &view, NULL), ATTN_OK);
     told = attn_view_labels(view);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_position, N_WORD);

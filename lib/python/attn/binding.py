@@ -745,7 +745,7 @@ class attn_catalog(Structure):
     pass
 
 
-class attn_found(Structure):
+class attn_catalog_found(Structure):
     pass
 
 
@@ -1673,7 +1673,7 @@ attn_catalog._fields_ = [
     ("n_ollama", c_size_t),
     ("lm_studio", c_char_p),
 ]
-attn_found._fields_ = [
+attn_catalog_found._fields_ = [
     ("source", attn_source),
     ("origin", c_int),
     ("directory", c_char * 4096),
@@ -2241,7 +2241,7 @@ FUNCTIONS = {
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
     "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
-    "attn_text_free": (None, [c_char_p]),
+    "attn_tokenizer_text_free": (None, [c_char_p]),
     "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_free": (None, [c_void_p]),
@@ -2264,8 +2264,8 @@ FUNCTIONS = {
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
-    "attn_selection_keep": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
-    "attn_selection_keep_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
+    "attn_selection_add_head": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
+    "attn_selection_add_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_selection_set_sites": (c_int, [c_void_p, c_uint64, POINTER(attn_error)]),
     "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
@@ -2279,9 +2279,11 @@ FUNCTIONS = {
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_free": (None, [c_void_p]),
+    "attn_run_selection": (c_void_p, [c_void_p]),
     "attn_run_labels": (POINTER(attn_labels), [c_void_p]),
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
+    "attn_run_capture": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
@@ -2321,7 +2323,7 @@ FUNCTIONS = {
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
     "attn_builtin_name": (c_char_p, [c_size_t]),
-    "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_found), POINTER(attn_error)]),
+    "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -2342,11 +2344,10 @@ FUNCTIONS = {
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
-    "attn_live_module_find": (c_int, [c_char_p, POINTER(c_char_p), POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
-    "attn_live_close": (None, [c_void_p]),
+    "attn_live_free": (None, [c_void_p]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),

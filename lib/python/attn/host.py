@@ -63,7 +63,7 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
         if name is None:
             call("attn_host_create", None, byref(options), byref(pointer))
             return Host(pointer, cancel)
-        found, asked = c.attn_found(), path_bytes(name, "name")
+        found, asked = c.attn_catalog_found(), path_bytes(name, "name")
         call("attn_catalog_find", byref(catalog()), asked, byref(found))
         _override(found.source, overrides)
         call("attn_host_create", byref(found.source), byref(options), byref(pointer))

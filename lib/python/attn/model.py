@@ -155,7 +155,7 @@ class Model:
         try:
             return string_at(cast(text, c_void_p).value or 0, size.value).decode("utf-8", "replace")
         finally:
-            lib.attn_text_free(text)
+            lib.attn_tokenizer_text_free(text)
 
     # --- Runs ---
 
@@ -376,18 +376,14 @@ class _Live:
         if image is not None and not isinstance(image, (str, bytes, os.PathLike)):
             raise TypeError("live needs the path of the picture, and image is an array")
         self.reading = self._reading(given)
-        module = c_char_p()
-        call("attn_live_module_find", os.fsencode(os.environ.get("ATTN_LIVE_MODULE", "")), byref(module))
-        try:
-            source, name = host.found[0].source, host.found[1]
-            args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, module=module, most=limit << 20,
-                                    story=None if story is None else path_bytes(story, "story"),
-                                    image=None if image is None else path_bytes(image, "image"),
-                                    request=POINTER(c.attn_request)(request.struct),
-                                    reading=self.reading, n_reading=len(self.reading))
-            call("attn_live_open", byref(args), host.pointer, byref(self.files))
-        finally:
-            lib.attn_text_free(module)
+        source, name = host.found[0].source, host.found[1]
+        args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, most=limit << 20,
+                                module=os.fsencode(os.environ.get("ATTN_LIVE_MODULE", "")),
+                                story=None if story is None else path_bytes(story, "story"),
+                                image=None if image is None else path_bytes(image, "image"),
+                                request=POINTER(c.attn_request)(request.struct),
+                                reading=self.reading, n_reading=len(self.reading))
+        call("attn_live_open", byref(args), host.pointer, byref(self.files))
         self.struct = lib.attn_live_of(self.files)
 
     @staticmethod
@@ -403,7 +399,7 @@ class _Live:
 
     def __del__(self):
         if self.files:
-            lib.attn_live_close(self.files)
+            lib.attn_live_free(self.files)
 
 
 def _name_answer(request: Request, given: dict) -> None:
