@@ -34,17 +34,14 @@
 #include "base/source.h"
 #include "base/pool.h"
 
-/* A model runs a text: a host serves requests, one or many, and a capture keeps tensors. */
+/* A model runs a text: a host serves requests, and a capture keeps tensors. */
 #include "host/host.h"
 #include "input/input.h"
-#include "edits/intervention.h"
+#include "edits/request_edits.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"
-#include "image/pixels.h"
 #include "run/request.h"
 #include "run/run.h"
-#include "input/record.h"
-#include "run/many.h"
 #include "capture/capture.h"
 #include "writers/output.h"
 #include "base/column.h"
@@ -69,20 +66,6 @@
 #include "model/config.h"
 #include "model/model.h"
 #include "forward/session.h"
-
-/* Attention on arrays, and experiments. */
-#include "base/dtype.h"
-#include "formats/ndarray.h"
-#include "attention/attend.h"
-#include "analysis/measure.h"
-#include "experiment/ablate.h"
-#include "experiment/attribute.h"
-#include "experiment/diff.h"
-#include "experiment/generate.h"
-#include "experiment/lens.h"
-#include "experiment/patch.h"
-#include "experiment/score.h"
-#include "experiment/survey.h"
 
 /* clang-format on */
 

@@ -1,7 +1,7 @@
 /*
  * extra.h - what libattn has beside attn.h, and what may change with the first two numbers of the
- * version: where models are found, how tensors, tables and pictures are written, batches of files,
- * and details of runs. It includes attn.h.
+ * version: where models are found, how tensors, tables and pictures are written, attention on
+ * arrays, many inputs, experiments, and details of runs. It includes attn.h.
  */
 #ifndef ATTN_EXTRA_H
 #define ATTN_EXTRA_H
@@ -14,6 +14,19 @@
 /* Models and texts by their names. */
 #include "model/builtin.h"
 #include "catalog/catalog.h"
+
+/* More about models, sites and attention, also as users write them. */
+#include "host/host_extra.h"
+#include "model/model_extra.h"
+#include "trace/trace_extra.h"
+#include "attention/attention_extra.h"
+#include "edits/intervention.h"
+
+/* Arrays and pictures. */
+#include "base/dtype.h"
+#include "formats/ndarray.h"
+#include "image/pixels.h"
+#include "attention/attend.h"
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"
@@ -28,19 +41,30 @@
 #include "live/live.h"
 #include "run/page_request.h"
 
-/* Many inputs to files. */
+/* Many inputs, also from and to files. */
+#include "analysis/measure.h"
+#include "input/record.h"
+#include "run/many.h"
 #include "records/items.h"
 #include "study/each.h"
 #include "batch/records.h"
 #include "batch/batch.h"
 
-/* Experiments over many items, and more of them. */
+/* Experiments, each over one input, several texts or many items. */
 #include "study/study.h"
 #include "analysis/difference.h"
 #include "compare/compare.h"
 #include "compare/comparison.h"
+#include "experiment/ablate.h"
+#include "experiment/attribute.h"
+#include "experiment/diff.h"
+#include "experiment/generate.h"
 #include "experiment/head_measures.h"
+#include "experiment/lens.h"
+#include "experiment/patch.h"
+#include "experiment/score.h"
 #include "experiment/similarity.h"
+#include "experiment/survey.h"
 #include "experiment/grids.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */

@@ -26,7 +26,7 @@ run_examples() {
 # Compiles both with ARGUMENT...
 compile_examples() {
     for name in one_head first_number; do
-        "${CC:-cc}" -std=c11 "lib/examples/$name.c" -o "$scratch/$name" "$@" || return
+        "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "lib/examples/$name.c" -o "$scratch/$name" "$@" || return
     done
 }
 needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }

@@ -5,7 +5,7 @@
 
 #include "cmd/line/options.h"
 
-#include "attn.h"
+#include "extra.h"
 
 struct prompt_args {
     const char *text;       /* --prompt, --sentence */

@@ -93,9 +93,4 @@ struct attn_attention {
 #define ATTN_ATTENTION_DEFAULT                                                                     \
     ((struct attn_attention){.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1})
 
-/* Makes the matrix sites of DIMS those that any of ATTENTION [n_layer] gives, and sets n_rank: for
- * the selection of a run whose attention is not the model's own. */
-ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,
-                                      struct attn_dims *dims);
-
 #endif

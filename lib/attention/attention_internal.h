@@ -2,7 +2,7 @@
 #ifndef ATTN_ATTENTION_ATTENTION_INTERNAL_H
 #define ATTN_ATTENTION_ATTENTION_INTERNAL_H
 
-#include "attention/attention.h"
+#include "attention/attention_extra.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 

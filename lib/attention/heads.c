@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <string.h>

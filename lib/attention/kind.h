@@ -1,12 +1,5 @@
-/*
- * kind.h - kinds of attention, as users write them.
- *
- *     struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
- *     attn_attention_parse("window:64", &attention, &err);
- *     attn_attention_check(&attention, false, &err);                  // attention.h
- *
- * i is the position of a query among the keys, j the position of a key.
- */
+/* kind.h - kinds of attention: i is the position of a query among the keys, j the position of a
+ * key. */
 #ifndef ATTN_ATTENTION_KIND_H
 #define ATTN_ATTENTION_KIND_H
 
@@ -14,8 +7,6 @@
 #include "base/status.h"
 
 #include <stddef.h>
-
-struct attn_attention;
 
 /*
  * X(NAME, name, how it is written): the row of a kind is attn_kind_name. The pairs (i, j) that are
@@ -56,17 +47,5 @@ enum attn_attention_kind {
 #undef ATTN_ATTENTION_KIND_ENUM
         ATTN_N_ATTENTION_KIND = 0 ATTN_ATTENTION_KIND_MAP(ATTN_COUNT)
 };
-
-/* Reads a kind with its parameters, as in "hybrid:32:64", into ATTENTION; the rest of it stays.
- * ATTN_INVALID for an unknown kind (the message lists them) and for parameters that are missing,
- * too many, below 1, or no whole numbers. */
-ATTN_API enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
-                                               struct attn_error *err);
-
-enum { ATTN_ATTENTION_TEXT_SIZE = 96 };
-
-/* The kind as it is written, with all its parameters. Returns the length. */
-ATTN_API size_t attn_attention_text(const struct attn_attention *attention,
-                                    char text[ATTN_ATTENTION_TEXT_SIZE]);
 
 #endif

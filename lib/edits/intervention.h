@@ -15,9 +15,9 @@
 #ifndef ATTN_EDITS_INTERVENTION_H
 #define ATTN_EDITS_INTERVENTION_H
 
+#include "edits/request_edits.h"
 #include "formats/ndarray.h"
 #include "model/model.h"
-#include "trace/edit.h"
 #include "trace/site.h"
 
 /* Some queries do not look at some keys: their scores become minus infinity before the softmax
@@ -96,19 +96,5 @@ ATTN_API enum attn_status attn_rescale_parse(const char *text, const struct attn
                                              struct attn_steering *steering,
                                              struct attn_error *err);
 ATTN_API void attn_steering_release(struct attn_steering *steering); /* {0} is allowed */
-
-/* What is changed on the way, in this order. */
-struct attn_request_edits {
-    const char *ablate;            /* heads whose z becomes 0 */
-    const char *ablate_pattern;    /* heads whose pattern becomes 0 */
-    const struct attn_edit *items; /* [n] */
-    const char *ablate_mean;       /* heads whose z becomes its mean over the text, found first */
-    const struct attn_knockout *knockouts; /* [n_knockout] */
-    const struct attn_patch *patches;      /* [n_patch] */
-    size_t n, n_knockout, n_patch;
-    const struct attn_steering *steerings; /* [n_steering] */
-    size_t n_steering;
-    const void *later[2];
-};
 
 #endif

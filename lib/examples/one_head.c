@@ -35,8 +35,8 @@ static enum attn_status print_rows(void *user, const struct attn_trace_event *ev
     return ATTN_OK;
 }
 
-/* Runs MODEL over TEXT, watched at the pattern of HEAD, "LAYER.HEAD". */
-static enum attn_status run(const struct attn_model *model, const char *head, struct text *text,
+/* Runs MODEL over TEXT, watched at the pattern of one head. */
+static enum attn_status run(const struct attn_model *model, int layer, int head, struct text *text,
                             struct attn_error *err)
 {
     const struct attn_encoding *tokens = &text->tokens;
@@ -52,7 +52,7 @@ static enum attn_status run(const struct attn_model *model, const char *head, st
     if (status == ATTN_OK)
         status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_selection_set_heads(selection, head, err);
+        status = attn_selection_add_head(selection, layer, head, err);
     trace.selection = selection;
     if (status == ATTN_OK)
         status = attn_session_create(model, &options, &session, err);
@@ -65,7 +65,9 @@ static enum attn_status run(const struct attn_model *model, const char *head, st
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
+    int layer, head;
+
+    if (argc != 4 || sscanf(argv[2], "%d.%d", &layer, &head) != 2) {
         fprintf(stderr, "usage: one_head DIRECTORY LAYER.HEAD TEXT\n");
         return 2;
     }
@@ -82,7 +84,7 @@ int main(int argc, char **argv)
         status = attn_tokenizer_encode(tokenizer, text.bytes, strlen(text.bytes),
                                        &ATTN_ENCODE_DEFAULT, &text.tokens, &err);
     if (status == ATTN_OK)
-        status = run(model, argv[2], &text, &err);
+        status = run(model, layer, head, &text, &err);
     if (status != ATTN_OK)
         fprintf(stderr, "one_head: %s\n", err.message);
     attn_encoding_release(&text.tokens);

@@ -1,6 +1,7 @@
 /* explain_text.c - the arithmetic of one row as text: its input, and a table for each step. */
 #include "explain/explain_internal.h"
 
+#include "attention/attention_extra.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"

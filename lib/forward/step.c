@@ -7,6 +7,7 @@
 #include "forward/step_internal.h"
 
 #include "base/pool_internal.h"
+#include "trace/trace_extra.h"
 
 #include <string.h>
 

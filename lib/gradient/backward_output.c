@@ -10,6 +10,7 @@
 #include "gradient/backward_internal.h"
 
 #include "forward/step_internal.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <string.h>

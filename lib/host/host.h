@@ -14,7 +14,6 @@
 
 #include "base/note.h"
 #include "base/pool.h"
-#include "image/pixels.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 
@@ -65,30 +64,11 @@ ATTN_API void attn_host_free(struct attn_host *host);
 ATTN_API const struct attn_model *attn_host_model(const struct attn_host *host); /* or NULL */
 
 /*
- * The host of TOWER, borrowed from HOST, of a directory that has two (config.h): HOST, or another,
- * whose model is opened when it is first asked for. Of any other directory *FOUND is HOST. Requests
- * do this by themselves: with a picture they run the one tower, without the other.
- */
-ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
-                                          struct attn_host **found, struct attn_error *err);
-
-/*
  * The tokenizer, borrowed from the host. Where there is none *tokenizer is NULL, and the failure to
  * open it is returned: ATTN_FORMAT or ATTN_IO of the vocabulary, ATTN_INVALID without a model.
  */
 ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
-
-/* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model
- * reads no pictures. PIXELS is untouched on failure, here and below. */
-ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
-                                           size_t height, size_t width, struct attn_pixels *pixels,
-                                           struct attn_error *err);
-
-/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of
- * floats [C, H, W] holds the values themselves. */
-ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                           struct attn_pixels *pixels, struct attn_error *err);
 
 #endif

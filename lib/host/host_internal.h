@@ -2,7 +2,7 @@
 #ifndef ATTN_HOST_HOST_INTERNAL_H
 #define ATTN_HOST_HOST_INTERNAL_H
 
-#include "host/host.h"
+#include "host/host_extra.h"
 #include "image/pixels_internal.h"
 #include "writers/outputs.h"
 

@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "image/pixel_steps.h"
 #include "image/pixels_internal.h"
+#include "model/model_extra.h"
 
 #include <stdio.h>
 

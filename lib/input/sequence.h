@@ -8,6 +8,7 @@
 #include "forward/session.h"
 #include "image/pixels.h"
 #include "input/input.h"
+#include "model/model_extra.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
 struct attn_token_bytes {

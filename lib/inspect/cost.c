@@ -8,6 +8,7 @@
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
+#include "trace/trace_extra.h"
 
 /* A group of weights. */
 struct extent {

@@ -6,10 +6,13 @@
  */
 #include "live/live_story.h"
 
+#include "attention/attention_extra.h"
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "edits/intervention.h"
 #include "run/run.h"
+#include "trace/trace_extra.h"
 
 #include <stdio.h>
 #include <string.h>

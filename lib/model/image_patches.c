@@ -19,6 +19,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "model/config_internal.h"
+#include "model/model_extra.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define ATTN_MODEL_IMAGE_PATCHES_H
 
 #include "kernels/kernels.h"
-#include "model/model.h"
+#include "model/model_extra.h"
 
 /* Patches of a picture of IMAGE's own size; 0 where it is no image encoder's. */
 size_t attn_image_n_patch(const struct attn_image_config *image);

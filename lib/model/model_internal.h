@@ -5,7 +5,7 @@
 #include "formats/gguf.h"
 #include "kernels/gemm_internal.h"
 #include "model/builtin.h"
-#include "model/model.h"
+#include "model/model_extra.h"
 #include "model/weights.h"
 
 #include <stdatomic.h>

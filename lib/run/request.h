@@ -15,7 +15,7 @@
 #define ATTN_RUN_REQUEST_H
 
 #include "base/note.h"
-#include "edits/intervention.h"
+#include "edits/request_edits.h"
 #include "input/input.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"

@@ -4,6 +4,7 @@
  */
 #include "run/run_internal.h"
 
+#include "attention/attention_extra.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"

@@ -21,7 +21,6 @@
 #ifndef ATTN_RUN_RUN_H
 #define ATTN_RUN_RUN_H
 
-#include "attention/attend.h"
 #include "base/table.h"
 #include "host/host.h"
 #include "run/request.h"

@@ -128,15 +128,6 @@ struct attn_dims {
 /* "pattern"; NULL for an unknown number, which other functions treat as a vector named "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
-ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
-
-/* Whether it describes the change of a metric: a gradient, pattern_x_grad, relevance. */
-ATTN_API bool attn_site_is_of_metric(enum attn_site site);
-
-enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
-/* The name in archives, "blocks.3.attn.hook_pattern", without LAYER for the model's; its length. */
-ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
-                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 /* Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
  * pattern, context = z) and globs with * and ?. Derived sites have to be named: a glob that matches

@@ -7,6 +7,7 @@
 #include "trace/selection.h"
 #include "trace/site.h"
 #include "trace/trace.h"
+#include "trace/trace_extra.h"
 
 #include <stdatomic.h>
 

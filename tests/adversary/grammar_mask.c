@@ -6,6 +6,7 @@
  * all of it is masked.
  */
 #include "capture/capture.h"
+#include "formats/ndarray.h"
 #include "formats/npy.h"
 #include "run/run.h"
 #include "tests/adversary/npy_text.h"

@@ -2,6 +2,7 @@
 #include "tests/support/expected.h"
 #include "tests/support/assert.h"
 #include "tests/support/npy.h"
+#include "trace/trace_extra.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,8 @@
 #   check_namesakes.sh            prints each function that is defined elsewhere; 1 when there is one
 #   check_namesakes.sh --count    how many, of how many declared; and the files of 60 lines or fewer
 #
-# x.h belongs to x.c; x_internal.h, which the sources of a room share, to any source of its folder.
+# x.h belongs to x.c; x_internal.h, which the sources of a room share, and x_extra.h, which has
+# public functions beside x.h that may still change, to any source of its folder.
 # Headers without a namesake by design are exempt: listed below, with the reason.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -64,7 +65,7 @@ found=$(list_functions "${files[@]}" | awk -v exempt="$exempt" -v of_system="$of
             if (!(name in source) || header[name] ~ exempt) continue
             declared++
             module = substr(header[name], 1, length(header[name]) - 2)
-            is_internal = sub(/_internal$/, "", module)
+            is_internal = sub(/_(internal|extra)$/, "", module)
             if (source[name] == module ".c") continue
             sub(/[^\/]*$/, "", module)
             if (is_internal && index(source[name], module) == 1) continue

@@ -4,6 +4,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

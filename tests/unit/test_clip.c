@@ -5,6 +5,7 @@
 #include "attn.h"
 #include "base/thread.h"
 #include "forward/session_pack.h"
+#include "host/host_extra.h"
 #include "image/pixels.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

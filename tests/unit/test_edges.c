@@ -4,6 +4,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "trace/selection.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * what they are beside the run's own tensors, that completeness holds, and every allocation that
  * fails.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

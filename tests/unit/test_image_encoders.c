@@ -13,6 +13,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * test_restarts.c - what begins in the middle of a model, as experiments do, has the bits of what
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
+#include "attention/attention_extra.h"
 #include "attn.h"
 #include "forward/session_internal.h"
 #include "host/host_internal.h"

@@ -2,7 +2,7 @@
  * test_session_kinds.c - every kind of attention in a model: it computes what attention on the
  * arrays of its heads does, and a result depends on nothing but the model, the tokens and the kind.
  */
-#include "attn.h"
+#include "extra.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"

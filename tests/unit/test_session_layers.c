@@ -1,4 +1,5 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
+#include "attention/attention_extra.h"
 #include "attn.h"
 #include "forward/session_internal.h"
 #include "tests/support/families.h"

@@ -10,7 +10,9 @@
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
+#include "attention/attention_extra.h"
 #include "base/random.h"
+#include "trace/trace_extra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -75,7 +75,6 @@ ATTN_ATTENTION_SINK = 9
 ATTN_ATTENTION_LINEAR = 7
 ATTN_ATTENTION_LOWRANK = 8
 ATTN_N_ATTENTION_KIND = 10
-ATTN_ATTENTION_TEXT_SIZE = 96
 ATTN_VALUE_MISSING = 0
 ATTN_VALUE_INTEGER = 1
 ATTN_VALUE_REAL = 2
@@ -172,7 +171,6 @@ ATTN_N_SITE = 52
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
-ATTN_SITE_ARCHIVE_NAME_SIZE = 64
 ATTN_MASK_CAUSAL = 0
 ATTN_MASK_NONE = 1
 ATTN_MASK_MATRIX = 2
@@ -238,6 +236,41 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_TOKENIZER_WORDPIECE = 3
 ATTN_TOKENIZER_UNIGRAM = 4
+ATTN_EDIT_ZERO = 0
+ATTN_EDIT_SCALE = 1
+ATTN_EDIT_REPLACE = 2
+ATTN_EDIT_ADD = 3
+ATTN_EDIT_MASK = 4
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
+ATTN_PART_KIND = 1
+ATTN_PART_MASK = 2
+ATTN_PART_MASKING = 4
+ATTN_PART_SCALE = 8
+ATTN_PART_EPS = 16
+ATTN_PART_SIMILARITY = 32
+ATTN_PART_ALGORITHM = 64
+ATTN_PART_DROPOUT = 128
+ATTN_PART_DROPOUT_SEED = 256
+ATTN_CACHE_ALL_LAYERS = 0
+ATTN_CACHE_ONE_LAYER = 1
+ATTN_ORIGIN_DIRECTORY = 0
+ATTN_ORIGIN_BUILTIN = 1
+ATTN_ORIGIN_SHIPPED = 2
+ATTN_ORIGIN_CACHED = 3
+ATTN_ORIGIN_FILE = 4
+ATTN_ORIGIN_OLLAMA = 5
+ATTN_ORIGIN_LM_STUDIO = 6
+ATTN_FOUND_PATH_SIZE = 4096
+ATTN_FOUND_FETCH_SIZE = 512
+ATTN_SITE_ARCHIVE_NAME_SIZE = 64
+ATTN_ATTENTION_TEXT_SIZE = 96
 ATTN_DTYPE_BOOL = 0
 ATTN_DTYPE_F4 = 1
 ATTN_DTYPE_F6_E2M3 = 2
@@ -286,106 +319,6 @@ ATTN_DTYPE_NVFP4 = 44
 ATTN_N_PLAIN_DTYPE = 22
 ATTN_N_DTYPE = 45
 ATTN_MAX_RANK = 16
-ATTN_EDIT_ZERO = 0
-ATTN_EDIT_SCALE = 1
-ATTN_EDIT_REPLACE = 2
-ATTN_EDIT_ADD = 3
-ATTN_EDIT_MASK = 4
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
-ATTN_PART_KIND = 1
-ATTN_PART_MASK = 2
-ATTN_PART_MASKING = 4
-ATTN_PART_SCALE = 8
-ATTN_PART_EPS = 16
-ATTN_PART_SIMILARITY = 32
-ATTN_PART_ALGORITHM = 64
-ATTN_PART_DROPOUT = 128
-ATTN_PART_DROPOUT_SEED = 256
-ATTN_RECORD_FAILURE_NONE = 0
-ATTN_RECORD_FAILURE_BAD_JSON = 1
-ATTN_RECORD_FAILURE_NO_TEXT = 2
-ATTN_RECORD_FAILURE_BAD_TEXT = 3
-ATTN_RECORD_FAILURE_BAD_IDS = 4
-ATTN_RECORD_FAILURE_EMPTY = 5
-ATTN_RECORD_FAILURE_TOO_LONG = 6
-ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
-ATTN_RECORD_FAILURE_BAD_SOURCE = 8
-ATTN_RECORD_FAILURE_NO_FIT = 9
-ATTN_RECORD_FAILURE_BAD_CSV = 10
-ATTN_RECORD_FAILURE_BAD_VALUE = 11
-ATTN_RECORD_FAILURE_BAD_IMAGE = 12
-ATTN_N_RECORD_FAILURE = 13
-ATTN_RECORD_ID_NUMBER = 0
-ATTN_RECORD_ID_TEXT = 1
-ATTN_RECORD_ID_INTEGER = 2
-ATTN_MEASURE_ENTROPY = 0
-ATTN_MEASURE_ENTROPY_NORM = 1
-ATTN_MEASURE_MAX = 2
-ATTN_MEASURE_DISTANCE = 3
-ATTN_MEASURE_SELF = 4
-ATTN_MEASURE_PREVIOUS = 5
-ATTN_MEASURE_FIRST = 6
-ATTN_MEASURE_DUPLICATE = 7
-ATTN_MEASURE_INDUCTION = 8
-ATTN_MEASURE_FAR = 9
-ATTN_MEASURE_N_DUPLICATE = 10
-ATTN_MEASURE_N_INDUCTION = 11
-ATTN_MEASURE_PUNCTUATION = 12
-ATTN_MEASURE_N_PUNCTUATION = 13
-ATTN_MEASURE_NEXT = 14
-ATTN_MEASURE_SEPARATOR = 15
-ATTN_MEASURE_N_SEPARATOR = 16
-ATTN_N_MEASURE = 17
-ATTN_CACHE_ALL_LAYERS = 0
-ATTN_CACHE_ONE_LAYER = 1
-ATTN_ABLATE_HEADS = 0
-ATTN_ABLATE_ATTN = 1
-ATTN_ABLATE_MLP = 2
-ATTN_ABLATE_LAYERS = 3
-ATTN_ABLATE_NEURONS = 4
-ATTN_ABLATE_WITH_ZERO = 0
-ATTN_ABLATE_WITH_MEAN = 1
-ATTN_ABLATE_WITH_RESAMPLE = 2
-ATTN_ABLATE_WITH_UNIFORM = 3
-ATTN_ATTRIBUTE_DLA = 0
-ATTN_ATTRIBUTE_SALIENCY = 1
-ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
-ATTN_ATTRIBUTE_IG = 3
-ATTN_ATTRIBUTE_ATTNLRP = 4
-ATTN_ATTRIBUTE_RELEVANCE = 5
-ATTN_ATTRIBUTE_ATTN_X_GRAD = 6
-ATTN_N_ATTRIBUTE_METHOD = 7
-ATTN_BASELINE_MEAN = 0
-ATTN_BASELINE_ZERO = 1
-ATTN_BASELINE_GIVEN = 2
-ATTN_GENERATION_LENGTH = 0
-ATTN_GENERATION_CONTEXT = 1
-ATTN_GENERATION_TEXT_END = 2
-ATTN_GENERATION_STOP = 3
-ATTN_PATCH_EXACT = 0
-ATTN_PATCH_ATP = 1
-ATTN_PATCH_RELP = 2
-ATTN_PATCH_IG = 3
-ATTN_N_PATCH_METHOD = 4
-ATTN_SCORE_PER_SUM = 0
-ATTN_SCORE_PER_TOKEN = 1
-ATTN_SCORE_PER_WORD = 2
-ATTN_ORIGIN_DIRECTORY = 0
-ATTN_ORIGIN_BUILTIN = 1
-ATTN_ORIGIN_SHIPPED = 2
-ATTN_ORIGIN_CACHED = 3
-ATTN_ORIGIN_FILE = 4
-ATTN_ORIGIN_OLLAMA = 5
-ATTN_ORIGIN_LM_STUDIO = 6
-ATTN_FOUND_PATH_SIZE = 4096
-ATTN_FOUND_FETCH_SIZE = 512
 ATTN_JSON_SCHEMA = 1
 ATTN_TABLE_ALIGNED = 0
 ATTN_TABLE_TABBED = 1
@@ -420,6 +353,41 @@ ATTN_N_FIGURE = 9
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_MEASURE_ENTROPY = 0
+ATTN_MEASURE_ENTROPY_NORM = 1
+ATTN_MEASURE_MAX = 2
+ATTN_MEASURE_DISTANCE = 3
+ATTN_MEASURE_SELF = 4
+ATTN_MEASURE_PREVIOUS = 5
+ATTN_MEASURE_FIRST = 6
+ATTN_MEASURE_DUPLICATE = 7
+ATTN_MEASURE_INDUCTION = 8
+ATTN_MEASURE_FAR = 9
+ATTN_MEASURE_N_DUPLICATE = 10
+ATTN_MEASURE_N_INDUCTION = 11
+ATTN_MEASURE_PUNCTUATION = 12
+ATTN_MEASURE_N_PUNCTUATION = 13
+ATTN_MEASURE_NEXT = 14
+ATTN_MEASURE_SEPARATOR = 15
+ATTN_MEASURE_N_SEPARATOR = 16
+ATTN_N_MEASURE = 17
+ATTN_RECORD_FAILURE_NONE = 0
+ATTN_RECORD_FAILURE_BAD_JSON = 1
+ATTN_RECORD_FAILURE_NO_TEXT = 2
+ATTN_RECORD_FAILURE_BAD_TEXT = 3
+ATTN_RECORD_FAILURE_BAD_IDS = 4
+ATTN_RECORD_FAILURE_EMPTY = 5
+ATTN_RECORD_FAILURE_TOO_LONG = 6
+ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
+ATTN_RECORD_FAILURE_BAD_SOURCE = 8
+ATTN_RECORD_FAILURE_NO_FIT = 9
+ATTN_RECORD_FAILURE_BAD_CSV = 10
+ATTN_RECORD_FAILURE_BAD_VALUE = 11
+ATTN_RECORD_FAILURE_BAD_IMAGE = 12
+ATTN_N_RECORD_FAILURE = 13
+ATTN_RECORD_ID_NUMBER = 0
+ATTN_RECORD_ID_TEXT = 1
+ATTN_RECORD_ID_INTEGER = 2
 ATTN_ITEMS_BY_NAME = 0
 ATTN_ITEMS_JSON_LINES = 1
 ATTN_ITEMS_CSV = 2
@@ -458,6 +426,38 @@ ATTN_MOST_RECALLED = 64
 ATTN_COMPARISON_HEADS = 0
 ATTN_COMPARISON_COSTS = 1
 ATTN_COMPARISON_LOGITS = 2
+ATTN_ABLATE_HEADS = 0
+ATTN_ABLATE_ATTN = 1
+ATTN_ABLATE_MLP = 2
+ATTN_ABLATE_LAYERS = 3
+ATTN_ABLATE_NEURONS = 4
+ATTN_ABLATE_WITH_ZERO = 0
+ATTN_ABLATE_WITH_MEAN = 1
+ATTN_ABLATE_WITH_RESAMPLE = 2
+ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_ATTRIBUTE_DLA = 0
+ATTN_ATTRIBUTE_SALIENCY = 1
+ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
+ATTN_ATTRIBUTE_IG = 3
+ATTN_ATTRIBUTE_ATTNLRP = 4
+ATTN_ATTRIBUTE_RELEVANCE = 5
+ATTN_ATTRIBUTE_ATTN_X_GRAD = 6
+ATTN_N_ATTRIBUTE_METHOD = 7
+ATTN_BASELINE_MEAN = 0
+ATTN_BASELINE_ZERO = 1
+ATTN_BASELINE_GIVEN = 2
+ATTN_GENERATION_LENGTH = 0
+ATTN_GENERATION_CONTEXT = 1
+ATTN_GENERATION_TEXT_END = 2
+ATTN_GENERATION_STOP = 3
+ATTN_PATCH_EXACT = 0
+ATTN_PATCH_ATP = 1
+ATTN_PATCH_RELP = 2
+ATTN_PATCH_IG = 3
+ATTN_N_PATCH_METHOD = 4
+ATTN_SCORE_PER_SUM = 0
+ATTN_SCORE_PER_TOKEN = 1
+ATTN_SCORE_PER_WORD = 2
 ATTN_GRID_WORDS_SIZE = 96
 
 
@@ -474,10 +474,6 @@ class attn_override(Structure):
 
 
 class attn_source(Structure):
-    pass
-
-
-class attn_pixels(Structure):
     pass
 
 
@@ -517,10 +513,6 @@ class attn_model_options(Structure):
     pass
 
 
-class attn_image_grid(Structure):
-    pass
-
-
 class attn_encode_options(Structure):
     pass
 
@@ -545,35 +537,11 @@ class attn_request_reading(Structure):
     pass
 
 
-class attn_tensor(Structure):
-    pass
-
-
-class attn_ndarray(Structure):
-    pass
-
-
-class attn_mask_array(Structure):
-    pass
-
-
 class attn_edit(Structure):
     pass
 
 
 class attn_edit_target(Structure):
-    pass
-
-
-class attn_knockout(Structure):
-    pass
-
-
-class attn_patch(Structure):
-    pass
-
-
-class attn_steering(Structure):
     pass
 
 
@@ -649,95 +617,11 @@ class attn_request(Structure):
     pass
 
 
-class attn_attend_args(Structure):
-    pass
-
-
 class attn_result(Structure):
     pass
 
 
-class attn_item_place(Structure):
-    pass
-
-
-class attn_record(Structure):
-    pass
-
-
-class attn_many_options(Structure):
-    pass
-
-
-class attn_many_result(Structure):
-    pass
-
-
-class attn_many_calls(Structure):
-    pass
-
-
 class attn_session_options(Structure):
-    pass
-
-
-class attn_ablate_set(Structure):
-    pass
-
-
-class attn_ablate_args(Structure):
-    pass
-
-
-class attn_ablate_sum(Structure):
-    pass
-
-
-class attn_attribute_args(Structure):
-    pass
-
-
-class attn_diff_args(Structure):
-    pass
-
-
-class attn_diff_sum(Structure):
-    pass
-
-
-class attn_generate_args(Structure):
-    pass
-
-
-class attn_generation(Structure):
-    pass
-
-
-class attn_lens_args(Structure):
-    pass
-
-
-class attn_patch_args(Structure):
-    pass
-
-
-class attn_estimate_check(Structure):
-    pass
-
-
-class attn_patch_sum(Structure):
-    pass
-
-
-class attn_score_args(Structure):
-    pass
-
-
-class attn_score_sum(Structure):
-    pass
-
-
-class attn_survey_args(Structure):
     pass
 
 
@@ -746,6 +630,42 @@ class attn_catalog(Structure):
 
 
 class attn_catalog_found(Structure):
+    pass
+
+
+class attn_pixels(Structure):
+    pass
+
+
+class attn_image_grid(Structure):
+    pass
+
+
+class attn_tensor(Structure):
+    pass
+
+
+class attn_ndarray(Structure):
+    pass
+
+
+class attn_mask_array(Structure):
+    pass
+
+
+class attn_knockout(Structure):
+    pass
+
+
+class attn_patch(Structure):
+    pass
+
+
+class attn_steering(Structure):
+    pass
+
+
+class attn_attend_args(Structure):
     pass
 
 
@@ -786,6 +706,26 @@ class attn_live(Structure):
 
 
 class attn_live_args(Structure):
+    pass
+
+
+class attn_item_place(Structure):
+    pass
+
+
+class attn_record(Structure):
+    pass
+
+
+class attn_many_options(Structure):
+    pass
+
+
+class attn_many_result(Structure):
+    pass
+
+
+class attn_many_calls(Structure):
     pass
 
 
@@ -853,6 +793,66 @@ class attn_comparison(Structure):
     pass
 
 
+class attn_ablate_set(Structure):
+    pass
+
+
+class attn_ablate_args(Structure):
+    pass
+
+
+class attn_ablate_sum(Structure):
+    pass
+
+
+class attn_attribute_args(Structure):
+    pass
+
+
+class attn_diff_args(Structure):
+    pass
+
+
+class attn_diff_sum(Structure):
+    pass
+
+
+class attn_generate_args(Structure):
+    pass
+
+
+class attn_generation(Structure):
+    pass
+
+
+class attn_lens_args(Structure):
+    pass
+
+
+class attn_patch_args(Structure):
+    pass
+
+
+class attn_estimate_check(Structure):
+    pass
+
+
+class attn_patch_sum(Structure):
+    pass
+
+
+class attn_score_args(Structure):
+    pass
+
+
+class attn_score_sum(Structure):
+    pass
+
+
+class attn_survey_args(Structure):
+    pass
+
+
 class attn_session_sequence(Structure):
     pass
 
@@ -885,12 +885,12 @@ attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
-attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
-attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
-attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
+attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
+attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
+attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -915,13 +915,6 @@ attn_source._fields_ = [
     ("overrides", POINTER(attn_override)),
     ("n_override", c_size_t),
     ("fetch", c_char_p),
-]
-attn_pixels._fields_ = [
-    ("n_channel", c_size_t),
-    ("height", c_size_t),
-    ("width", c_size_t),
-    ("values", POINTER(c_float)),
-    ("shown", POINTER(c_ubyte)),
 ]
 attn_column._fields_ = [
     ("name", c_char_p),
@@ -1087,11 +1080,6 @@ attn_model_options._fields_ = [
     ("user", c_void_p),
     ("tower", c_int),
 ]
-attn_image_grid._fields_ = [
-    ("n_front", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-]
 attn_encode_options._fields_ = [
     ("size", c_size_t),
     ("special", c_int),
@@ -1161,27 +1149,6 @@ attn_request_reading._fields_ = [
     ("keys", attn_label_list),
     ("later", c_void_p * 4),
 ]
-attn_tensor._fields_ = [
-    ("data", c_void_p),
-    ("dtype", c_int),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-]
-attn_ndarray._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("data", POINTER(c_float)),
-    ("file", c_void_p),
-    ("converted", POINTER(c_float)),
-]
-attn_mask_array._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("cells", POINTER(c_ubyte)),
-    ("file", c_void_p),
-]
 attn_edit._fields_ = [
     ("site", c_int),
     ("layer", c_int),
@@ -1205,35 +1172,6 @@ attn_edit_target._fields_ = [
     ("n_col", c_size_t),
     ("ld", c_size_t),
     ("data", POINTER(c_float)),
-]
-attn_knockout._fields_ = [
-    ("queries", c_char_p),
-    ("keys", c_char_p),
-    ("heads", c_char_p),
-    ("name", c_char_p),
-    ("text", c_char_p),
-    ("later", c_void_p * 4),
-]
-attn_patch._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("positions", c_char_p),
-    ("values", attn_ndarray),
-    ("name", c_char_p),
-    ("text", c_char_p),
-    ("later", c_void_p * 4),
-]
-attn_steering._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("positions", c_char_p),
-    ("values", attn_ndarray),
-    ("factor", c_float),
-    ("name", c_char_p),
-    ("text", c_char_p),
-    ("later", c_void_p * 4),
 ]
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
@@ -1408,29 +1346,6 @@ attn_request._fields_ = [
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
 ]
-attn_attend_args._fields_ = [
-    ("size", c_size_t),
-    ("n_head", c_size_t),
-    ("n_kv_head", c_size_t),
-    ("n_query", c_size_t),
-    ("n_key", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("q", POINTER(c_float)),
-    ("k", POINTER(c_float)),
-    ("v", POINTER(c_float)),
-    ("scores", POINTER(c_float)),
-    ("attention", attn_attention),
-    ("random_layer", c_int),
-    ("n_drawn", c_uint64),
-    ("trace", POINTER(attn_trace)),
-    ("pool", c_void_p),
-    ("cancel", POINTER(c_int)),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("n_not_finite", POINTER(c_size_t)),
-    ("compute", c_int),
-]
 attn_result._fields_ = [
     ("n_token", c_size_t),
     ("n_key", c_size_t),
@@ -1439,60 +1354,6 @@ attn_result._fields_ = [
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
     ("later", c_void_p * 4),
-]
-attn_item_place._fields_ = [
-    ("name", c_char_p),
-    ("spec", c_char_p),
-]
-attn_record._fields_ = [
-    ("number", c_size_t),
-    ("has", c_int),
-    ("id", c_char_p),
-    ("n_id", c_size_t),
-    ("input", attn_input),
-    ("source", attn_input),
-    ("mine", c_void_p),
-    ("failure", c_int),
-    ("err", attn_error),
-    ("next", POINTER(c_char_p)),
-    ("n_next", c_size_t),
-    ("at", c_char_p),
-]
-attn_many_options._fields_ = [
-    ("size", c_size_t),
-    ("request", POINTER(attn_request)),
-    ("measures", c_uint64),
-    ("keeps_tensors", c_bool),
-    ("has_surprisal", c_bool),
-    ("n_max_token", c_size_t),
-    ("n_window", c_size_t),
-    ("n_window_byte", c_size_t),
-    ("n_edge", c_size_t),
-    ("has_logits", c_bool),
-]
-attn_many_result._fields_ = [
-    ("record", POINTER(attn_record)),
-    ("n_token", c_size_t),
-    ("labels", POINTER(attn_labels)),
-    ("measures", POINTER(c_float)),
-    ("exact", POINTER(c_double)),
-    ("which", c_uint64),
-    ("n_layer", c_size_t),
-    ("n_head", c_size_t),
-    ("predictions", attn_predictions),
-    ("capture", c_void_p),
-    ("surprisal", POINTER(c_double)),
-    ("edges", c_void_p),
-    ("is_followed", c_bool),
-    ("run", c_void_p),
-    ("logits", POINTER(c_float)),
-]
-attn_many_calls._fields_ = [
-    ("next", attn_next_fn),
-    ("done", attn_done_fn),
-    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_record))),
-    ("on_end", CFUNCTYPE(None, c_void_p)),
-    ("user", c_void_p),
 ]
 attn_session_options._fields_ = [
     ("size", c_size_t),
@@ -1520,150 +1381,6 @@ attn_session_options._fields_ = [
     ("n_source_mask", c_size_t),
     ("has_projections", c_bool),
 ]
-attn_ablate_set._fields_ = [
-    ("heads", c_char_p),
-    ("name", c_char_p),
-    ("later", c_void_p * 4),
-]
-attn_ablate_args._fields_ = [
-    ("size", c_size_t),
-    ("answer", attn_answer_args),
-    ("parts", c_int),
-    ("layer", c_int),
-    ("with", c_int),
-    ("references", POINTER(attn_input)),
-    ("n_reference", c_size_t),
-    ("seed", c_uint64),
-    ("is_cumulative", c_bool),
-    ("n_control", c_size_t),
-    ("sets", POINTER(attn_ablate_set)),
-    ("n_set", c_size_t),
-    ("study", POINTER(attn_study_args)),
-]
-attn_ablate_sum._fields_ = [
-    ("n_row", c_size_t),
-    ("sites", c_char_p),
-    ("n_feed", c_size_t),
-]
-attn_attribute_args._fields_ = [
-    ("size", c_size_t),
-    ("answer", attn_answer_args),
-    ("by_token", c_bool),
-    ("n_most", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("method", c_int),
-    ("n_point", c_size_t),
-    ("baseline", c_int),
-    ("given", attn_input),
-    ("merges_words", c_bool),
-]
-attn_diff_args._fields_ = [
-    ("size", c_size_t),
-    ("host", c_void_p),
-    ("request", POINTER(attn_request)),
-    ("study", POINTER(attn_study_args)),
-]
-attn_diff_sum._fields_ = [
-    ("n_same", c_size_t),
-    ("n_row", c_size_t),
-    ("is_aligned", c_bool),
-]
-attn_generate_args._fields_ = [
-    ("size", c_size_t),
-    ("n_most", c_size_t),
-    ("temperature", c_double),
-    ("top_k", c_size_t),
-    ("top_p", c_double),
-    ("min_p", c_double),
-    ("seed", c_uint64),
-    ("stops", POINTER(c_char_p)),
-    ("n_stop", c_size_t),
-    ("on_token", attn_token_fn),
-    ("user", c_void_p),
-]
-attn_generation._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("n_prompt", c_size_t),
-    ("n", c_size_t),
-    ("log_probabilities", POINTER(c_double)),
-    ("text", c_char_p),
-    ("n_text", c_size_t),
-    ("end", c_int),
-]
-attn_lens_args._fields_ = [
-    ("size", c_size_t),
-    ("top", c_size_t),
-    ("answer", attn_answer_args),
-    ("reads_heads", c_bool),
-    ("study", POINTER(attn_study_args)),
-]
-attn_patch_args._fields_ = [
-    ("size", c_size_t),
-    ("corrupted", attn_input),
-    ("answer", attn_answer_args),
-    ("site", c_char_p),
-    ("is_to_noise", c_bool),
-    ("n_control", c_size_t),
-    ("seed", c_uint64),
-    ("places", POINTER(attn_item_place)),
-    ("n_place", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("corrupted_source", attn_input),
-    ("method", c_int),
-    ("n_point", c_size_t),
-    ("is_by_position", c_bool),
-    ("n_most", c_size_t),
-    ("n_verified", c_size_t),
-    ("kept_bytes", c_size_t),
-]
-attn_estimate_check._fields_ = [
-    ("n", c_size_t),
-    ("pearson", c_double),
-    ("spearman", c_double),
-]
-attn_patch_sum._fields_ = [
-    ("clean", c_double),
-    ("corrupted", c_double),
-    ("n_row", c_size_t),
-    ("n_feed", c_size_t),
-    ("n_part", c_size_t),
-    ("top", attn_estimate_check),
-    ("random", attn_estimate_check),
-    ("random_most", c_double),
-    ("least", c_double),
-    ("n_above", c_size_t),
-    ("most_missed", c_double),
-]
-attn_score_args._fields_ = [
-    ("size", c_size_t),
-    ("stride", c_size_t),
-    ("merges_words", c_bool),
-    ("study", POINTER(attn_study_args)),
-    ("per", c_int),
-    ("answer", attn_answer_args),
-]
-attn_score_sum._fields_ = [
-    ("n_token", c_size_t),
-    ("nats", c_double),
-]
-attn_survey_args._fields_ = [
-    ("size", c_size_t),
-    ("has_probe", c_bool),
-    ("probe_length", c_size_t),
-    ("probe_repeats", c_size_t),
-    ("probe_seed", c_uint64),
-    ("n_probe", c_size_t),
-    ("measures", c_uint64),
-    ("threshold", c_double),
-    ("pattern", POINTER(attn_ndarray)),
-    ("from", c_char_p),
-    ("to", c_char_p),
-    ("has_effect", c_bool),
-    ("answer", attn_answer_args),
-    ("sort", c_char_p),
-    ("n_most", c_size_t),
-    ("study", POINTER(attn_study_args)),
-]
 attn_catalog._fields_ = [
     ("size", c_size_t),
     ("folders", POINTER(c_char_p)),
@@ -1680,6 +1397,91 @@ attn_catalog_found._fields_ = [
     ("fetch", c_char * 512),
     ("file", c_char * 4096),
     ("part", attn_override),
+]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
+attn_image_grid._fields_ = [
+    ("n_front", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+]
+attn_tensor._fields_ = [
+    ("data", c_void_p),
+    ("dtype", c_int),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+]
+attn_ndarray._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("data", POINTER(c_float)),
+    ("file", c_void_p),
+    ("converted", POINTER(c_float)),
+]
+attn_mask_array._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("cells", POINTER(c_ubyte)),
+    ("file", c_void_p),
+]
+attn_knockout._fields_ = [
+    ("queries", c_char_p),
+    ("keys", c_char_p),
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_patch._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_steering._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("positions", c_char_p),
+    ("values", attn_ndarray),
+    ("factor", c_float),
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_attend_args._fields_ = [
+    ("size", c_size_t),
+    ("n_head", c_size_t),
+    ("n_kv_head", c_size_t),
+    ("n_query", c_size_t),
+    ("n_key", c_size_t),
+    ("d_head", c_size_t),
+    ("d_value", c_size_t),
+    ("q", POINTER(c_float)),
+    ("k", POINTER(c_float)),
+    ("v", POINTER(c_float)),
+    ("scores", POINTER(c_float)),
+    ("attention", attn_attention),
+    ("random_layer", c_int),
+    ("n_drawn", c_uint64),
+    ("trace", POINTER(attn_trace)),
+    ("pool", c_void_p),
+    ("cancel", POINTER(c_int)),
+    ("gemm", c_int),
+    ("isa", c_int),
+    ("n_not_finite", POINTER(c_size_t)),
+    ("compute", c_int),
 ]
 attn_table_order._fields_ = [
     ("size", c_size_t),
@@ -1818,6 +1620,60 @@ attn_live_args._fields_ = [
     ("image", c_char_p),
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
+]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_record._fields_ = [
+    ("number", c_size_t),
+    ("has", c_int),
+    ("id", c_char_p),
+    ("n_id", c_size_t),
+    ("input", attn_input),
+    ("source", attn_input),
+    ("mine", c_void_p),
+    ("failure", c_int),
+    ("err", attn_error),
+    ("next", POINTER(c_char_p)),
+    ("n_next", c_size_t),
+    ("at", c_char_p),
+]
+attn_many_options._fields_ = [
+    ("size", c_size_t),
+    ("request", POINTER(attn_request)),
+    ("measures", c_uint64),
+    ("keeps_tensors", c_bool),
+    ("has_surprisal", c_bool),
+    ("n_max_token", c_size_t),
+    ("n_window", c_size_t),
+    ("n_window_byte", c_size_t),
+    ("n_edge", c_size_t),
+    ("has_logits", c_bool),
+]
+attn_many_result._fields_ = [
+    ("record", POINTER(attn_record)),
+    ("n_token", c_size_t),
+    ("labels", POINTER(attn_labels)),
+    ("measures", POINTER(c_float)),
+    ("exact", POINTER(c_double)),
+    ("which", c_uint64),
+    ("n_layer", c_size_t),
+    ("n_head", c_size_t),
+    ("predictions", attn_predictions),
+    ("capture", c_void_p),
+    ("surprisal", POINTER(c_double)),
+    ("edges", c_void_p),
+    ("is_followed", c_bool),
+    ("run", c_void_p),
+    ("logits", POINTER(c_float)),
+]
+attn_many_calls._fields_ = [
+    ("next", attn_next_fn),
+    ("done", attn_done_fn),
+    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_record))),
+    ("on_end", CFUNCTYPE(None, c_void_p)),
+    ("user", c_void_p),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -1993,6 +1849,150 @@ attn_comparison._fields_ = [
     ("has_propagated", c_bool),
     ("logits", POINTER(attn_compared_logits)),
     ("n_logits", c_size_t),
+]
+attn_ablate_set._fields_ = [
+    ("heads", c_char_p),
+    ("name", c_char_p),
+    ("later", c_void_p * 4),
+]
+attn_ablate_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("parts", c_int),
+    ("layer", c_int),
+    ("with", c_int),
+    ("references", POINTER(attn_input)),
+    ("n_reference", c_size_t),
+    ("seed", c_uint64),
+    ("is_cumulative", c_bool),
+    ("n_control", c_size_t),
+    ("sets", POINTER(attn_ablate_set)),
+    ("n_set", c_size_t),
+    ("study", POINTER(attn_study_args)),
+]
+attn_ablate_sum._fields_ = [
+    ("n_row", c_size_t),
+    ("sites", c_char_p),
+    ("n_feed", c_size_t),
+]
+attn_attribute_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("by_token", c_bool),
+    ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("method", c_int),
+    ("n_point", c_size_t),
+    ("baseline", c_int),
+    ("given", attn_input),
+    ("merges_words", c_bool),
+]
+attn_diff_args._fields_ = [
+    ("size", c_size_t),
+    ("host", c_void_p),
+    ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
+]
+attn_diff_sum._fields_ = [
+    ("n_same", c_size_t),
+    ("n_row", c_size_t),
+    ("is_aligned", c_bool),
+]
+attn_generate_args._fields_ = [
+    ("size", c_size_t),
+    ("n_most", c_size_t),
+    ("temperature", c_double),
+    ("top_k", c_size_t),
+    ("top_p", c_double),
+    ("min_p", c_double),
+    ("seed", c_uint64),
+    ("stops", POINTER(c_char_p)),
+    ("n_stop", c_size_t),
+    ("on_token", attn_token_fn),
+    ("user", c_void_p),
+]
+attn_generation._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("n_prompt", c_size_t),
+    ("n", c_size_t),
+    ("log_probabilities", POINTER(c_double)),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("end", c_int),
+]
+attn_lens_args._fields_ = [
+    ("size", c_size_t),
+    ("top", c_size_t),
+    ("answer", attn_answer_args),
+    ("reads_heads", c_bool),
+    ("study", POINTER(attn_study_args)),
+]
+attn_patch_args._fields_ = [
+    ("size", c_size_t),
+    ("corrupted", attn_input),
+    ("answer", attn_answer_args),
+    ("site", c_char_p),
+    ("is_to_noise", c_bool),
+    ("n_control", c_size_t),
+    ("seed", c_uint64),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("corrupted_source", attn_input),
+    ("method", c_int),
+    ("n_point", c_size_t),
+    ("is_by_position", c_bool),
+    ("n_most", c_size_t),
+    ("n_verified", c_size_t),
+    ("kept_bytes", c_size_t),
+]
+attn_estimate_check._fields_ = [
+    ("n", c_size_t),
+    ("pearson", c_double),
+    ("spearman", c_double),
+]
+attn_patch_sum._fields_ = [
+    ("clean", c_double),
+    ("corrupted", c_double),
+    ("n_row", c_size_t),
+    ("n_feed", c_size_t),
+    ("n_part", c_size_t),
+    ("top", attn_estimate_check),
+    ("random", attn_estimate_check),
+    ("random_most", c_double),
+    ("least", c_double),
+    ("n_above", c_size_t),
+    ("most_missed", c_double),
+]
+attn_score_args._fields_ = [
+    ("size", c_size_t),
+    ("stride", c_size_t),
+    ("merges_words", c_bool),
+    ("study", POINTER(attn_study_args)),
+    ("per", c_int),
+    ("answer", attn_answer_args),
+]
+attn_score_sum._fields_ = [
+    ("n_token", c_size_t),
+    ("nats", c_double),
+]
+attn_survey_args._fields_ = [
+    ("size", c_size_t),
+    ("has_probe", c_bool),
+    ("probe_length", c_size_t),
+    ("probe_repeats", c_size_t),
+    ("probe_seed", c_uint64),
+    ("n_probe", c_size_t),
+    ("measures", c_uint64),
+    ("threshold", c_double),
+    ("pattern", POINTER(attn_ndarray)),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("has_effect", c_bool),
+    ("answer", attn_answer_args),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -2206,9 +2206,6 @@ FUNCTIONS = {
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
-    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
-    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
@@ -2219,19 +2216,13 @@ FUNCTIONS = {
     "attn_table_free": (None, [c_void_p]),
     "attn_site_name": (c_char_p, [c_int]),
     "attn_site_layout": (c_int, [c_int]),
-    "attn_site_is_in_layer": (c_bool, [c_int]),
-    "attn_site_is_of_metric": (c_bool, [c_int]),
-    "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
-    "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_free": (None, [c_void_p]),
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
-    "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
-    "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_free": (None, [c_void_p]),
@@ -2246,37 +2237,13 @@ FUNCTIONS = {
     "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_free": (None, [c_void_p]),
     "attn_host_model": (c_void_p, [c_void_p]),
-    "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
-    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
-    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
-    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_knockout_parse": (c_int, [c_char_p, POINTER(attn_knockout), POINTER(attn_error)]),
-    "attn_knockout_release": (None, [POINTER(attn_knockout)]),
-    "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
-    "attn_patch_release": (None, [POINTER(attn_patch)]),
-    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
-    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
-    "attn_steering_release": (None, [POINTER(attn_steering)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
     "attn_selection_add_head": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
     "attn_selection_add_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_selection_set_sites": (c_int, [c_void_p, c_uint64, POINTER(attn_error)]),
-    "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
     "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
-    "attn_selection_has_head": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
-    "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
-    "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_free": (None, [c_void_p]),
     "attn_run_selection": (c_void_p, [c_void_p]),
@@ -2287,17 +2254,12 @@ FUNCTIONS = {
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
-    "attn_record_failure_code": (c_char_p, [c_int]),
-    "attn_measure_name": (c_char_p, [c_int]),
-    "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
     "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
     "attn_capture_has_cell": (c_bool, [c_void_p, c_int, c_int, c_size_t]),
     "attn_capture_free": (None, [c_void_p]),
-    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
-    "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
@@ -2310,22 +2272,44 @@ FUNCTIONS = {
     "attn_session_n_position": (c_size_t, [c_void_p]),
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
-    "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
-    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
-    "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
-    "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_generation_release": (None, [POINTER(attn_generation)]),
-    "attn_generation_end_text": (c_char_p, [c_int]),
-    "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
-    "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
-    "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
     "attn_builtin_name": (c_char_p, [c_size_t]),
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
+    "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
+    "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_site_is_in_layer": (c_bool, [c_int]),
+    "attn_site_is_of_metric": (c_bool, [c_int]),
+    "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
+    "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
+    "attn_selection_has_head": (c_bool, [c_void_p, c_int, c_int]),
+    "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
+    "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
+    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
+    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
+    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
+    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
+    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
+    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
+    "attn_knockout_parse": (c_int, [c_char_p, POINTER(attn_knockout), POINTER(attn_error)]),
+    "attn_knockout_release": (None, [POINTER(attn_knockout)]),
+    "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
+    "attn_patch_release": (None, [POINTER(attn_patch)]),
+    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
+    "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
+    "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
@@ -2350,6 +2334,11 @@ FUNCTIONS = {
     "attn_live_free": (None, [c_void_p]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
+    "attn_measure_name": (c_char_p, [c_int]),
+    "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_record_failure_code": (c_char_p, [c_int]),
+    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
+    "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
@@ -2367,8 +2356,19 @@ FUNCTIONS = {
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
+    "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
+    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
+    "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_generation_release": (None, [POINTER(attn_generation)]),
+    "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
+    "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey_grid": (None, [POINTER(attn_survey_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_ablate_grid": (None, [POINTER(attn_ablate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),

@@ -1,0 +1,60 @@
+/*
+ * trace_extra.h - more about sites and selections: what they are called in archives, what is
+ * selected, and selections as a user writes them.
+ *
+ *     attn_selection_set_heads(selection, "5.1,9.*", &err);
+ *
+ * The items of a list are separated by commas:
+ *
+ *     N   N-M   N-M+STEP   all     numbers from 0; ranges include both ends
+ *     -1   -2                      from the end; not in ranges
+ *     L.h   L.*   *.h   LxHy       heads of some layers alone; "L5H1" is "5.1"
+ */
+#ifndef ATTN_TRACE_TRACE_EXTRA_H
+#define ATTN_TRACE_TRACE_EXTRA_H
+
+#include "trace/selection.h"
+
+ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
+
+/* Whether it describes the change of a metric: a gradient, pattern_x_grad, relevance. */
+ATTN_API bool attn_site_is_of_metric(enum attn_site site);
+
+enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
+/* The name inside archives, "blocks.3.attn.hook_pattern"; without LAYER for sites of the model.
+ * Returns its length. */
+ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
+                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
+/* Another selection of the same. */
+ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
+                                              struct attn_selection **copy, struct attn_error *err);
+
+/* Each replaces the previous choice. ATTN_INVALID, with the valid range, leaves the selection
+ * unchanged. */
+ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
+                                                    const char *spec, struct attn_error *err);
+ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,
+                                                   const char *spec, struct attn_error *err);
+ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
+                                                     const char *spec, struct attn_error *err);
+
+/*
+ * The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
+ * H', n] for queries, [S, G', n] for keys (keys are not narrowed by queries), [H', T', S] for
+ * matrices. Returns the rank; 0, and zeros, when there is no such site or layer.
+ */
+ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
+                                  int layer, size_t shape[3]);
+
+/* Whether it is selected. Numbers out of range, and a selection of NULL, are not; for sites of the
+ * model LAYER is ATTN_NO_LAYER. */
+ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
+ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
+
+/* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
+ * its heads. */
+ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,
+                                   int layer);
+
+#endif
