@@ -10,14 +10,14 @@
 #include "base/api.h"
 
 /* The version of these headers, defined only here. */
-#define ATTN_VERSION "0.2.0"
+#define ATTN_VERSION "0.3.0"
 
 /* The version of the binary interface, incremented when programs that use attn.h must be recompiled
- * (attn.h has the rule). The shared library is named after it: libattn.so.1. */
-#define ATTN_ABI 1
+ * (attn.h has the rule). The shared library is named after it: libattn.so.2. */
+#define ATTN_ABI 2
 
 /* The day of that version, printed in the manual page; change both together. */
-#define ATTN_VERSION_DATE "2026-11-21"
+#define ATTN_VERSION_DATE "2026-11-22"
 
 ATTN_API const char *attn_version(void); /* version of the running library */
 
