@@ -7,7 +7,8 @@
  *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
  *     form.n_layer = 12, form.n_head = 12;
  *     attn_records_open(items, 2, &form, false, &records, &err);
- *     attn_records_write(records, &outcome, &err);      // each record, in order; attn_record_outcome_of
+ *     outcome = attn_record_outcome_of(result);         // in an attn_done_fn
+ *     attn_records_write(records, &outcome, &err);      // of each record, in their order
  *     attn_records_flush(records, false, &err);
  *     attn_records_finish(records, false, &err);        // results.jsonl.part is whole
  *     attn_records_commit(records, &err);               // results.jsonl, after the others

@@ -33,9 +33,10 @@ struct attn_live_args {
 
 struct attn_live_files;
 
-/* ATTN_IO or ATTN_FORMAT of a file, ATTN_IO if there is no module, and of a story with a step that
- * HOST, which has the model, cannot run; ATTN_UNSUPPORTED of a picture larger than `most`. Blobs of
- * the source, and what is given, are borrowed until it is closed; the caller owns *files. */
+/* Fails with ATTN_IO if there is no module, with ATTN_IO or ATTN_FORMAT for a file, and for a story
+ * with a step that HOST, which has the model, cannot run; with ATTN_UNSUPPORTED for a picture
+ * larger than `most`. Blobs of the source, and all arguments, are borrowed until *files, which the
+ * caller owns, is freed. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                          struct attn_live_files **files, struct attn_error *err);
 

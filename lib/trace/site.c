@@ -29,6 +29,8 @@ static const struct {
 #undef SITE_ROW
 };
 
+_Static_assert(ATTN_N_SITE <= 64, "a set of sites (attn_site_set) has a bit for each");
+
 const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #define SITE_PLACE(id, ...) ATTN_SITE_##id,
     ATTN_SITE_MAP(SITE_PLACE)
