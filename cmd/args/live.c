@@ -93,8 +93,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     ATTN_TRY(list_reading(prompt, served->call, live, &made.n_reading, err));
     made.reading = live->reading;
     made.source = &source.source;
-    ATTN_TRY(
-        at_stage(ATTN_STAGE_INPUT, attn_live_open(&made, served->host, &live->files, err), err));
+    ATTN_TRY(attn_live_open(&made, served->host, &live->files, err));
     served->picture.live = attn_live_of(live->files);
     if (served->picture.live->n_file == 0 && !running->is_quiet)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "

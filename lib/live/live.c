@@ -98,6 +98,7 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
 static enum attn_status open_story(struct attn_live_files *to, const struct attn_live_args *args,
                                    struct attn_host *host, struct attn_error *err)
 {
+    struct attn_error failure = {0};
     struct attn_json *json;
     enum attn_status status;
 
@@ -105,8 +106,12 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
         return ATTN_INVALID;
     ATTN_TRY(attn_file_open(args->story, ATTN_READ, &to->story, err));
     ATTN_TRY(attn_json_parse(&to->story, &json, err));
-    status = attn_live_story_check(json, host, args->request, err);
+    status = attn_live_story_check(json, host, args->request, &failure);
     attn_json_free(json);
+    if (status != ATTN_OK) {
+        failure.stage = ATTN_STAGE_INPUT; /* whatever is wrong with the requests of its steps */
+        return attn_error_copy(err, &failure);
+    }
     to->live.story = (const char *)to->story.data;
     to->live.n_story = to->story.size;
     return status;
@@ -165,8 +170,9 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
         !attn_is_given(host, "host", err) || !attn_is_given(files, "files", err))
         return ATTN_INVALID;
     made = attn_alloc(1, sizeof *made, err);
-    ATTN_RETURN_MADE(made ? open_all(made, args, host, err) : ATTN_NO_MEMORY, files, made,
-                     attn_live_free);
+    ATTN_RETURN_MADE(attn_error_at(made ? open_all(made, args, host, err) : ATTN_NO_MEMORY,
+                                   ATTN_STAGE_INPUT, err),
+                     files, made, attn_live_free);
 }
 
 const struct attn_live *attn_live_of(const struct attn_live_files *files)
