@@ -563,3 +563,10 @@ void attn_page_append_text(struct attn_buffer *out, const char *text, size_t siz
     out->has_failed |= printable.has_failed;
     attn_buffer_release(&printable);
 }
+
+void attn_page_append_element(struct attn_buffer *out, const char *tag, struct attn_page_file file)
+{
+    attn_buffer_append_format(out, "<%s>", tag);
+    attn_buffer_append(out, file.begin, (size_t)(file.end - file.begin));
+    attn_buffer_append_format(out, "</%s>\n", tag);
+}

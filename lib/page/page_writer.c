@@ -295,13 +295,6 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
         append_file(out, ATTN_PAGE_FILE(policy));
 }
 
-void attn_page_append_element(struct attn_buffer *out, const char *tag, struct attn_page_file file)
-{
-    attn_buffer_append_format(out, "<%s>", tag);
-    append_file(out, file);
-    attn_buffer_append_format(out, "</%s>\n", tag);
-}
-
 static void append_styles(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->has_experiment)
