@@ -39,6 +39,8 @@ struct attn_matrix {
     size_t row_stride, col_stride; /* elements */
     size_t group, group_stride;    /* columns in a group; elements from one group to the next */
     bool is_interleaved;           /* each group */
+    const void *next; /* speed only: blocks as many as those of a panel, prefetched while one is
+                         read; NULL: unknown. Need not be readable */
 };
 
 /* The place of column N of GROUP columns in an interleaved group. */
@@ -117,6 +119,8 @@ struct attn_gemm_shape {
     size_t part, n_part; /* speed only: a call prefetches this part of it; n_part 0: all of it */
 };
 
+enum { ATTN_FEW_ROWS = 6 }; /* that are multiplied by blocks without a panel of floats */
+
 /* y = y + bias, then activated; then sum += y. */
 struct attn_finish {
     const float *bias; /* [n_col]; NULL: none */
@@ -191,10 +195,10 @@ struct attn_kernels {
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                        float *panel);
 
-    /* y [64] = x [n_row] times the columns first .. first+63 of MATRIX, of blocks; each element one
-     * chain. For a panel that would be read once. */
-    void (*multiply_blocks)(const struct attn_matrix *matrix, size_t first, const float *x,
-                            float *y);
+    /* The product of SHAPE, of up to ATTN_FEW_ROWS rows, by columns first .. first+63 of MATRIX, of
+     * blocks. For a panel that would be read once. */
+    void (*multiply_blocks)(const struct attn_matrix *matrix, size_t first,
+                            const struct attn_gemm_shape *shape, const float *x, float *y);
 
     /* y [n] = elements of a row of DTYPE at SRC (any alignment), as float32: F32, F16, BF16, F64,
      * or of blocks, the first of which begins there. */

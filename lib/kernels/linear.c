@@ -5,8 +5,9 @@
  * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
  * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
  * the last tile passes, the next piece is prefetched. The steps after the product run as soon as a
- * tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied. An
- * element is one chain, however the depth is cut.
+ * tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied; few rows
+ * are multiplied by them without. Meanwhile the blocks of the worker's next panel are prefetched.
+ * An element is one chain, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -300,18 +301,24 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
     }
     piece.data = (const char *)piece.data + attn_dtype_n_byte(piece.dtype, pass->first);
     piece.n_row = pass->k;
+    if (strip->next)
+        piece.next = strip->next + ATTN_PANEL * attn_dtype_n_byte(piece.dtype, pass->first);
     attn_panel_pack(&piece, map->args->engine->kernels, map->args->compute,
                     map->args->first_col + strip->column, strip->n_col, strip->packed);
 }
 
-/* A strip of blocks of full width by the only row. */
-static void multiply_row(const struct split_map *map, const struct strip *strip)
+/* A strip of blocks of full width by few rows: one tile. */
+static void multiply_blocks(const struct split_map *map, const struct strip *strip)
 {
     const struct attn_linear_args *args = map->args;
+    const struct attn_gemm_shape shape = {
+        .n = args->n_row, .ldb = args->ldx, .ldc = args->ldy, .is_continued = args->is_continued};
+    struct attn_matrix blocks = map->linear->weight;
 
-    args->engine->kernels->multiply_blocks(&map->linear->weight, args->first_col + strip->column,
+    blocks.next = strip->next;
+    args->engine->kernels->multiply_blocks(&blocks, args->first_col + strip->column, &shape,
                                            args->x, args->y + strip->column);
-    finish_tile(map, strip, 0, 1);
+    finish_tile(map, strip, 0, args->n_row);
 }
 
 /* Tiles BEGIN .. END-1 over a strip. */
@@ -322,8 +329,9 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
     const size_t most = map->args->compute == ATTN_COMPUTE_F32 ? PREFETCHING : 1;
     const size_t n_part = end - begin < most ? end - begin : most;
 
-    if (n_row == 1 && !strip->a && strip->n_col == ATTN_PANEL && !map->args->is_transposed) {
-        multiply_row(map, strip);
+    if (n_row <= ATTN_FEW_ROWS && !strip->a && strip->n_col == ATTN_PANEL &&
+        !map->args->is_transposed) {
+        multiply_blocks(map, strip);
         return;
     }
     for (size_t i = 0; i < map->n_piece; i++) {
@@ -373,16 +381,25 @@ static size_t panel_of_task(const struct split_maps *maps, const struct split_ma
     return index % n_thread * (n / n_thread) + index / n_thread;
 }
 
-/* The panel that the worker of TASK is likely to use next, in the layout of the strip's panel. */
+/* The panel that the worker of TASK is likely to use next, in the layout of the strip's panel, or
+ * its blocks. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
-    size_t next = task + maps->n_thread, lda;
+    size_t next = task + maps->n_thread, lda, panel, column;
     const struct split_map *here = find_map(maps, &task), *map = find_map(maps, &next);
+    const struct attn_matrix *w;
     const char *a;
 
     if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
-    a = find_panel(map, panel_of_task(maps, map, next), &lda);
+    panel = panel_of_task(maps, map, next);
+    if (!strip->a) {
+        w = &map->linear->weight;
+        column = map->args->first_col + attn_panel_first(&map->panels, panel);
+        return (const char *)w->data +
+               attn_dtype_n_byte(w->dtype, attn_matrix_column_at(w, column));
+    }
+    a = find_panel(map, panel, &lda);
     return a && lda == strip->lda ? a : NULL;
 }
 
@@ -433,6 +450,8 @@ static void run_task(void *context, size_t task, int worker)
     } else if (strip.a && args->n_row >= AHEAD_FROM &&
                (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
+        strip.next = find_next(maps, task, &strip);
+    } else if (!strip.a && !args->is_transposed) {
         strip.next = find_next(maps, task, &strip);
     }
     if (b->data && !args->is_transposed) {

@@ -26,12 +26,16 @@
 ATTN_VECTOR_MAP(ATTN_VECTOR_DECLARE)
 #undef ATTN_VECTOR_DECLARE
 
-/* Up to 256 values of blocks: value i is scale[i / group] n[i] + offset[i / group]. */
+/* Up to 256 values of blocks: value i is scale[i / group] code i + offset[i / group]. Codes are
+ * n[i], or of four bits, from which ZERO is taken off: of each RUN bytes the low halves come first.
+ */
 enum { ATTN_MOST_CODES = 256, ATTN_MOST_SCALES = 16 };
 struct attn_codes {
     _Alignas(64) int8_t n[ATTN_MOST_CODES];
     float scale[ATTN_MOST_SCALES], offset[ATTN_MOST_SCALES];
-    size_t group;    /* 16 or 32 */
+    size_t group; /* 16 or 32 */
+    size_t run;   /* 16 or 32; 0: a code has 8 bits */
+    uint8_t zero;
     bool has_offset; /* else there is none: they are not written */
 };
 

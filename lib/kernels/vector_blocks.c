@@ -87,7 +87,7 @@ static void split_q4_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 18) {
         c->scale[i] = half(b);
-        split_halves(b + 2, 8, c->n + 32 * i);
+        memcpy(c->n + 16 * i, b + 2, 16);
     }
 }
 
@@ -97,7 +97,7 @@ static void split_q4_1(bytes b, size_t n_block, struct attn_codes *c)
     for (size_t i = 0; i < n_block; i++, b += 20) {
         c->scale[i] = half(b);
         c->offset[i] = half(b + 2);
-        split_halves(b + 4, 0, c->n + 32 * i);
+        memcpy(c->n + 16 * i, b + 4, 16);
     }
 }
 
@@ -267,7 +267,7 @@ static inline void split_sixes(bytes b, struct attn_codes *c)
 static void split_q4_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
-    split_fours(b + 16, 32, c->n);
+    memcpy(c->n, b + 16, 128);
     split_sixes(b, c);
 }
 
@@ -543,13 +543,15 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
         void (*split)(bytes block, size_t n_block, struct attn_codes *codes);
         size_t n_value, group;
         bool has_offset;
+        size_t run;
+        uint8_t zero;
     } types[ATTN_N_DTYPE] = {
-#define TYPE_ROW(splitter, type, values, group, has_offset)                                        \
-    [ATTN_DTYPE_##type] = {split_##splitter, values, group, has_offset}
-        TYPE_ROW(q4_0, Q4_0, 32, 32, false),        TYPE_ROW(q4_1, Q4_1, 32, 32, true),
+#define TYPE_ROW(splitter, type, values, ...)                                                      \
+    [ATTN_DTYPE_##type] = {split_##splitter, values, __VA_ARGS__}
+        TYPE_ROW(q4_0, Q4_0, 32, 32, false, 16, 8), TYPE_ROW(q4_1, Q4_1, 32, 32, true, 16),
         TYPE_ROW(q5_0, Q5_0, 32, 32, false),        TYPE_ROW(q5_1, Q5_1, 32, 32, true),
         TYPE_ROW(q8_0, Q8_0, 32, 32, false),        TYPE_ROW(q2_k, Q2_K, 256, 16, true),
-        TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true),
+        TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true, 32),
         TYPE_ROW(q5_k, Q5_K, 256, 32, true),        TYPE_ROW(q6_k, Q6_K, 256, 16, false),
         TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false),    TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
         TYPE_ROW(mxfp4, MXFP4, 32, 32, false),      TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false),
@@ -564,18 +566,30 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
     assert(types[dtype].n_value > 0);
     codes->group = types[dtype].group;
     codes->has_offset = types[dtype].has_offset;
+    codes->run = types[dtype].run;
+    codes->zero = types[dtype].zero;
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);
 }
 
 /* Y [n] = the values of CODES. */
 static void join(const struct attn_codes *restrict codes, size_t n, float *restrict y)
 {
-    for (size_t i = 0; i < n; i += 16) { /* all of a group */
-        const float scale = codes->scale[i / codes->group];
+    int8_t unfolded[ATTN_MOST_CODES];
+    const int8_t *values = codes->n;
+
+    if (codes->run > 0) {
+        split_fours((bytes)codes->n, (int)codes->run, unfolded);
+        for (int i = 0; i < ATTN_MOST_CODES; i++)
+            unfolded[i] = (int8_t)(unfolded[i] - codes->zero);
+        values = unfolded;
+    }
+    for (size_t i = 0; i < n; i += LANES) { /* all of a group */
         const float offset = codes->has_offset ? codes->offset[i / codes->group] : -0.0F;
 
-        for (size_t j = i; j < i + 16; j++) /* x + -0 is x, of either sign */
-            y[j] = scale * (float)codes->n[j] + offset;
+        v_store_some(y + i, /* x + -0 is x, of either sign */
+                     v_exact_fma(v_load_bytes(values + i), v_splat(codes->scale[i / codes->group]),
+                                 v_splat(offset)),
+                     n - i);
     }
 }
 
@@ -583,17 +597,10 @@ void ATTN_FOR_ISA(attn_vector_decode)(const void *blocks, enum attn_dtype dtype,
 {
     const unsigned char *block = blocks;
     struct attn_codes codes;
-    float last[ATTN_MOST_CODES];
 
-    for (size_t i = 0; i < n; i += ATTN_MOST_CODES) {
-        const size_t n_here = n - i < ATTN_MOST_CODES ? n - i : ATTN_MOST_CODES;
-
-        ATTN_FOR_ISA(attn_vector_split)(block + attn_dtype_n_byte(dtype, i), dtype, n_here, &codes);
-        if (n_here % 16 == 0) {
-            join(&codes, n_here, y + i);
-        } else {
-            join(&codes, n_here, last);
-            memcpy(y + i, last, n_here * sizeof *y);
-        }
+    for (size_t i = 0, n_here; i < n; i += n_here, block += attn_dtype_n_byte(dtype, n_here)) {
+        n_here = n - i < ATTN_MOST_CODES ? n - i : ATTN_MOST_CODES;
+        ATTN_FOR_ISA(attn_vector_split)(block, dtype, n_here, &codes);
+        join(&codes, n_here, y + i);
     }
 }

@@ -92,44 +92,78 @@ START_TEST(instruction_sets_give_the_same_bits)
 }
 END_TEST
 
-/* A panel, and one row multiplied without it, hold what convert gives: depths of whole blocks of
+/* Products of 1 to ATTN_FEW_ROWS rows by blocks, begun and continued, are chains over VALUES [64,
+ * depth]; what is prefetched has no effect. */
+static void check_products(const struct attn_kernels *kernels, struct attn_matrix matrix,
+                           const float *values)
+{
+    enum { LD = 70 };
+    float y[ATTN_FEW_ROWS * LD], expected[ATTN_FEW_ROWS * LD];
+    const size_t depth = matrix.n_row;
+    float *x = malloc(ATTN_FEW_ROWS * depth * sizeof *x);
+
+    ck_assert_ptr_nonnull(x);
+    for (size_t i = 0; i < ATTN_FEW_ROWS * depth; i++)
+        x[i] = (float)(i % 7) - 3 + (float)(i / depth);
+    for (size_t n = 1; n <= ATTN_FEW_ROWS; n++)
+        for (int is_continued = 0; is_continued < 2; is_continued++) {
+            const struct attn_gemm_shape shape = {
+                .n = n, .ldb = depth, .ldc = LD, .is_continued = is_continued};
+
+            for (size_t i = 0; i < ATTN_FEW_ROWS * LD; i++)
+                y[i] = expected[i] = (float)(i % 5);
+            for (size_t i = 0; i < n; i++)
+                for (size_t c = 0; c < ATTN_PANEL; c++) {
+                    float *sum = &expected[i * LD + c];
+
+                    *sum = is_continued ? *sum : 0;
+                    for (size_t k = 0; k < depth; k++)
+                        *sum = fmaf(x[i * depth + k], values[c * depth + k], *sum);
+                }
+            matrix.next = is_continued ? matrix.data : NULL;
+            kernels->multiply_blocks(&matrix, 0, &shape, x, y);
+            attn_assert_same_bits(attn_dtype_name(matrix.dtype), y, expected, ATTN_FEW_ROWS * LD);
+        }
+    free(x);
+}
+
+/* A panel, and few rows multiplied without it, hold what convert gives: depths of whole blocks of
  * 256, and for smaller blocks others, too. */
 static void check_columns(enum attn_dtype dtype, size_t depth, size_t n_col)
 {
     enum { MOST_DEPTH = 1024, MOST_BYTE = MOST_DEPTH * 34 / 32 };
     static unsigned char blocks[ATTN_PANEL * MOST_BYTE];
-    static float values[ATTN_PANEL][MOST_DEPTH], panel[MOST_DEPTH * ATTN_PANEL], x[MOST_DEPTH];
+    static float values[ATTN_PANEL * MOST_DEPTH], panel[MOST_DEPTH * ATTN_PANEL];
     const size_t n_byte = attn_dtype_n_byte(dtype, depth);
-    const struct attn_matrix matrix = {blocks, dtype, depth, n_col, 1, depth, n_col, 0, false};
-    float expected[ATTN_PANEL] = {0}, y[ATTN_PANEL];
+    const struct attn_matrix matrix = {.data = blocks,
+                                       .dtype = dtype,
+                                       .n_row = depth,
+                                       .n_col = n_col,
+                                       .row_stride = 1,
+                                       .col_stride = depth,
+                                       .group = n_col};
     uint32_t random = 7;
 
     for (size_t i = 0; i < n_col * n_byte; i++) {
         random = random * 1664525 + 1013904223;
         blocks[i] = (unsigned char)(random >> 24) & 0xbb; /* no exponent of all ones */
     }
-    for (size_t k = 0; k < depth; k++)
-        x[k] = (float)(k % 7) - 3;
-    for (size_t c = 0; c < n_col; c++) {
-        attn_kernels_find(ATTN_ISA_BASELINE)->convert(blocks + c * n_byte, dtype, depth, values[c]);
-        for (size_t k = 0; k < depth; k++)
-            expected[c] = fmaf(x[k], values[c][k], expected[c]);
-    }
+    for (size_t c = 0; c < n_col; c++)
+        attn_kernels_find(ATTN_ISA_BASELINE)
+            ->convert(blocks + c * n_byte, dtype, depth, values + c * depth);
     for (int isa = 0; isa <= (int)attn_isa_detect(); isa++) {
         const struct attn_kernels *kernels = attn_kernels_find((enum attn_isa)isa);
 
         kernels->pack_panel(&matrix, 0, n_col, n_col, panel);
         for (size_t c = 0; c < n_col; c++) {
+            float column[MOST_DEPTH];
+
             for (size_t k = 0; k < depth; k++)
-                x[k] = panel[k * n_col + c];
-            attn_assert_same_bits(attn_dtype_name(dtype), x, values[c], depth);
+                column[k] = panel[k * n_col + c];
+            attn_assert_same_bits(attn_dtype_name(dtype), column, values + c * depth, depth);
         }
-        for (size_t k = 0; k < depth; k++)
-            x[k] = (float)(k % 7) - 3;
-        if (n_col == ATTN_PANEL) {
-            kernels->multiply_blocks(&matrix, 0, x, y);
-            attn_assert_same_bits(attn_dtype_name(dtype), y, expected, n_col);
-        }
+        if (n_col == ATTN_PANEL)
+            check_products(kernels, matrix, values);
     }
 }
 
