@@ -78,9 +78,9 @@ ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, 
 
 /* The text of N ids: the result of the decoder of tokenizer.json, which is UTF-8; otherwise bytes
  * joined for BPE, words separated by single spaces, characters joined. *text is allocated, its size
- * excludes a terminating NUL; free it with attn_tokenizer_text_free. ATTN_INVALID for an unknown id;
- * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED if the text of its decoder would be too
- * long. */
+ * excludes a terminating NUL; free it with attn_tokenizer_text_free. ATTN_INVALID for an unknown
+ * id; tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED if the text of its decoder would be
+ * too long. */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,
                                                 size_t *size, struct attn_error *err);
