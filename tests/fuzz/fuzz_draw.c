@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const distributions[] = {
 #define NAME(name, text) text,
-    ATTN_DISTRIBUTION_MAP(NAME)
+static const char *const groups[] = {ATTN_DRAW_GROUP_MAP(NAME)};
+static const char *const distributions[] = {ATTN_DISTRIBUTION_MAP(NAME)};
 #undef NAME
-};
 
 static void check_taken(const struct attn_draw *draw)
 {
@@ -35,8 +34,8 @@ static void check_taken(const struct attn_draw *draw)
         snprintf(seed, sizeof seed, "@%" PRIu64, draw->seed);
     else
         FUZZ_CHECK(draw->seed == 0);
-    snprintf(text, sizeof text, "%s=%s%s%s", attn_draw_group_name(draw->group),
-             distributions[draw->distribution], numbers, seed);
+    snprintf(text, sizeof text, "%s=%s%s%s", groups[draw->group], distributions[draw->distribution],
+             numbers, seed);
     FUZZ_CHECK(attn_draw_parse(text, &again, &err) == ATTN_OK);
     FUZZ_CHECK(again.group == draw->group && again.distribution == draw->distribution);
     FUZZ_CHECK(again.mean == draw->mean && again.deviation == draw->deviation);
