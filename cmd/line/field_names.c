@@ -125,13 +125,18 @@ void field_names_set_arguments(char **items, int n)
 
 /* Reads the field at AT, "`heads 0.0`": the option that fills it, and the size of its name with the
  * first backquote. 0 if there is none. In a quotation, which begins at QUOTE or is NULL, texts of
- * the user have backquotes of their own; the library quotes a field only as the first word. */
+ * the user have backquotes of their own; the library quotes a field as the first word, and each
+ * `set` of a model that is made. */
 static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;
     const size_t size = end ? strcspn(at + 1, " `") : 0;
 
-    if (!end || (quote && (at != quote + 1 || is_argument(at, (size_t)(end + 1 - at)))))
+    if (!end)
+        return 0;
+    if (quote && at != quote + 1 && strncmp(at, "`set` ", strlen("`set` ")) != 0)
+        return 0;
+    if (quote && is_argument(at, (size_t)(end + 1 - at)))
         return 0;
     return find_option(at + 1, size, option) ? size + 1 : 0;
 }
