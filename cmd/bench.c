@@ -1,7 +1,5 @@
-/*
- * bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the
- * machine can do.
- */
+/* bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the
+ * machine can do. */
 #include "cmd/args/model.h"
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"

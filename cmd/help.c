@@ -1,8 +1,6 @@
-/*
- * help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
+/* help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
  * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
- * The macros are those of man(7) that groff and mandoc share.
- */
+ * The macros are those of man(7) that groff and mandoc share. */
 #include "cmd/line/help.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
@@ -35,10 +33,8 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
     }
 }
 
-/*
- * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line
- * that ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it.
- */
+/* A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line
+ * that ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it. */
 static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
     enum { WIDTH = 70 };

@@ -27,11 +27,9 @@ static void print_version(struct attn_sink *out)
           attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "");
 }
 
-/*
- * A stack that is too small would end the process by a signal wherever it happens to be used up. We
+/* A stack that is too small would end the process by a signal wherever it happens to be used up. We
  * take up to 60 KiB, libxsmm 130 when it makes code. Above the stack lie the arguments and the
- * environment, whose last text ends near the top.
- */
+ * environment, whose last text ends near the top. */
 static enum attn_status check_stack(struct attn_error *err)
 {
     enum { KIB = 1024, LEAST = 192 * KIB };

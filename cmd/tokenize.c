@@ -1,7 +1,5 @@
-/*
- * tokenize.c - attn-cli tokenize: text to token ids, and back. Needs a model's config and
- * vocabulary, no weights.
- */
+/* tokenize.c - attn-cli tokenize: text to token ids, and back. Needs a model's config and
+ * vocabulary, no weights. */
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"

@@ -1,9 +1,7 @@
-/*
- * tool.h - what the command-line tool uses of the library beside attn.h and extra.h: numbers as
+/* tool.h - what the command-line tool uses of the library beside attn.h and extra.h: numbers as
  * they are typed, text in columns, numbers as people read them, what a model holds and costs,
  * models that are made, records of lines of JSON. It is not installed and promises nothing;
- * programs use attn.h and extra.h.
- */
+ * programs use attn.h and extra.h. */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 

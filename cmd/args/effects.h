@@ -1,7 +1,5 @@
-/*
- * effects.h - which outputs an option has an effect on. An option that changes none of the outputs
- * of a command line is refused.
- */
+/* effects.h - which outputs an option has an effect on. An option that changes none of the outputs
+ * of a command line is refused. */
 #ifndef CMD_EFFECTS_H
 #define CMD_EFFECTS_H
 

@@ -40,13 +40,11 @@ struct model_catalog {
     char *ollama[MODEL_N_STORE]; /* the stores of Ollama */
 };
 
-/*
- * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
+/* The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
  * which are those of the source tree that it was built in, or of the installation; the cache of
  * Hugging Face: $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that
  * of ~/.cache; the stores of Ollama: $OLLAMA_MODELS, else that of ~/.ollama and that of its
- * service; and ~/.lmstudio/models. Release it in every case.
- */
+ * service; and ~/.lmstudio/models. Release it in every case. */
 enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err);
 void model_catalog_release(struct model_catalog *catalog);
 
@@ -58,10 +56,8 @@ struct model_source {
     struct attn_catalog_found found;
 };
 
-/*
- * Finds what ARGS mean (attn_catalog_find). Notes that another place has the name too, unless
- * RUNNING is quiet, and which directory is taken where it is verbose; NULL is neither.
- */
+/* Finds what ARGS mean (attn_catalog_find). Notes that another place has the name too, unless
+ * RUNNING is quiet, and which directory is taken where it is verbose; NULL is neither. */
 enum attn_status model_source_find(const struct model_args *args,
                                    const struct running_args *running, struct model_source *found,
                                    struct attn_error *err);

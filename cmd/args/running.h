@@ -1,7 +1,5 @@
-/*
- * running.h - how a command works, whatever it computes: --threads, --quiet, --verbose, and
- * for tests, variables that limit the instructions used.
- */
+/* running.h - how a command works, whatever it computes: --threads, --quiet, --verbose, and for
+ * tests, variables that limit the instructions used. */
 #ifndef CMD_RUNNING_ARGS_H
 #define CMD_RUNNING_ARGS_H
 
@@ -18,11 +16,9 @@ struct running_args {
 /* Options that fill a struct running_args. */
 extern const struct option_group running_options;
 
-/*
- * The environment's ATTN_CLI_ISA (baseline, avx2, avx512, neon, relaxed) limits the instructions
+/* The environment's ATTN_CLI_ISA (baseline, avx2, avx512, neon, relaxed) limits the instructions
  * used and ATTN_CLI_GEMM (auto, jit, portable) says how matrix products are made; neither changes a
- * bit of any result in float32. In bfloat16 only auto, without a limit, uses AMX.
- */
+ * bit of any result in float32. In bfloat16 only auto, without a limit, uses AMX. */
 enum attn_isa running_isa(void);
 enum attn_gemm running_gemm(void);
 

@@ -6,11 +6,9 @@
 
 #include "extra.h"
 
-/*
- * Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that
+/* Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that
  * TEXT begins with and a colon follows ("heads: bad item '9.9'"). Fields without an option, other
- * backquotes and quoted texts of the user stay as they are. A result that is too long is cut.
- */
+ * backquotes and quoted texts of the user stay as they are. A result that is too long is cut. */
 void field_names_show(const char *text, char *out, size_t size);
 
 /* Tells texts of the user from fields by ITEMS [n], the command line; borrowed. */

@@ -1,7 +1,5 @@
-/*
- * help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; the beginning of it that -h prints; and the topics.
- */
+/* help.c - lays out the help of the program and of a command: usage, description, options by
+ * heading, examples; the beginning of it that -h prints; and the topics. */
 #include "cmd/line/help.h"
 
 #include "cmd/line/field_names.h"

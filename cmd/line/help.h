@@ -1,7 +1,5 @@
-/*
- * help.h - help texts, 80 columns wide: of the program and of commands, made from these and their
- * options, and of topics.
- */
+/* help.h - help texts, 80 columns wide: of the program and of commands, made from these and their
+ * options, and of topics. */
 #ifndef CMD_HELP_H
 #define CMD_HELP_H
 
@@ -30,10 +28,8 @@ struct topic_row {
     const char *text;           /* any length */
 };
 
-/*
- * What several commands have in common, explained once: attn-cli help TOPIC, and a section of the
- * manual page. To add one: write its row in help.c.
- */
+/* What several commands have in common, explained once: attn-cli help TOPIC, and a section of the
+ * manual page. To add one: write its row in help.c. */
 struct topic {
     const char *name;    /* the argument of `help` */
     const char *summary; /* one line for the list of topics */

@@ -34,10 +34,8 @@ static int get(const volatile sig_atomic_t *flag)
     return __atomic_load_n(flag, __ATOMIC_RELAXED);
 }
 
-/*
- * `timeout` and others send their signal twice, to the process and to its group. The second must
- * not end the process before temporary files are removed.
- */
+/* `timeout` and others send their signal twice, to the process and to its group. The second must
+ * not end the process before temporary files are removed. */
 static void on_interrupt(int number)
 {
     static double first; /* seconds of the clock */

@@ -1,7 +1,5 @@
-/*
- * options.c - reads a command line against a command's options. A mistake is refused with what was
- * expected, and for a name that does not exist with the one that was probably meant.
- */
+/* options.c - reads a command line against a command's options. A mistake is refused with what was
+ * expected, and for a name that does not exist with the one that was probably meant. */
 #include "cmd/line/options.h"
 
 #include "cmd/line/report.h"

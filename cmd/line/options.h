@@ -81,11 +81,9 @@ enum option_trait {
     OPTION_NOT_COMPARED = 1 << 2,     /* does not go together with --compare */
 };
 
-/*
- * The rows of a group: (NAME, ARGUMENT, TYPE, MEMBER, HELP) is an option whose value goes into
+/* The rows of a group: (NAME, ARGUMENT, TYPE, MEMBER, HELP) is an option whose value goes into
  * MEMBER of TYPE. Flags and plain arguments lack one of these, numbers have their limits before the
- * help. What few options have follows the help: .letter = 'p', .environment = "ATTN_CLI_MODEL".
- */
+ * help. What few options have follows the help: .letter = 'p', .environment = "ATTN_CLI_MODEL". */
 #define OPTION_TEXT(...) OPTION_ROW(TEXT, __VA_ARGS__)
 #define OPTION_LIST(...) OPTION_ROW(LIST, __VA_ARGS__)
 #define OPTION_REAL(...) OPTION_ROW(REAL, __VA_ARGS__)

@@ -49,11 +49,9 @@ size_t terminal_width(void);
  * terminal. */
 size_t terminal_room(int64_t wish);
 
-/*
- * Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
+/* Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
  * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in
- * -direct, else 256.
- */
+ * -direct, else 256. */
 enum attn_color_depth terminal_depth(enum color_wish wish);
 
 /* Whether the locale of characters is UTF-8: LC_ALL, LC_CTYPE, LANG, the first that is set. */

@@ -5,10 +5,8 @@
 
 #include "attn.h"
 
-/*
- * Prints ERR, which holds a failure. Returns the exit code of its stage, but EXIT_INTERNAL when
- * memory ran out, and EXIT_MODEL when a file of weights was truncated during the run.
- */
+/* Prints ERR, which holds a failure. Returns the exit code of its stage, but EXIT_INTERNAL when
+ * memory ran out, and EXIT_MODEL when a file of weights was truncated during the run. */
 int report(const struct attn_error *err);
 
 /* A failure that the tool found: stores the message, escaped as a whole, STAGE and HINT, or NULL,

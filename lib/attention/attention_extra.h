@@ -9,11 +9,9 @@
 
 #include "attention/attention.h"
 
-/*
- * Reads a kind with its parameters, as in "hybrid:32:64", into ATTENTION; the rest of it stays.
+/* Reads a kind with its parameters, as in "hybrid:32:64", into ATTENTION; the rest of it stays.
  * ATTN_INVALID for an unknown kind (the message lists them) and for parameters that are missing,
- * too many, below 1, or no whole numbers.
- */
+ * too many, below 1, or no whole numbers. */
 ATTN_API enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
                                                struct attn_error *err);
 

@@ -1,7 +1,5 @@
-/*
- * note.h - notes: what is unusual and not a failure, such as tensors that a model does not use. A
- * note has a code for programs and a sentence for people.
- */
+/* note.h - notes: what is unusual and not a failure, such as tensors that a model does not use. A
+ * note has a code for programs and a sentence for people. */
 #ifndef ATTN_BASE_NOTE_H
 #define ATTN_BASE_NOTE_H
 

@@ -1,7 +1,5 @@
-/*
- * batch.c - see batch.h: opens what a batch reads and writes, begins or resumes it, and ends it.
- * What comes between is in batch_work.c.
- */
+/* batch.c - see batch.h: opens what a batch reads and writes, begins or resumes it, and ends it.
+ * What comes between is in batch_work.c. */
 #include "batch/batch_internal.h"
 
 #include "base/escape.h"
@@ -23,10 +21,8 @@ static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error
 {
     const struct attn_batch_options *options = &batch->options;
 
-    batch->outputs = attn_alloc(options->n_output, sizeof *batch->outputs, err);
-    batch->paths = attn_alloc(options->n_output, sizeof *batch->paths, err);
-    if (!batch->outputs || !batch->paths)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(batch->outputs, options->n_output, err));
+    ATTN_TRY(ATTN_ALLOC(batch->paths, options->n_output, err));
     for (size_t i = 0; i < options->n_output; i++) {
         const struct attn_records_item *item = &options->outputs[i];
 
@@ -142,9 +138,7 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
         attn_is_given(false, "outputs", err);
         return ATTN_INVALID;
     }
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     if (options.max_line == 0)
         made->options.max_line = ATTN_MAX_LINE;
@@ -272,9 +266,7 @@ static enum attn_status find_columns(struct attn_batch *batch, struct attn_recor
     form->has_all_labels = true;
     ATTN_TRY(attn_batch_lines_peek(batch->lines, &text, &size, err));
     ATTN_TRY(read_first_labels(batch, text, size, err));
-    batch->columns = attn_alloc(first->n, sizeof *batch->columns, err);
-    if (!batch->columns)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(batch->columns, first->n, err));
     for (size_t i = 0; i < first->n; i++)
         batch->columns[i] = first->labels[i].name;
     form->labels = batch->columns;

@@ -116,12 +116,10 @@ struct attn_batch;
 ATTN_API enum attn_status attn_batch_open(const struct attn_batch_options *options,
                                           struct attn_batch **batch, struct attn_error *err);
 
-/*
- * Runs all of it, once: MANY says what is asked of every record. Measures, surprisals, edges and
+/* Runs all of it, once: MANY says what is asked of every record. Measures, surprisals, edges and
  * tensors are computed where an output has them; measures are ATTN_MEASURES_DEFAULT and edges 3
  * where MANY does not say which. *result, if not NULL, is filled after a failure too. ATTN_INVALID
- * when it cannot be resumed: with another model, another input, other options or other outputs.
- */
+ * when it cannot be resumed: with another model, another input, other options or other outputs. */
 ATTN_API enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                          const struct attn_many_options *many,
                                          struct attn_batch_result *result, struct attn_error *err);

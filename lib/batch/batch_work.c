@@ -1,7 +1,5 @@
-/*
- * batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread, and
- * results come on another: what both touch is has_ended.
- */
+/* batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread, and
+ * results come on another: what both touch is has_ended. */
 #include "batch/batch_internal.h"
 
 #include "base/clock.h"
@@ -142,9 +140,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
         *is_over = true;
     if (*is_over)
         return ATTN_OK;
-    slot = attn_alloc(1, sizeof *slot, err);
-    if (!slot)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(slot, 1, err));
     slot->labels.names = &batch->labels;
     slot->begin = batch->line.begin;
     slot->end = batch->line.end;

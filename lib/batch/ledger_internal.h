@@ -132,12 +132,10 @@ enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_
 enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
                                    const struct attn_model *model, struct attn_error *err);
 
-/*
- * Finds earlier results, to resume them. If they are whole, *MADE describes them and their files
+/* Finds earlier results, to resume them. If they are whole, *MADE describes them and their files
  * were compared with it; else ledger->done is the last checkpoint that the parts hold, or zeros.
  * ATTN_INVALID at the stage of the options if they have another model or another input, or were
- * changed. The owner compares the input up to that checkpoint.
- */
+ * changed. The owner compares the input up to that checkpoint. */
 enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
                                   struct attn_error *err);
 

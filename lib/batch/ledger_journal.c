@@ -1,9 +1,7 @@
-/*
- * ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines that say
+/* ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines that say
  * what the results are of, one with the names of the columns, then whole numbers and digests, with
  * tabs between them, and what the owner keeps. The last column of each line is the CRC-32 of what
- * is before it, so a line that was cut does not count.
- */
+ * is before it, so a line that was cut does not count. */
 #include "batch/ledger_internal.h"
 
 #include "base/escape.h"

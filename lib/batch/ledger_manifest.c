@@ -1,7 +1,5 @@
-/*
- * ledger_manifest.c - the manifest: see ledger_internal.h. A member stands on a line of its own, so
- * that those which identify the results are compared as they are.
- */
+/* ledger_manifest.c - the manifest: see ledger_internal.h. A member stands on a line of its own, so
+ * that those which identify the results are compared as they are. */
 #include "batch/ledger_internal.h"
 
 #include "base/escape.h"

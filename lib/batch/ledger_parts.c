@@ -71,11 +71,10 @@ enum attn_status attn_ledger_parts_open(const struct attn_records *records,
                                         const volatile sig_atomic_t *cancel,
                                         struct attn_ledger_parts **parts, struct attn_error *err)
 {
-    struct attn_ledger_parts *made = attn_alloc(1, sizeof *made, err);
+    struct attn_ledger_parts *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->stop.cancel = cancel;
     status = open_all(made, records, err);
     if (status == ATTN_OK)

@@ -57,10 +57,9 @@ enum attn_status attn_model_files_start(const struct attn_source *source,
                                         const volatile sig_atomic_t *cancel,
                                         struct attn_model_files **files, struct attn_error *err)
 {
-    struct attn_model_files *made = attn_alloc(1, sizeof *made, err);
+    struct attn_model_files *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->cancel = cancel;
     if (attn_model_parts_find(source, model, &made->parts, err) == ATTN_OK)
         made->items = attn_alloc(made->parts.n, sizeof *made->items, err);

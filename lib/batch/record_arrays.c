@@ -1,7 +1,5 @@
-/*
- * record_arrays.c - see record_arrays.h. A writer that writes nothing lists the arrays; where the
- * rows of one lie in the capture follows from the site.
- */
+/* record_arrays.c - see record_arrays.h. A writer that writes nothing lists the arrays; where the
+ * rows of one lie in the capture follows from the site. */
 #include "batch/record_arrays.h"
 
 #include "base/memory.h"
@@ -75,11 +73,10 @@ enum attn_status attn_record_arrays_create(const struct attn_record_outcome *out
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err)
 {
-    struct attn_record_arrays *made = attn_alloc(1, sizeof *made, err);
+    struct attn_record_arrays *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->capture = outcome->capture;
     status = attn_writer_create_sink(&list_format, NULL, outcome->labels, NULL, &made->writer, err);
     if (status != ATTN_OK)

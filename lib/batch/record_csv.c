@@ -1,8 +1,6 @@
-/*
- * record_csv.c - two tables: `csv` has a line per selected head of a record with its measures, or
+/* record_csv.c - two tables: `csv` has a line per selected head of a record with its measures, or
  * one per continuation, or one per word; `edges` a line per edge, the largest keys of each query,
- * the largest first, of equal ones the smaller key.
- */
+ * the largest first, of equal ones the smaller key. */
 #include "analysis/analysis_internal.h"
 #include "base/memory.h"
 #include "batch/records_internal.h"
@@ -123,9 +121,7 @@ static enum attn_status mark_words(struct attn_record_writer *writer,
 
     if (!outcome->surprisal || !outcome->labels->tokens || !outcome->labels->ids)
         return ATTN_OK;
-    begins = attn_alloc(outcome->n_token, sizeof *begins, err);
-    if (!begins)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(begins, outcome->n_token, err));
     attn_words_mark(writer->form->tokenizer, outcome->labels->ids, outcome->n_token, begins);
     append_words(writer, outcome, begins, key);
     attn_free(begins);

@@ -1,8 +1,6 @@
-/*
- * record_npy.c - arrays that grow: a folder with a file an array, and in each a row of fixed size a
+/* record_npy.c - arrays that grow: a folder with a file an array, and in each a row of fixed size a
  * record. The header leaves room for the number of rows, which is written at the end; until then it
- * says 0.
- */
+ * says 0. */
 #include "batch/records_internal.h"
 #include "encode/numpy_file.h"
 
@@ -91,9 +89,7 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
     }
     if (form->n_next > 0)
         add_array(w, "next_log_prob", "<f4", form->n_next, 0);
-    w->row = attn_alloc(w->n_row, sizeof *w->row, err);
-    if (!w->row)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(w->row, w->n_row, err));
     for (size_t i = 0; i < w->n_array; i++)
         ATTN_TRY(open_array(w, path, &w->arrays[i], is_resumed, err));
     return ATTN_OK;

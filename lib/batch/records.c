@@ -144,10 +144,8 @@ static enum attn_status set_columns(struct attn_record_columns *columns, const c
                                     size_t n, struct attn_error *err)
 {
     release_columns(columns);
-    columns->sorted = attn_alloc(n, sizeof *columns->sorted, err);
-    columns->values = attn_alloc(n, sizeof *columns->values, err);
-    if (!columns->sorted || !columns->values)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(columns->sorted, n, err));
+    ATTN_TRY(ATTN_ALLOC(columns->values, n, err));
     for (size_t i = 0; i < n; i++)
         columns->sorted[i] = (struct named_column){names[i], i};
     qsort(columns->sorted, n, sizeof *columns->sorted, by_name);
@@ -409,9 +407,7 @@ static enum attn_status open_all(struct attn_records *records,
                                  const struct attn_records_item *items, bool is_resumed,
                                  struct attn_error *err)
 {
-    records->writers = attn_alloc(records->n, sizeof *records->writers, err);
-    if (!records->writers)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(records->writers, records->n, err));
     for (size_t i = 0; i < records->n; i++)
         for (size_t j = 0; j < i; j++)
             if (items[i].path && items[j].path)
@@ -432,9 +428,7 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     if ((n > 0 && !attn_is_given(items, "items", err)) || !attn_is_given(records, "records", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(form, &known, err));
-    opened = attn_alloc(1, sizeof *opened, err);
-    if (!opened)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(opened, 1, err));
     opened->form = known;
     opened->n = n;
     status = set_columns(&opened->columns, known.labels, known.n_label, err);

@@ -117,10 +117,8 @@ static enum attn_status run_parts(struct attn_bench *bench, const bool wanted[N_
 {
     struct attn_random random;
 
-    bench->memory = attn_alloc(bench->n_memory, sizeof *bench->memory, err);
-    bench->random = attn_alloc(bench->n_random, sizeof *bench->random, err);
-    if (!bench->memory || !bench->random)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(bench->memory, bench->n_memory, err));
+    ATTN_TRY(ATTN_ALLOC(bench->random, bench->n_random, err));
     attn_random_seed(&random, 1);
     attn_random_fill_uniform(&random, bench->random, bench->n_random, -1, 1);
     for (size_t i = 0; i < bench->n_memory; i += bench->n_random)

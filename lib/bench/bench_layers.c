@@ -55,10 +55,8 @@ static enum attn_status make_scratch(struct product *product, size_t n_scratch,
 {
     const size_t n_thread = (size_t)product->bench->n_thread;
 
-    product->memory = attn_alloc(n_thread * n_scratch, sizeof *product->memory, err);
-    product->scratch = attn_alloc(n_thread, sizeof *product->scratch, err);
-    if (!product->memory || !product->scratch)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(product->memory, n_thread * n_scratch, err));
+    ATTN_TRY(ATTN_ALLOC(product->scratch, n_thread, err));
     for (size_t i = 0; i < n_thread; i++)
         product->scratch[i] = product->memory + i * n_scratch;
     return ATTN_OK;
@@ -83,10 +81,8 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
             break;
         attn_free(product->y);
         attn_free(product->rounded);
-        product->y = attn_alloc(product->n_row * map->weight.n_col, sizeof *product->y, err);
-        product->rounded = attn_alloc(product->n_row * n_rounded, sizeof *product->rounded, err);
-        if (!product->y || !product->rounded)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(product->y, product->n_row * map->weight.n_col, err));
+        ATTN_TRY(ATTN_ALLOC(product->rounded, product->n_row * n_rounded, err));
         part.n_flop = 2 * n_in * n_out * (double)product->n_row;
         snprintf(part.name, sizeof part.name, "%zu x %zu, %zu rows", map->weight.n_row,
                  map->weight.n_col, product->n_row);

@@ -61,9 +61,7 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
 
     ATTN_TRY(attn_selection_create(&dims, &fed->selection, err));
     ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    fed->ids = attn_alloc(n, sizeof *fed->ids, err);
-    if (!fed->ids)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(fed->ids, n, err));
     for (size_t i = 0; i < n; i++)
         fed->ids[i] = attn_bench_id(bench, i);
     fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = take};
@@ -236,11 +234,9 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
     ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
     batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = take};
-    batch->sessions = attn_alloc(n_thread, sizeof *batch->sessions, err);
-    batch->statuses = attn_alloc(n_thread, sizeof *batch->statuses, err);
-    batch->errors = attn_alloc(n_thread, sizeof *batch->errors, err);
-    if (!batch->sessions || !batch->statuses || !batch->errors)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(batch->sessions, n_thread, err));
+    ATTN_TRY(ATTN_ALLOC(batch->statuses, n_thread, err));
+    ATTN_TRY(ATTN_ALLOC(batch->errors, n_thread, err));
     for (size_t i = 0; i < N_TEXT; i++)
         for (size_t k = 0; k < batch->n_token; k++)
             batch->ids[i][k] = attn_bench_id(batch->bench, i * N_TOKEN + k);

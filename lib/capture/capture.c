@@ -144,10 +144,8 @@ static enum attn_status reserve_all(struct attn_capture *capture,
 
     ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
     capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
-    capture->row_of = attn_alloc(dims->n_position, sizeof *capture->row_of, err);
-    capture->slots = attn_alloc(n_slot(capture), sizeof *capture->slots, err);
-    if (!capture->row_of || !capture->slots)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(capture->row_of, dims->n_position, err));
+    ATTN_TRY(ATTN_ALLOC(capture->slots, n_slot(capture), err));
     for (size_t query = 0; query < dims->n_position; query++) {
         capture->row_of[query] = n_row;
         n_row += attn_selection_has_query(capture->selection, query);

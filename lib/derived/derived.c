@@ -129,12 +129,11 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     const struct attn_derived_scope *of = &derivation->of;
     const struct attn_session_options *run = &of->session;
     struct attn_session_options options = *run;
-    struct attn_edit *edits = attn_alloc(run->n_edit + again->n_edit, sizeof *edits, err);
+    struct attn_edit *edits;
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    if (!edits)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(edits, run->n_edit + again->n_edit, err));
     options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
                                                                         : ATTN_CACHE_ONE_LAYER;
     options.pool = derivation->pool;
@@ -282,11 +281,10 @@ enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
                                         struct attn_derivation **derivation, struct attn_error *err)
 {
     const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
-    struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
+    struct attn_derivation *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->of = *of;
     made->asked_by = trace;
     made->pool = pool;

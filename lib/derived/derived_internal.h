@@ -1,6 +1,5 @@
-/*
- * derived_internal.h - what the kinds of derived tensors share. For derived.c and derived_NAME.c.
- */
+/* derived_internal.h - what the kinds of derived tensors share. For derived.c and
+ * derived_NAME.c. */
 #ifndef ATTN_DERIVED_DERIVED_INTERNAL_H
 #define ATTN_DERIVED_DERIVED_INTERNAL_H
 

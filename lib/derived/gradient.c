@@ -1,7 +1,5 @@
-/*
- * gradient.c - see gradient.h: what is asked for, what has no gradients, and the trace that stands
- * between a session and who asked.
- */
+/* gradient.c - see gradient.h: what is asked for, what has no gradients, and the trace that stands
+ * between a session and who asked. */
 #include "derived/gradient.h"
 
 #include "base/memory.h"
@@ -118,10 +116,9 @@ enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
                                       const struct attn_trace *trace, struct attn_pool *pool,
                                       struct attn_gradient **gradient, struct attn_error *err)
 {
-    struct attn_gradient *made = attn_alloc(1, sizeof *made, err);
+    struct attn_gradient *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->of = *of;
     made->asked_by = trace;
     made->pool = pool;

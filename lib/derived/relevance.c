@@ -58,10 +58,9 @@ enum attn_status attn_relevance_create(const struct attn_selection *asked, struc
                                        struct attn_relevance **relevance, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(asked);
-    struct attn_relevance *made = attn_alloc(1, sizeof *made, err);
+    struct attn_relevance *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->asked = asked;
     made->pool = pool;
     made->n = dims->n_position;

@@ -53,12 +53,10 @@ struct attn_patch {
 
 #define ATTN_PATCH_DEFAULT ((struct attn_patch){.head = ATTN_ALL_HEADS})
 
-/*
- * Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz", and the array of FILE that
+/* Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz", and the array of FILE that
  * has the archive name of the site (run --npz, or numpy.savez). ATTN_INVALID at the stage of
  * options for what is no patch, or of a layer or head that MODEL lacks, which may be NULL; failures
- * of the file are at that of the input. *patch is untouched on failure.
- */
+ * of the file are at that of the input. *patch is untouched on failure. */
 ATTN_API enum attn_status attn_patch_read(const char *text, const struct attn_model *model,
                                           struct attn_patch *patch, struct attn_error *err);
 ATTN_API void attn_patch_release(struct attn_patch *patch); /* {0} is allowed */
@@ -83,10 +81,8 @@ struct attn_steering {
 
 #define ATTN_STEERING_DEFAULT ((struct attn_steering){.head = ATTN_ALL_HEADS, .factor = 1})
 
-/*
- * Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5": the values are
- * those of FILE times FACTOR. Fails as attn_patch_read does. *steering is untouched on failure.
- */
+/* Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5": the values are
+ * those of FILE times FACTOR. Fails as attn_patch_read does. *steering is untouched on failure. */
 ATTN_API enum attn_status attn_steering_read(const char *text, const struct attn_model *model,
                                              struct attn_steering *steering,
                                              struct attn_error *err);

@@ -1,8 +1,6 @@
-/*
- * ablate.c - see ablate.h. A part is a list of edits, and so is a set of parts: each trial runs one
+/* ablate.c - see ablate.h. A part is a list of edits, and so is a set of parts: each trial runs one
  * list. Weights become uniform by setting the products of queries and keys to 0: masked cells stay
- * masked in every kind of attention.
- */
+ * masked in every kind of attention. */
 #include "experiment/ablate.h"
 
 #include "base/escape.h"

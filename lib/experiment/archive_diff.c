@@ -63,11 +63,9 @@ static int64_t block_of(const char *name)
     return block;
 }
 
-/*
- * Hugging Face has a hidden state before each block; the last one is the output of the final norm.
+/* Hugging Face has a hidden state before each block; the last one is the output of the final norm.
  * A file may hold only some of them: the last state of both files is ln_final only if neither file
- * has a block with its number.
- */
+ * has a block with its number. */
 static int64_t find_final_state(struct attn_npz *const archives[2])
 {
     int64_t state = -1, block = -1;

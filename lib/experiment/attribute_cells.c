@@ -1,8 +1,6 @@
-/*
- * attribute_cells.c - attributes an answer to cells of patterns (attribute.h). For each head
- * the backward pass emits some rows of the pattern, then their gradient. The largest cells are kept
- * in a heap whose first element is the smallest.
- */
+/* attribute_cells.c - attributes an answer to cells of patterns (attribute.h). For each head the
+ * backward pass emits some rows of the pattern, then their gradient. The largest cells are kept in
+ * a heap whose first element is the smallest. */
 #include "experiment/attribute_internal.h"
 
 #include "base/memory.h"

@@ -1,8 +1,6 @@
-/*
- * attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method takes one
- * backward pass, except ig, which takes one for each point between the baseline and the text. Sums
- * are in double precision.
- */
+/* attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method takes one backward
+ * pass, except ig, which takes one for each point between the baseline and the text. Sums are in
+ * double precision. */
 #include "experiment/attribute_internal.h"
 
 #include "base/status_internal.h"

@@ -1,7 +1,5 @@
-/*
- * diff.c - see diff.h. The patterns of the first run are kept; the second run's rows are compared
- * with them when they are computed.
- */
+/* diff.c - see diff.h. The patterns of the first run are kept; the second run's rows are compared
+ * with them when they are computed. */
 #include "experiment/diff.h"
 
 #include "base/escape.h"

@@ -21,12 +21,10 @@
 #include "base/table.h"
 #include "run/run.h"
 
-/*
- * Gets each token when it is generated. TEXT [size] is the next complete text: incomplete UTF-8
+/* Gets each token when it is generated. TEXT [size] is the next complete text: incomplete UTF-8
  * characters and possible beginnings of a stop text are held back. A last call, with ID -1, gets
  * the text that was held back. Without a tokenizer the text is NULL. Anything but ATTN_OK ends the
- * generation.
- */
+ * generation. */
 typedef enum attn_status (*attn_token_fn)(void *user, int32_t id, const char *text, size_t size,
                                           struct attn_error *err);
 

@@ -18,12 +18,10 @@
 #include "base/table.h"
 #include "run/run.h"
 
-/*
- * Performs RUN, whose selection must have the pattern, and makes a row for each selected head:
+/* Performs RUN, whose selection must have the pattern, and makes a row for each selected head:
  * layer (for batched arrays batch; for other arrays neither), head, kv_head, then MEASURES
  * (ATTN_MEASURE_BIT), means over the selected queries. The caller owns *table. Errors: those of
- * attn_run_perform; ATTN_INVALID if no pattern is selected.
- */
+ * attn_run_perform; ATTN_INVALID if no pattern is selected. */
 ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
                                              struct attn_table **table, struct attn_error *err);
 

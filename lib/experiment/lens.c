@@ -1,7 +1,5 @@
-/*
- * lens.c - see lens.h. One run keeps the stream at the queries. A second session gets these rows
- * after its last layer, so that each reading is computed by the model's own output layer.
- */
+/* lens.c - see lens.h. One run keeps the stream at the queries. A second session gets these rows
+ * after its last layer, so that each reading is computed by the model's own output layer. */
 #include "experiment/lens.h"
 
 #include "base/escape.h"

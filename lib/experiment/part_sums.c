@@ -1,8 +1,6 @@
-/*
- * part_sums.c - see part_sums.h. The feed of the source stores the tensor, the feed of the base
+/* part_sums.c - see part_sums.h. The feed of the source stores the tensor, the feed of the base
  * subtracts its tensor, and each backward pass multiplies its gradients by these differences, in
- * double precision, row by row in the order of the events.
- */
+ * double precision, row by row in the order of the events. */
 #include "experiment/part_sums.h"
 
 #include "base/memory.h"

@@ -130,14 +130,12 @@ struct attn_patch_sum {
                            confidence; exact if all of the rest were drawn. NaN: none was drawn */
 };
 
-/*
- * The input of REQUEST is the clean text. Parts are patched side by side on the host's threads,
+/* The input of REQUEST is the clean text. Parts are patched side by side on the host's threads,
  * each from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at the stage of
  * the input if the texts differ in their number of tokens, and if the metrics, or their means over
  * items, differ by less than 1e-4, so that there is no difference to restore; ATTN_INVALID at that
  * of options for an estimate where gradients are missing. Estimates note which run is patched,
- * where the texts differ, and the result of the checks.
- */
+ * where the texts differ, and the result of the checks. */
 ATTN_API enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_patch_args *args, struct attn_table **table,
                                      struct attn_patch_sum *sum, struct attn_error *err);

@@ -1,7 +1,5 @@
-/*
- * patch_estimate.c - estimates the effects of all patches (patch.h) by gradients, and checks how
- * they agree with exact patches. part_sums.c computes the sums.
- */
+/* patch_estimate.c - estimates the effects of all patches (patch.h) by gradients, and checks how
+ * they agree with exact patches. part_sums.c computes the sums. */
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"

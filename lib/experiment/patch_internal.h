@@ -1,7 +1,5 @@
-/*
- * patch_internal.h - a patching experiment and its parts, shared by exact patches (patch.c) and
- * estimates (patch_estimate.c). For the files of this layer.
- */
+/* patch_internal.h - a patching experiment and its parts, shared by exact patches (patch.c) and
+ * estimates (patch_estimate.c). For the files of this layer. */
 #ifndef ATTN_EXPERIMENT_PATCH_INTERNAL_H
 #define ATTN_EXPERIMENT_PATCH_INTERNAL_H
 

@@ -1,7 +1,5 @@
-/*
- * score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
- * separate run over its ids. For many texts only sums are kept.
- */
+/* score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
+ * separate run over its ids. For many texts only sums are kept. */
 #include "experiment/score.h"
 
 #include "base/escape.h"
@@ -591,13 +589,12 @@ static enum attn_status mean_over_words(const struct item_scoring *scoring, cons
                                         const double *nats, size_t n, double *mean,
                                         struct attn_error *err)
 {
-    bool *begins = attn_alloc(n, sizeof *begins, err);
+    bool *begins;
     bool is_scored = false; /* the word */
     size_t n_word = 0;
     double sum = 0;
 
-    if (!begins)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(begins, n, err));
     attn_words_mark(scoring->tokenizer, ids, n, begins);
     for (size_t at = 0; at < n; at++) {
         is_scored = begins[at] ? !isnan(nats[at]) : is_scored;

@@ -75,11 +75,9 @@ struct attn_score_sum {
     double nats;
 };
 
-/*
- * Scores the text or the ids of REQUEST, with its source, attention and ablations. A token of a
+/* Scores the text or the ids of REQUEST, with its source, attention and ablations. A token of a
  * later window is scored once, by the first window that has it, after at least n_ctx - stride other
- * tokens. ARGS may be NULL. The caller owns *table. Errors have a stage.
- */
+ * tokens. ARGS may be NULL. The caller owns *table. Errors have a stage. */
 ATTN_API enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_score_args *args, struct attn_table **table,
                                      struct attn_score_sum *sum, struct attn_error *err);

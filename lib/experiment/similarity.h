@@ -14,12 +14,10 @@
 #include "base/table.h"
 #include "run/run.h"
 
-/*
- * Makes a row for each pair of heads, the most similar first: layer, head, number (layer * n_head +
+/* Makes a row for each pair of heads, the most similar first: layer, head, number (layer * n_head +
  * head), other_layer, other_head, other_number, js. N_MOST rows, or all for 0. Layers that attend
  * to a source are skipped. All patterns are kept: ATTN_INVALID, at the stage of the input, if they
- * take more than 1 GiB. The caller owns *table. Errors have a stage.
- */
+ * take more than 1 GiB. The caller owns *table. Errors have a stage. */
 ATTN_API enum attn_status attn_similarity(struct attn_host *host,
                                           const struct attn_request *request, size_t n_most,
                                           struct attn_table **table, struct attn_error *err);

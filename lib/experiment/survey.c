@@ -1,7 +1,5 @@
-/*
- * survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace. Their
- * values are added to the mean and variance of each head (Welford's algorithm).
- */
+/* survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace. Their
+ * values are added to the mean and variance of each head (Welford's algorithm). */
 #include "experiment/survey.h"
 
 #include "analysis/analysis_internal.h"

@@ -257,11 +257,10 @@ const struct attn_model *attn_host_model(const struct attn_host *host)
 /* Opens the other tower of HOST, with the same threads. */
 static enum attn_status open_other(struct attn_host *host, struct attn_error *err)
 {
-    struct attn_host *made = attn_alloc(1, sizeof *made, err);
+    struct attn_host *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = host->options;
     made->options.tower =
         host->options.tower == ATTN_TOWER_TEXT ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;

@@ -44,11 +44,9 @@ struct attn_host_options {
 #define ATTN_HOST_OPTIONS_DEFAULT                                                                  \
     ((struct attn_host_options){.size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST})
 
-/*
- * Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays.
+/* Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays.
  * OPTIONS may be NULL: the defaults. A missing vocabulary is a failure only of requests that need
- * it. Fails as attn_model_open does, with the stage ATTN_STAGE_MODEL; *host is untouched then.
- */
+ * it. Fails as attn_model_open does, with the stage ATTN_STAGE_MODEL; *host is untouched then. */
 ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
                                            const struct attn_host_options *options,
                                            struct attn_host **host, struct attn_error *err);
@@ -63,10 +61,8 @@ ATTN_API void attn_host_free(struct attn_host *host);
 
 ATTN_API const struct attn_model *attn_host_model(const struct attn_host *host); /* or NULL */
 
-/*
- * The tokenizer, borrowed from the host. Where there is none *tokenizer is NULL, and the failure to
- * open it is returned: ATTN_FORMAT or ATTN_IO of the vocabulary, ATTN_INVALID without a model.
- */
+/* The tokenizer, borrowed from the host. Where there is none *tokenizer is NULL, and the failure to
+ * open it is returned: ATTN_FORMAT or ATTN_IO of the vocabulary, ATTN_INVALID without a model. */
 ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);

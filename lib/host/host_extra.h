@@ -5,11 +5,9 @@
 #include "host/host.h"
 #include "image/pixels.h"
 
-/*
- * The host of TOWER, borrowed from HOST, of a directory that has two (config.h): HOST, or another,
+/* The host of TOWER, borrowed from HOST, of a directory that has two (config.h): HOST, or another,
  * whose model is opened when it is first asked for. Of any other directory *FOUND is HOST. Requests
- * do this by themselves: with a picture they run the one tower, without the other.
- */
+ * do this by themselves: with a picture they run the one tower, without the other. */
 ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
                                           struct attn_host **found, struct attn_error *err);
 

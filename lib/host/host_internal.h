@@ -57,10 +57,8 @@ enum attn_status attn_host_check_canceled(const struct attn_host *host, struct a
 
 int attn_host_n_thread(const struct attn_host *host); /* its threads, the caller's with them */
 
-/*
- * Whether none of the N outputs, which may be more than a request has, is a file that the host's
- * model was read from. ATTN_INVALID when one is; a request looks at its own.
- */
+/* Whether none of the N outputs, which may be more than a request has, is a file that the host's
+ * model was read from. ATTN_INVALID when one is; a request looks at its own. */
 enum attn_status attn_host_check_outputs(const struct attn_host *host,
                                          const struct attn_output *items, size_t n,
                                          struct attn_error *err);

@@ -10,10 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Lets one thread at a time have large pictures in memory. Each picture that a thread reads and
- * resizes has a permit; all permits share a monitor.
- */
+/* Lets one thread at a time have large pictures in memory. Each picture that a thread reads and
+ * resizes has a permit; all permits share a monitor. */
 struct attn_image_permit {
     struct attn_monitor *monitor;        /* borrowed */
     const volatile sig_atomic_t *cancel; /* not 0: who has waited gets ATTN_CANCELED; NULL: never */

@@ -1,8 +1,6 @@
-/*
- * image_file_jpeg.c - see image_file_internal.h. Alone knows TurboJPEG, the interface of
+/* image_file_jpeg.c - see image_file_internal.h. Alone knows TurboJPEG, the interface of
  * libjpeg-turbo without structs and jumps. Its default transform and upsampling are those that
- * Pillow's wheels use.
- */
+ * Pillow's wheels use. */
 #include "image/image_file_internal.h"
 
 #include "base/dynamic.h"

@@ -209,11 +209,10 @@ static enum attn_status decode(struct png_reading *reading)
 enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
                                      struct attn_error *err)
 {
-    struct png_reading *reading = attn_alloc(1, sizeof *reading, err);
+    struct png_reading *reading;
     enum attn_status status;
 
-    if (!reading)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(reading, 1, err));
     reading->file = file;
     reading->image = image;
     reading->err = err;

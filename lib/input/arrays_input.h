@@ -1,7 +1,5 @@
-/*
- * arrays_input.h - the arrays of a request for attention without a model: how they fit together.
- * For the files of this layer.
- */
+/* arrays_input.h - the arrays of a request for attention without a model: how they fit together.
+ * For the files of this layer. */
 #ifndef ATTN_INPUT_ARRAYS_INPUT_H
 #define ATTN_INPUT_ARRAYS_INPUT_H
 

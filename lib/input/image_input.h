@@ -1,7 +1,5 @@
-/*
- * image_input.h - a picture as the sequence that a run begins with: pixels, and positions that are
- * called `[CLS]`, `[REG0]`, ..., then `row,column` of each patch. For the files of this layer.
- */
+/* image_input.h - a picture as the sequence that a run begins with: pixels, and positions that are
+ * called `[CLS]`, `[REG0]`, ..., then `row,column` of each patch. For the files of this layer. */
 #ifndef ATTN_INPUT_IMAGE_INPUT_H
 #define ATTN_INPUT_IMAGE_INPUT_H
 

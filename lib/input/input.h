@@ -1,7 +1,5 @@
-/*
- * input.h - what a request computes: a text, token ids, embeddings, a picture or arrays, and how
- * they are read.
- */
+/* input.h - what a request computes: a text, token ids, embeddings, a picture or arrays, and how
+ * they are read. */
 #ifndef ATTN_INPUT_INPUT_H
 #define ATTN_INPUT_INPUT_H
 

@@ -1,8 +1,6 @@
-/*
- * record.c - see record.h and record_internal.h. The strict reader goes over the line twice: once
+/* record.c - see record.h and record_internal.h. The strict reader goes over the line twice: once
  * for its grammar and its keys, then to take what is wanted. No tree is made, so a line of a
- * million ids costs no more than its ids.
- */
+ * million ids costs no more than its ids. */
 #include "input/record_internal.h"
 
 #include "base/escape.h"

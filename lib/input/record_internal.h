@@ -61,11 +61,9 @@ struct attn_record_store {
     size_t next_capacity;
 };
 
-/*
- * Reads LINE [size bytes] into RECORD, of which all but its number and `mine` is overwritten. A
+/* Reads LINE [size bytes] into RECORD, of which all but its number and `mine` is overwritten. A
  * line that is no such object gives a record that failed, with the reason, and ATTN_OK;
- * ATTN_NO_MEMORY is the only failure. KEYS may be NULL.
- */
+ * ATTN_NO_MEMORY is the only failure. KEYS may be NULL. */
 enum attn_status attn_record_read(const char *line, size_t size,
                                   const struct attn_record_keys *keys,
                                   struct attn_record_store *store, struct attn_record *record,

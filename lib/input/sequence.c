@@ -422,11 +422,10 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err)
 {
-    size_t *made = attn_alloc(labels->n, sizeof *made, err);
+    size_t *made;
     struct token before = {0};
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, labels->n, err));
     for (size_t i = 0; i < labels->n; i++) {
         const struct token token = look_at(labels->items[i], labels->sizes[i]);
 

@@ -1,7 +1,5 @@
-/*
- * sequence.h - a sequence on its way into a model: the tokens of a text, ids or embeddings, and the
- * rows that cross-attention looks at. For the files of this layer.
- */
+/* sequence.h - a sequence on its way into a model: the tokens of a text, ids or embeddings, and the
+ * rows that cross-attention looks at. For the files of this layer. */
 #ifndef ATTN_INPUT_SEQUENCE_H
 #define ATTN_INPUT_SEQUENCE_H
 
@@ -49,10 +47,9 @@ struct attn_sequence {
 bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
 
-/*
- * Reads INPUT, the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL
- * unless the input is a text. Errors without a stage are those of ATTN_STAGE_INPUT, here and below.
- */
+/* Reads INPUT, the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL
+ * unless the input is a text. Errors without a stage are those of ATTN_STAGE_INPUT, here and
+ * below. */
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
@@ -102,10 +99,8 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * Line feeds and the like are white space.
  */
 
-/*
- * Numbers the words of SEQUENCE, whose tokens have texts, from 0: *words [n] is the caller's
- * (attn_free), ascending by 0 or 1. TOKENIZER, which says which tokens are special, may be NULL.
- */
+/* Numbers the words of SEQUENCE, whose tokens have texts, from 0: *words [n] is the caller's
+ * (attn_free), ascending by 0 or 1. TOKENIZER, which says which tokens are special, may be NULL. */
 enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err);

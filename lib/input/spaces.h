@@ -1,7 +1,5 @@
-/*
- * spaces.h - spaces that were forgotten, or that are one too many: a vocabulary of byte pairs
- * begins a new word with its space. For the files of this layer and above.
- */
+/* spaces.h - spaces that were forgotten, or that are one too many: a vocabulary of byte pairs
+ * begins a new word with its space. For the files of this layer and above. */
 #ifndef ATTN_INPUT_SPACES_H
 #define ATTN_INPUT_SPACES_H
 

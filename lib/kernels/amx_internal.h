@@ -30,11 +30,9 @@ struct attn_tiles {
     void (*release)(void);
 };
 
-/*
- * The processor's tiles; NULL if it has none for bfloat16, or the system does not permit them.
+/* The processor's tiles; NULL if it has none for bfloat16, or the system does not permit them.
  * Requests that permission, which is given once to the process and has one effect: the smallest
- * stack for signals that the system accepts is 8 KB larger.
- */
+ * stack for signals that the system accepts is 8 KB larger. */
 const struct attn_tiles *attn_amx_find(void);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * block_books.c - see block_books.h. Written by tests/tools/make_block_books.py from the package
- * gguf 0.19.
- */
+/* block_books.c - see block_books.h. Written by tests/tools/make_block_books.py from the package
+ * gguf 0.19. */
 /* clang-format off */
 #include "kernels/block_books.h"
 

@@ -25,10 +25,8 @@ static inline vf v_scale_by_power(vf x, vf n)
 #endif
 }
 
-/*
- * exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2. Results below 2^-126 are
- * denormals rounded once, below x = -104 (2^-150.04) +0; from 88.73 on inf; NaN stays NaN.
- */
+/* exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2. Results below 2^-126 are
+ * denormals rounded once, below x = -104 (2^-150.04) +0; from 88.73 on inf; NaN stays NaN. */
 static inline vf v_exp_below(vf x) /* for x <= 89, or NaN */
 {
     const vf to_integer = v_splat(0x1.8p23f); /* adding it leaves no bits for a fraction */
@@ -134,10 +132,8 @@ static inline vd d_of_floats(vf x, size_t half)
     return __builtin_convertvector(part, vd);
 }
 
-/*
- * exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2, exp(r) by Taylor's series. For
- * x <= 709; below -708 +0; NaN stays NaN.
- */
+/* exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2, exp(r) by Taylor's series. For x
+ * <= 709; below -708 +0; NaN stays NaN. */
 static inline vd d_exp(vd x)
 {
     static const double factors[] = {
@@ -157,10 +153,8 @@ static inline vd d_exp(vd x)
     return d_select(x > -708.0, q, d_select(x <= -708.0, d_splat(0), x));
 }
 
-/*
- * ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series,
- * where f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN.
- */
+/* ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series,
+ * where f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN. */
 static inline vd d_log(vd x)
 {
     const vul root = (vul)d_splat(0x1.6a09e667f3bcdp-1);

@@ -9,11 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a Zen 5 core in
+/* Multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a Zen 5 core in
  * fresh processes with GPT-2's products: 6 to 384 tokens take 6 to 8 ms less without it, 768 as
- * long, 1024 9 ms more.
- */
+ * long, 1024 9 ms more. */
 static const double jit_pays_from = 6e10;
 
 bool attn_gemm_can_jit(void)
@@ -86,11 +84,9 @@ bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
     return find_tiles(gemm, limit);
 }
 
-/*
- * libxsmm's kernels of 64 columns hold 6 rows, and 8 blocks of them were best on Zen 5. Tiles go in
+/* libxsmm's kernels of 64 columns hold 6 rows, and 8 blocks of them were best on Zen 5. Tiles go in
  * pairs of 16 rows. That two pairs are better than one or one and a half is reasoned, not measured:
- * the panel is read from the second cache once for each pair, and its start is paid for once.
- */
+ * the panel is read from the second cache once for each pair, and its start is paid for once. */
 struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool is_bf16)
 {
     return is_bf16 && engine->tiles ? (struct attn_gemm_rows){64, 32}
@@ -140,13 +136,11 @@ static bool prefetches_by_jit(const struct attn_gemm_shape *s)
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
-    /*
-     * libxsmm is the quicker one, but where the next panel is prefetched, which comes from
-     * memory: our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5
-     * with cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153,
-     * 24 rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside
-     * 247. To 8 rows both wait for memory alone.
-     */
+    /* libxsmm is the quicker one, but where the next panel is prefetched, which comes from memory:
+     * our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5 with
+     * cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153, 24
+     * rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside 247.
+     * To 8 rows both wait for memory alone. */
     enum { AHEAD_BY_JIT_TO = 8 };
     const bool pays_jit = !s->is_ahead || s->is_bf16 ||
                           (s->n <= AHEAD_BY_JIT_TO && s->n_part <= 1) ||

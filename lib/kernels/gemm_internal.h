@@ -26,19 +26,15 @@ struct attn_gemm_engine {
                                        of memory */
 };
 
-/*
- * Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 4 to 7 ms, or
+/* Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 4 to 7 ms, or
  * when what was done does, attn_gemm_engine_go_on. Starting libxsmm is process-wide: with a limit
- * below AVX-512 the first engine of the process decides what libxsmm may use.
- */
+ * below AVX-512 the first engine of the process decides what libxsmm may use. */
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
                                                double work);
 
-/*
- * The same for COMPUTE, with the processor's tiles where it multiplies in bfloat16. Where libxsmm
+/* The same for COMPUTE, with the processor's tiles where it multiplies in bfloat16. Where libxsmm
  * multiplies in bfloat16, and the portable loop gives other bits, WORK has no say, and an engine
- * that lacks_memory is of no use. In float32 none does: the loop gives the same bits.
- */
+ * that lacks_memory is of no use. In float32 none does: the loop gives the same bits. */
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 

@@ -1,7 +1,5 @@
-/*
- * isa.h - which instructions the numeric code may use. Results are the same for all of them, bit
- * for bit.
- */
+/* isa.h - which instructions the numeric code may use. Results are the same for all of them, bit
+ * for bit. */
 #ifndef ATTN_KERNELS_ISA_H
 #define ATTN_KERNELS_ISA_H
 

@@ -104,10 +104,8 @@ enum {
 }; /* columns of the widest panel that keeps the numeric contract, and keys in
                              a panel of keys */
 
-/*
- * A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m columns.
- * In bfloat16 a and b are 16-bit, k is even, and two rows of a lie interleaved: [k/2, lda, 2].
- */
+/* A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m columns.
+ * In bfloat16 a and b are 16-bit, k is even, and two rows of a lie interleaved: [k/2, lda, 2]. */
 struct attn_gemm_shape {
     size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
@@ -204,11 +202,9 @@ struct attn_kernels {
      * or of blocks, the first of which begins there. */
     void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
 
-    /*
-     * Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:
+    /* Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:
      * panel[(r / 64)][c][r % 64], rows first .. first+rows-1 of the panels; the rest is left alone.
-     * For keys.
-     */
+     * For keys. */
     void (*pack_keys)(const float *x, size_t ldx, size_t rows, size_t n, size_t first,
                       float *panels);
 
@@ -254,20 +250,16 @@ struct attn_kernels {
      * x[i + n] cos + x[i] sin, each product and the sum rounded (Su et al. 2104.09864). */
     void (*rotate)(float *x, const float *cosines, const float *sines, size_t n);
 
-    /*
-     * In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries, the rest +0.
+    /* In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries, the rest +0.
      * -inf counts as masked and gives exactly 0; a row with nothing allowed becomes all 0. NaN and
-     * +inf give NaN. Vaswani 1706.03762 eq. 1.
-     */
+     * +inf give NaN. Vaswani 1706.03762 eq. 1. */
     void (*softmax)(float *x, size_t n_valid, size_t n, float scale);
 
-    /*
-     * The next block of a row whose softmax runs over blocks (Dao et al. 2205.14135). In place:
+    /* The next block of a row whose softmax runs over blocks (Dao et al. 2205.14135). In place:
      * x[j] = exp(x[j]*scale - max) over the first n_valid entries, the rest +0, where RUNNING's max
      * and sum have taken the block in. Returns exp(old max - max), by which whatever was
      * accumulated before must be multiplied. -inf, NaN and +inf as in softmax: a NaN or +inf makes
-     * the sum NaN for good, and a row with nothing allowed keeps the sum 0.
-     */
+     * the sum NaN for good, and a row with nothing allowed keeps the sum 0. */
     float (*softmax_block)(float *x, size_t n_valid, size_t n, float scale,
                            struct attn_running_softmax *running);
 
@@ -314,10 +306,8 @@ struct attn_kernels {
     double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);
 };
 
-/*
- * The functions for the best instruction set that both the processor and LIMIT allow. Never NULL.
- * Constant data; nothing to free.
- */
+/* The functions for the best instruction set that both the processor and LIMIT allow. Never NULL.
+ * Constant data; nothing to free. */
 const struct attn_kernels *attn_kernels_find(enum attn_isa limit);
 
 const char *attn_activation_name(enum attn_activation activation);

@@ -161,13 +161,11 @@ typedef double doubles __attribute__((vector_size(8 * LANES)));
 typedef int64_t doubles_mask __attribute__((vector_size(8 * LANES)));
 typedef uint64_t doubles_bits __attribute__((vector_size(8 * LANES)));
 
-/*
- * In doubles, where a product of floats is exact. The sum is rounded to odd: when it is not exact,
+/* In doubles, where a product of floats is exact. The sum is rounded to odd: when it is not exact,
  * its last bit is 1, and rounding it once more, to a float, gives what one rounding gives. See
  * Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on
  * Computers 57 (2008). The error of the sum is Knuth's; where something is infinite, it is NaN, and
- * the sum is left alone.
- */
+ * the sum is left alone. */
 static inline vf v_fma(vf a, vf b, vf c)
 {
     const doubles product =
@@ -223,11 +221,9 @@ static inline void v_store_first(float *p, vf x, size_t n)
 #endif
 }
 
-/*
- * v_max(a, b) is a > b ? a : b and v_min(a, b) is a < b ? a : b: when either is NaN, b.
- * v_first(n) is the mask of the first N lanes. v_load_first reads N <= LANES floats and no more,
- * the other lanes are +0; v_store_first writes N.
- */
+/* v_max(a, b) is a > b ? a : b and v_min(a, b) is a < b ? a : b: when either is NaN, b. v_first(n)
+ * is the mask of the first N lanes. v_load_first reads N <= LANES floats and no more, the other
+ * lanes are +0; v_store_first writes N. */
 
 /* The next register of a row of which LEFT floats, at least one, remain. */
 static inline vf v_load_some(const float *p, size_t left)
@@ -258,10 +254,8 @@ static inline vf v_copy_sign(vf magnitude, vf sign)
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
 }
 
-/*
- * Of each 16 bytes of two registers the first eight, of A and B by turns; and the last eight. Four
- * rounds of it turn 16 x 16 bytes round.
- */
+/* Of each 16 bytes of two registers the first eight, of A and B by turns; and the last eight. Four
+ * rounds of it turn 16 x 16 bytes round. */
 static inline vb v_low_bytes(vb a, vb b)
 {
 #if defined __x86_64__
@@ -353,10 +347,8 @@ static inline vf v_keep_some(vf x, size_t left)
     return left >= LANES ? x : (vf)((vi)x & v_first(left));
 }
 
-/*
- * A sum over a row: 16 partial sums by absolute index mod 16, whatever LANES is. The tree that adds
- * them is t[l] += t[l + 8], then l + 4, l + 2, l + 1.
- */
+/* A sum over a row: 16 partial sums by absolute index mod 16, whatever LANES is. The tree that adds
+ * them is t[l] += t[l + 8], then l + 4, l + 2, l + 1. */
 enum { N_PARTIAL = 16, N_PART = N_PARTIAL / LANES };
 
 struct sums {

@@ -64,11 +64,9 @@ struct attn_linear_args {
 
 enum { ATTN_LINEAR_MOST = 8 };
 
-/*
- * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share inputs, but not outputs;
+/* Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share inputs, but not outputs;
  * in bfloat16 all have the same x and n_row. Weights that are not packed are used in place for few
- * rows where their layout allows, else packed panel by panel; same bits.
- */
+ * rows where their layout allows, else packed panel by panel; same bits. */
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);
 
 #endif

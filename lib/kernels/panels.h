@@ -1,16 +1,12 @@
-/*
- * panels.h - how the columns of a weight are cut into panels that microkernels take.
- */
+/* panels.h - how the columns of a weight are cut into panels that microkernels take. */
 #ifndef ATTN_KERNELS_PANELS_H
 #define ATTN_KERNELS_PANELS_H
 
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
 
-/*
- * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
- * with the panel before it. Fewer than 17 columns in all are padded to 32.
- */
+/* How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
+ * with the panel before it. Fewer than 17 columns in all are padded to 32. */
 enum { ATTN_PANEL_PADDED = 32 }; /* what fewer than the narrowest has are padded to */
 struct attn_panels {
     size_t n_panel;

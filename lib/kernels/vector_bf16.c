@@ -1,7 +1,5 @@
-/*
- * vector_bf16.c - products in bfloat16 (the upper half of a float32) with float32 sums, for where
- * libxsmm has no kernels for them, and the layout that both read.
- */
+/* vector_bf16.c - products in bfloat16 (the upper half of a float32) with float32 sums, for where
+ * libxsmm has no kernels for them, and the layout that both read. */
 #include "kernels/vector.h"
 
 #include <assert.h>

@@ -25,10 +25,8 @@ static inline vi load_halves(const unsigned char *src, size_t left)
     return __builtin_convertvector(h, vi);
 }
 
-/*
- * An IEEE half moved up is a float but for the exponent's bias. Infinities and NaN get all bits of
- * the exponent; a subnormal is its fraction times 2^-24, made without denormal floats.
- */
+/* An IEEE half moved up is a float but for the exponent's bias. Infinities and NaN get all bits of
+ * the exponent; a subnormal is its fraction times 2^-24, made without denormal floats. */
 static inline vf half_to_float(vi h)
 {
     vi magnitude = h & 0x7fff;
@@ -127,10 +125,8 @@ static void find_columns(const struct attn_matrix *matrix, size_t first, size_t 
                      attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
 }
 
-/*
- * The next reads are in many places, which no processor predicts: without prefetches, each one
- * stalls. Distances were measured on a Zen 5 core: elements of a column, rows.
- */
+/* The next reads are in many places, which no processor predicts: without prefetches, each one
+ * stalls. Distances were measured on a Zen 5 core: elements of a column, rows. */
 enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, LINE = 64 };
 
 /* Prefetches one line of each of N columns, AT bytes from their beginning. */
@@ -147,10 +143,8 @@ static inline void fetch_row(const unsigned char *row, size_t n)
         __builtin_prefetch(row + i);
 }
 
-/*
- * Columns of a matrix whose rows are neighbours: 16 of them are read along side by side, and a tile
- * at a time is turned round.
- */
+/* Columns of a matrix whose rows are neighbours: 16 of them are read along side by side, and a tile
+ * at a time is turned round. */
 static void pack_transposed(const struct attn_matrix *matrix, const unsigned char *const *columns,
                             size_t m, size_t width, float *panel)
 {
@@ -189,11 +183,9 @@ struct block_tile {
     size_t group, run; /* as in struct attn_codes */
 };
 
-/*
- * Columns of blocks, a piece of up to 256 values at a time. Prefetching the panel after it line by
+/* Columns of blocks, a piece of up to 256 values at a time. Prefetching the panel after it line by
  * line, as it lies, takes half the time of memory that reading ahead in 64 columns takes: 18 and 9
- * GB/s on a Zen 4 core. A few lines at a time: a whole piece at once was slower than none.
- */
+ * GB/s on a Zen 4 core. A few lines at a time: a whole piece at once was slower than none. */
 struct block_piece {
     enum attn_dtype dtype;
     const unsigned char *columns[ATTN_PANEL]; /* where they go on */

@@ -127,11 +127,9 @@ static float fill_without_score(float *x, size_t n)
     return has_nan ? NAN : 0;
 }
 
-/*
- * s = x*scale, rounded as a traced score is; m = max s; e = exp(s - m); p = e * (1/sum e). The
+/* s = x*scale, rounded as a traced score is; m = max s; e = exp(s - m); p = e * (1/sum e). The
  * largest e is exactly 1, so the sum is at least 1 and a lone key gets exactly 1. The product with
- * the reciprocal costs half an ulp against the quotient and saves most of the pass's time.
- */
+ * the reciprocal costs half an ulp against the quotient and saves most of the pass's time. */
 void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale)
 {
     float m = begin_softmax(x, n_valid, &scale), sum;
@@ -201,10 +199,8 @@ static float squared_deviations(const float *x, size_t n, float mean)
     return sums_total(&sums);
 }
 
-/*
- * Two passes, since sum x^2 - n mean^2 cancels. y = fma((x - mean) * rstd, w, b), and without b the
- * product alone.
- */
+/* Two passes, since sum x^2 - n mean^2 cancels. y = fma((x - mean) * rstd, w, b), and without b the
+ * product alone. */
 void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
                                           float eps, float *y)
 {

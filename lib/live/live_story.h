@@ -1,7 +1,5 @@
-/*
- * live_story.h - checks a story, the steps that a live page tells (cmd/README.md, "A live page").
- * For the files of this layer.
- */
+/* live_story.h - checks a story, the steps that a live page tells (cmd/README.md, "A live page").
+ * For the files of this layer. */
 #ifndef ATTN_LIVE_LIVE_STORY_H
 #define ATTN_LIVE_LIVE_STORY_H
 
@@ -9,11 +7,9 @@
 #include "host/host.h"
 #include "run/request.h"
 
-/*
- * Prepares each step of the story JSON on HOST, and each of its changes alone, as the page of
+/* Prepares each step of the story JSON on HOST, and each of its changes alone, as the page of
  * REQUEST would; computes nothing. ATTN_FORMAT names file, step (from 1), key, value and what was
- * expected.
- */
+ * expected. */
 enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
                                        const struct attn_request *request, struct attn_error *err);
 

@@ -1,8 +1,6 @@
-/*
- * page_live.h - what a live page holds beside its picture: this tool as a WebAssembly module, a
+/* page_live.h - what a live page holds beside its picture: this tool as a WebAssembly module, a
  * model, and how it is asked. The page runs the module in the reader's browser, and fetches
- * nothing.
- */
+ * nothing. */
 #ifndef ATTN_PAGE_PAGE_LIVE_H
 #define ATTN_PAGE_PAGE_LIVE_H
 

@@ -1,7 +1,5 @@
-/*
- * class_label.h - the labels of a classifier of pictures, by their names or numbers. For the files
- * of this layer.
- */
+/* class_label.h - the labels of a classifier of pictures, by their names or numbers. For the files
+ * of this layer. */
 #ifndef ATTN_PREDICT_CLASS_LABEL_H
 #define ATTN_PREDICT_CLASS_LABEL_H
 

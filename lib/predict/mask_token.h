@@ -1,7 +1,5 @@
-/*
- * mask_token.h - where an encoder predicts: at mask tokens, [MASK] or <mask>. For the files of this
- * layer and above.
- */
+/* mask_token.h - where an encoder predicts: at mask tokens, [MASK] or <mask>. For the files of this
+ * layer and above. */
 #ifndef ATTN_PREDICT_MASK_TOKEN_H
 #define ATTN_PREDICT_MASK_TOKEN_H
 

@@ -64,11 +64,10 @@ enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_
 {
     const size_t n_vocab = attn_model_config(scope->model)->n_vocab;
     const size_t n_fit = 1 + LOGIT_BYTES / sizeof(float) / n_vocab;
-    struct attn_masked *made = attn_alloc(1, sizeof *made, err);
+    struct attn_masked *made;
     enum attn_status status = ATTN_NO_MEMORY;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->n_row = n_row;
     made->n_most = n_row < n_fit ? n_row : n_fit;
     made->ids = attn_alloc(n_row, sizeof *made->ids, err);

@@ -1,8 +1,6 @@
-/*
- * prediction.h - what a language model expects next: the most probable tokens, and how probable
+/* prediction.h - what a language model expects next: the most probable tokens, and how probable
  * continuations are, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For the files of this
- * layer.
- */
+ * layer. */
 #ifndef ATTN_PREDICT_PREDICTION_H
 #define ATTN_PREDICT_PREDICTION_H
 

@@ -14,11 +14,9 @@
 #include "input/input.h"
 #include "predict/answer.h"
 
-/*
- * Makes *HOST the one whose model INPUT goes through: of a directory with two towers the tower of
+/* Makes *HOST the one whose model INPUT goes through: of a directory with two towers the tower of
  * pictures or that of texts. With the labels of QUESTION it is a classifier: *labelled, which the
- * caller frees, and which borrows the host and the labels. Errors have a stage.
- */
+ * caller frees, and which borrows the host and the labels. Errors have a stage. */
 enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
                                             const struct attn_request_predict *question,
                                             const struct attn_request_reading *reading,

@@ -446,11 +446,10 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
 enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *options,
                                        struct attn_batch_lines **lines, struct attn_error *err)
 {
-    struct attn_batch_lines *made = attn_alloc(1, sizeof *made, err);
+    struct attn_batch_lines *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = *options;
     made->buffer = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
     status = made->buffer ? open_input(made, err) : ATTN_NO_MEMORY;

@@ -1,7 +1,5 @@
-/*
- * items.c - see items.h. The record reader (input/record_internal.h) reads each item from a line of
- * JSON; a line of CSV is converted to JSON first.
- */
+/* items.c - see items.h. The record reader (input/record_internal.h) reads each item from a line of
+ * JSON; a line of CSV is converted to JSON first. */
 #include "records/items_internal.h"
 
 #include "base/escape.h"
@@ -613,9 +611,7 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     *item = NULL;
     if (items->n_read >= options->n_input || items->n_read >= items->limit)
         return ATTN_OK;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     input = &options->inputs[items->n_read];
     sha256_update(&items->read, input->n_text, (const uint8_t *)input->text);
     sha256_update(&items->read, input->n_id * sizeof *input->ids, (const uint8_t *)input->ids);
@@ -652,9 +648,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             items->n_read++;
             continue;
         }
-        made = attn_alloc(1, sizeof *made, err);
-        if (!made)
-            return ATTN_NO_MEMORY;
+        ATTN_TRY(ATTN_ALLOC(made, 1, err));
         made->item.record.number = items->n_read++;
         made->item.line = line;
         made->read = items->read;
@@ -985,9 +979,7 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
     if (!attn_is_choice(options.form, ATTN_ITEMS_TEXTS + 1, "form", err) ||
         (options.n_input > 0 && !attn_is_given(options.inputs, "inputs", err)))
         return ATTN_INVALID;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
     if (status == ATTN_OK) {

@@ -45,11 +45,9 @@ struct attn_label_store {
     size_t n, capacity;
 };
 
-/*
- * Reads LINE [size bytes] into RECORD by the keys of its names, as attn_record_read does, and its
+/* Reads LINE [size bytes] into RECORD by the keys of its names, as attn_record_read does, and its
  * labels into LABELS. A label that is none is the failure of RECORD, if that has no other;
- * ATTN_NO_MEMORY is the only failure here. LABELS are empty after a line that is no such object.
- */
+ * ATTN_NO_MEMORY is the only failure here. LABELS are empty after a line that is no such object. */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
                                          struct attn_label_store *labels,
                                          struct attn_record_store *store,

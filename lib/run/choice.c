@@ -8,10 +8,8 @@
 
 #include <string.h>
 
-/*
- * A glob means "those that there are"; a name means that one, so a model without it is an error
- * even when other sites of the list exist. LIST is changed on the way.
- */
+/* A glob means "those that there are"; a name means that one, so a model without it is an error
+ * even when other sites of the list exist. LIST is changed on the way. */
 static enum attn_status check_names(struct attn_selection *selection, char *list,
                                     struct attn_error *err)
 {

@@ -104,13 +104,11 @@ struct attn_many_calls {
     void *user;                 /* for these */
 };
 
-/*
- * Runs all records that `next` reads. Memory beside the model: the window, a session of 256
+/* Runs all records that `next` reads. Memory beside the model: the window, a session of 256
  * positions for each thread of the host, and a session for the longest text so far. OPTIONS may be
  * NULL. Fails as attn_run_request does if the request fits no record, with the failure of `next` or
  * `done`, and with ATTN_CANCELED if the host's flag is set. Results before the first unfinished
- * record are handed out first.
- */
+ * record are handed out first. */
 ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
                                         const struct attn_many_calls *calls,

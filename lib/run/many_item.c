@@ -680,10 +680,9 @@ static enum attn_status on_pack_event(void *user, const struct attn_trace_event 
 enum attn_status attn_many_pack_create(const struct attn_many_task *task,
                                        struct attn_many_pack **pack, struct attn_error *err)
 {
-    struct attn_many_pack *made = attn_alloc(1, sizeof *made, err);
+    struct attn_many_pack *made;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->task = task;
     made->trace = (struct attn_trace){task->watched, on_pack_event, made};
     *pack = made;

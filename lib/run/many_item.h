@@ -84,11 +84,9 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 
 void attn_many_item_release(struct attn_many_item *item);
 
-/*
- * A session for short texts, which are fed together: one matrix product has the rows of several
+/* A session for short texts, which are fed together: one matrix product has the rows of several
  * texts. Products of 128 rows do four times as many multiply-adds per second as products of six
- * rows. More rows gain nothing.
- */
+ * rows. More rows gain nothing. */
 struct attn_many_pack;
 
 /* Allocates the session on first use. TASK is borrowed. */

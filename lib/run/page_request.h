@@ -1,7 +1,5 @@
-/*
- * page_request.h - what a web page shows beside the patterns of its heads: predictions after every
- * position, and the table of an experiment.
- */
+/* page_request.h - what a web page shows beside the patterns of its heads: predictions after every
+ * position, and the table of an experiment. */
 #ifndef ATTN_RUN_PAGE_REQUEST_H
 #define ATTN_RUN_PAGE_REQUEST_H
 

@@ -56,12 +56,10 @@ ATTN_API const struct attn_selection *attn_run_selection(const struct attn_run *
 /* The names of rows and columns. Borrowed from the run. */
 ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 
-/*
- * Computes, once a run: a second call is ATTN_INVALID. OBSERVER, or NULL, is told of what its
+/* Computes, once a run: a second call is ATTN_INVALID. OBSERVER, or NULL, is told of what its
  * selection wants, before the outputs are; that must hold what the run's selection does. What it
  * returns ends the run, with or without a message. Files appear when everything went well. RESULT
- * is untouched on failure.
- */
+ * is untouched on failure. */
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);
 
@@ -77,11 +75,9 @@ ATTN_API enum attn_status attn_run_capture(struct attn_host *host,
                                            struct attn_capture **capture,
                                            struct attn_result *result, struct attn_error *err);
 
-/*
- * The predictions as tables: `top` with the columns position (where positions were chosen),
+/* The predictions as tables: `top` with the columns position (where positions were chosen),
  * probability, id and token, `next` with logprob (natural, in nats) and text; NULL for what was not
- * asked. The caller frees both.
- */
+ * asked. The caller frees both. */
 ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
                                              struct attn_table **top, struct attn_table **next,
                                              struct attn_error *err);

@@ -1,6 +1,5 @@
-/*
- * run_internal.h - what a run holds, for the experiments that do more with a request than run it.
- */
+/* run_internal.h - what a run holds, for the experiments that do more with a request than run
+ * it. */
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
@@ -44,11 +43,9 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
     return (struct attn_notes){request->on_note, request->user};
 }
 
-/*
- * The selection that GIVEN means for sizes DIMS, owned by the caller. N_BATCH batches have the same
+/* The selection that GIVEN means for sizes DIMS, owned by the caller. N_BATCH batches have the same
  * heads: GIVEN chooses among those of one. ATTN_INVALID when nothing is left. Stage
- * ATTN_STAGE_OPTIONS.
- */
+ * ATTN_STAGE_OPTIONS. */
 enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);

@@ -49,11 +49,9 @@ struct attn_window_form {
     void *user;                 /* for these */
 };
 
-/*
- * Goes over all items. A failure of `compute` or `take` ends it at once. A failure of `read` ends
+/* Goes over all items. A failure of `compute` or `take` ends it at once. A failure of `read` ends
  * it after the items before, but for ATTN_CANCELED, which the window also reports when the flag of
- * HOST is set.
- */
+ * HOST is set. */
 enum attn_status attn_window_run(const struct attn_window_form *form, struct attn_host *host,
                                  struct attn_error *err);
 
@@ -62,12 +60,10 @@ enum attn_status attn_window_run(const struct attn_window_form *form, struct att
 /* The slot of item NUMBER, counted from 0. */
 void *attn_window_slot(const struct attn_window *window, size_t number);
 
-/*
- * Waits until N_BYTE more have room, which those of the oldest item always have, and until this
+/* Waits until N_BYTE more have room, which those of the oldest item always have, and until this
  * thread may compute; IS_ALONE: until no other thread does. False when the run has failed. A worker
  * computes its items one after the other, so it waits only for items before FIRST. Call
- * attn_window_end after it returned true.
- */
+ * attn_window_end after it returned true. */
 bool attn_window_begin(struct attn_window *window, size_t first, size_t n_byte, bool is_alone);
 void attn_window_end(struct attn_window *window);
 

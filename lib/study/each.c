@@ -423,9 +423,7 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     if (!attn_is_given(options.path || options.sink, "path", err) ||
         !attn_is_choice(options.form, ATTN_EACH_JSON_LINES + 1, "form", err))
         return ATTN_INVALID;
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     made->of = *rows;
     made->host = host;

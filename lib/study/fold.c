@@ -1,7 +1,5 @@
-/*
- * fold.c - see fold.h. A group has the moments of each number in its rows, and with n_bootstrap the
- * numbers of every item. Items of `paired` wait for their partner in a hash table of ids.
- */
+/* fold.c - see fold.h. A group has the moments of each number in its rows, and with n_bootstrap the
+ * numbers of every item. Items of `paired` wait for their partner in a hash table of ids. */
 #include "study/fold.h"
 
 #include "base/escape.h"
@@ -148,11 +146,10 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   const struct attn_study_args *study, struct attn_fold **fold,
                                   struct attn_error *err)
 {
-    struct attn_fold *made = attn_alloc(1, sizeof *made, err);
+    struct attn_fold *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->form = *form;
     made->study = study;
     status = read_labels(made, err);
@@ -386,10 +383,8 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
                  n_column = attn_table_n_column(entry->table);
 
     ATTN_TRY(copy_table(entry->table, &fold->first, err));
-    fold->columns = attn_alloc(n_column, sizeof *fold->columns, err);
-    fold->differs = attn_alloc(n_row * n_column, sizeof *fold->differs, err);
-    if (!fold->columns || !fold->differs)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(fold->columns, n_column, err));
+    ATTN_TRY(ATTN_ALLOC(fold->differs, n_row * n_column, err));
     for (size_t i = 0; i < n_column; i++) {
         const struct attn_column *column = attn_table_column(fold->first, i);
 
@@ -614,13 +609,12 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
                                          const struct attn_fold_entry *entry, bool is_b,
                                          struct label **labels, struct attn_error *err)
 {
-    struct waiting *made = attn_alloc(1, sizeof *made, err);
+    struct waiting *made;
     char text[ID_SIZE];
     const char *id;
     struct waiting **at;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->is_b = is_b;
     id = id_of(entry->item, text, &made->n_id);
     made->id = attn_strndup(id, made->n_id, err);
@@ -1073,12 +1067,11 @@ static enum attn_status append_filled(const struct attn_fold *fold,
         [ATTN_VALUE_LIST] = {.type = ATTN_VALUE_MISSING},
     };
     const size_t n = attn_table_n_column(table);
-    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    struct attn_cell *cells;
     size_t at = fold->n_label;
     enum attn_status status;
 
-    if (!cells)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(cells, n, err));
     for (size_t i = 0; i < n; i++)
         cells[i] = values[attn_table_column(table, i)->type];
     for (size_t i = 0; i < n_column; i++)

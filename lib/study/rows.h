@@ -1,7 +1,5 @@
-/*
- * rows.h - the rows of an experiment's table: its columns, its cells, and the moments of many. For
- * the files of this layer.
- */
+/* rows.h - the rows of an experiment's table: its columns, its cells, and the moments of many. For
+ * the files of this layer. */
 #ifndef ATTN_STUDY_ROWS_H
 #define ATTN_STUDY_ROWS_H
 

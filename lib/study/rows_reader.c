@@ -45,9 +45,7 @@ static enum attn_status open_reader(struct attn_rows_reader *reader, struct attn
     const struct attn_batch_lines_options lines = {
         .path = options->path, .separator = options->is_csv ? ',' : '\0', .max_line = SIZE_MAX};
 
-    reader->cells = attn_alloc(options->n_column, sizeof *reader->cells, err);
-    if (!reader->cells)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(reader->cells, options->n_column, err));
     if (options->n_column > 0)
         ATTN_TRY(
             attn_table_create("items", options->columns, options->n_column, &reader->table, err));
@@ -62,11 +60,10 @@ static enum attn_status open_reader(struct attn_rows_reader *reader, struct attn
 enum attn_status attn_rows_reader_open(const struct attn_rows_options *options,
                                        struct attn_rows_reader **reader, struct attn_error *err)
 {
-    struct attn_rows_reader *made = attn_alloc(1, sizeof *made, err);
+    struct attn_rows_reader *made;
     enum attn_status status;
 
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = *options;
     status = open_reader(made, err);
     if (status == ATTN_OK)

@@ -1,7 +1,5 @@
-/*
- * study.c - see study.h. Reads items, counts failures, and folds the answers about all other items;
- * study_ask.c runs the experiment for each item.
- */
+/* study.c - see study.h. Reads items, counts failures, and folds the answers about all other items;
+ * study_ask.c runs the experiment for each item. */
 #include "study/study_internal.h"
 
 #include "base/escape.h"
@@ -236,9 +234,7 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
 
 static enum attn_status build(struct attn_study *study, struct attn_error *err)
 {
-    study->ids = attn_alloc(N_SLOT, sizeof *study->ids, err);
-    if (!study->ids)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(study->ids, N_SLOT, err));
     study->seed = attn_hash_seed();
     ATTN_TRY(attn_monitor_create(1, &study->monitor, err));
     return attn_fold_create(&study->form, study->args, &study->fold, err);
@@ -253,9 +249,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err));
-    made = attn_alloc(1, sizeof *made, err);
-    if (!made)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->args = args;
     made->form = form->fold;
     made->defaults = form->defaults;

@@ -1,7 +1,5 @@
-/*
- * study_ask.c - takes the items of a study through a window (run/window.h): each alone on a thread,
- * or their texts packed together (run/many.h). Answers come back in the order of the items.
- */
+/* study_ask.c - takes the items of a study through a window (run/window.h): each alone on a thread,
+ * or their texts packed together (run/many.h). Answers come back in the order of the items. */
 #include "study/study_internal.h"
 
 #include "base/memory.h"
@@ -160,10 +158,9 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
                              struct attn_error *err)
 {
     struct packing *packing = user;
-    struct text *text = attn_alloc(1, sizeof *text, err);
+    struct text *text;
 
-    if (!text)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(text, 1, err));
     record->mine = text;
     text->is_second = packing->item;
     text->item = packing->item;

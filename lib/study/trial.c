@@ -1,7 +1,5 @@
-/*
- * trial.c - see trial.h. Of many trials, runs that begin at the same layer are fed together, as
- * many as make products fast: their rows are stacked, and each run has its own edits.
- */
+/* trial.c - see trial.h. Of many trials, runs that begin at the same layer are fed together, as
+ * many as make products fast: their rows are stacked, and each run has its own edits. */
 #include "study/trial.h"
 
 #include "base/escape.h"
@@ -86,12 +84,11 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
                                   struct attn_error *err)
 {
-    struct attn_edit *edits = attn_alloc(trial->run->edits.n + trial->n_edit, sizeof *edits, err);
+    struct attn_edit *edits;
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    if (!edits)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(edits, trial->run->edits.n + trial->n_edit, err));
     status = start(trial, edits, &made, err);
     attn_free(edits); /* the session has copied them */
     if (status == ATTN_OK)
@@ -197,9 +194,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
     sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
-    trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
-    if (!trials->logits)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(trials->logits, dims->n_vocab, err));
     ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
     ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));
     ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
@@ -294,10 +289,8 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
     const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
     const size_t n_most = work->n_together;
 
-    work->beginnings = attn_alloc(n, sizeof *work->beginnings, err);
-    work->packs = attn_alloc(n, sizeof *work->packs, err);
-    if (!work->beginnings || !work->packs)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(work->beginnings, n, err));
+    ATTN_TRY(ATTN_ALLOC(work->packs, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_trial_change *change = &work->changes[i];
         int first = change->n_edit > 0 ? n_layer : 0;

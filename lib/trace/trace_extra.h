@@ -39,11 +39,9 @@ ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *select
 ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
                                                      const char *spec, struct attn_error *err);
 
-/*
- * The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
+/* The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
  * H', n] for queries, [S, G', n] for keys (keys are not narrowed by queries), [H', T', S] for
- * matrices. Returns the rank; 0, and zeros, when there is no such site or layer.
- */
+ * matrices. Returns the rank; 0, and zeros, when there is no such site or layer. */
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 

@@ -697,11 +697,9 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 {
     const size_t n = tokenizer->vocabulary.n;
 
-    tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
-    tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
-    tokenizer->is_wide = attn_alloc(n, sizeof *tokenizer->is_wide, err);
-    if (!tokenizer->is_added || !tokenizer->is_special || !tokenizer->is_wide)
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_added, n, err));
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_special, n, err));
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_wide, n, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) {
         const struct attn_added_token *token = &tokenizer->added.tokens[i];
 
