@@ -365,8 +365,8 @@ START_TEST(any_continuation_is_shown_printably)
         const struct attn_naughty *string = &attn_naughty[i];
         char *tab;
 
-        if (!attn_naughty_is_argument(string))
-            continue;
+        if (!attn_naughty_is_argument(string) || strcmp(string->text, "--help") == 0)
+            continue; /* an option is no value of another */
         ran = attn_command(
             (const char *const[]){"run", "-q", "-m", tiny, "--next", string->text, "The", NULL});
         if (ran.exit != 0) {
