@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -398,6 +399,22 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
         ATTN_TRY(attn_frame_append(&split->frame, row, err));
     }
     return ATTN_OK;
+}
+
+int attn_found_cell_compare(const void *a, const void *b)
+{
+    const struct attn_found_cell *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->value), -fabs(y->value));
+
+    if (order != 0)
+        return order;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->head != y->head)
+        return x->head < y->head ? -1 : 1;
+    if (x->query != y->query)
+        return x->query < y->query ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
 }
 
 /* --- The experiment --------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include "experiment/attribute_internal.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
 
@@ -40,22 +39,6 @@ struct attribution {
     struct attn_found_cell *cells;      /* [n_most] owns; [n_cell] a heap */
     size_t n_cell, n_most, capacity;
 };
-
-int attn_found_cell_compare(const void *a, const void *b)
-{
-    const struct attn_found_cell *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->value), -fabs(y->value));
-
-    if (order != 0)
-        return order;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    if (x->head != y->head)
-        return x->head < y->head ? -1 : 1;
-    if (x->query != y->query)
-        return x->query < y->query ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
 
 /* --- The heap --------------------------------------------------------------------------------- */
 

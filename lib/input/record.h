@@ -44,7 +44,7 @@ enum attn_record_id {
     ATTN_RECORD_ID_INTEGER = 2, /* its digits, as they were written */
 };
 
-/* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (run/position.h). */
+/* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h). */
 struct attn_item_place {
     const char *name, *spec; /* terminated */
 };

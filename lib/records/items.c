@@ -929,7 +929,7 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
     if (options->shard >= options->n_shard || !is_file)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     items->from = attn_batch_lines_share(size, options->shard, options->n_shard);
-    items->n_read = options->inputs ? items->from : 0;
+    items->n_read = options->inputs ? (size_t)items->from : 0;
     items->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
     return ATTN_OK;
 }
@@ -1033,7 +1033,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
     forget_ahead(items);
     attn_batch_lines_rewind(items->lines);
     sha256_init(&items->read);
-    items->n_read = items->options.inputs ? items->from : 0;
+    items->n_read = items->options.inputs ? (size_t)items->from : 0;
     items->line_number = 1;
     return items->csv.separator
                ? attn_error_at(read_line(items, &line, &is_over, err), ATTN_STAGE_INPUT, err)

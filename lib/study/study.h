@@ -68,9 +68,9 @@ struct attn_study_args {
     const char *sort; /* by which the caller will sort the table (tables/table_order.h): refused
                          before the first item where there is no such column; or NULL */
     bool are_texts;   /* only the input of an item counts, all else is that of the arguments: items
-                         run one after the other, one that fails ends the run, and the table has the
-                         columns of one text, X_sd, and `texts`, their number. Without groups, pairs,
-                         resamples and `each` */
+                         run one after the other, one that fails ends the run, and the table has
+                         the columns of one text, X_sd, and `texts`, their number. Without groups,
+                         pairs, resamples and `each` */
 };
 
 #define ATTN_STUDY_ARGS_DEFAULT                                                                    \
