@@ -311,7 +311,7 @@ run: deps-build ## build, then show the attention of one sentence
 	$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
 	@printf '%s\n' '' 'To call it as attn-cli, put it on the PATH of this shell, or install it into ~/.local/bin:' \
 	    '  export PATH="$(CURDIR)/$(BUILD):$$PATH"' '  make install PREFIX="$$HOME/.local"' \
-	    'attn-cli -h then lists the commands; cmd/README.md is the manual.'
+	    'attn-cli -h then lists the commands; cmd/manual is the manual.'
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
@@ -496,7 +496,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check fixtures-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening links format-check binding-check fixtures-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -512,6 +512,9 @@ headers: $(BUILD)/libraries.cflags ## check that every header stands alone
 
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh
+
+links: ## check relative links of the Markdown files, and the length of the manual's
+	@tests/tools/check_links.sh
 
 format: ## rewrite the sources as .clang-format says
 	@clang-format -i $(SOURCES)
@@ -703,7 +706,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
-    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening format format-check tidy man install uninstall deps \
+    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

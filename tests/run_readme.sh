@@ -69,7 +69,10 @@ if [ "${1-}" = --refresh ]; then
     is_refreshing=yes
     shift
 fi
-[ $# -gt 0 ] || set -- README.md cmd/README.md models/README.md models/interpreter/README.md
+if [ $# -eq 0 ]; then
+    mapfile -t files < <(list_readmes)
+    set -- "${files[@]}"
+fi
 for what; do
     case $what in
     *:*)

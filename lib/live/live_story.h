@@ -1,4 +1,4 @@
-/* live_story.h - checks a story, the steps that a live page tells (cmd/README.md, "A live page").
+/* live_story.h - checks a story, the steps that a live page tells (cmd/manual/pages.md).
  * For the files of this layer. */
 #ifndef ATTN_LIVE_LIVE_STORY_H
 #define ATTN_LIVE_LIVE_STORY_H

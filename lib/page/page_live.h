@@ -21,7 +21,7 @@ struct attn_live {
     size_t n_reading;
     const unsigned char *rgb; /* [height, width, 3] the picture that was run; NULL: a text was */
     size_t height, width;
-    const char *story; /* [n_story] JSON (cmd/README.md, "A live page"); NULL: none */
+    const char *story; /* [n_story] JSON (cmd/manual/pages.md); NULL: none */
     size_t n_story;
 };
 

@@ -10,7 +10,7 @@
  *     attn_encoding_release(&encoding);
  *
  * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
- * with the parts that the table in cmd/README.md lists. Results equal those of the library
+ * with the parts that the table in cmd/manual/models.md lists. Results equal those of the library
  * tokenizers for that file. Otherwise it is read from vocab.json: with merges.txt byte-level BPE
  * (Radford et al. 2019), merged in the order of the library tokenizers; alone, word level: words
  * between Unicode white space, or single characters. Otherwise it is read from vocab.txt: BERT's

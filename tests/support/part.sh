@@ -35,6 +35,12 @@ finish() { # PART
     exit
 }
 
+# The files whose `console` blocks are tests.
+list_readmes() {
+    find cmd/manual -name '*.md' | LC_ALL=C sort
+    printf '%s\n' README.md models/README.md models/interpreter/README.md
+}
+
 # Calls JOB with each ITEM, as many jobs beside each other as ATTN_TEST_JOBS says, or as there are cores. What a job prints is
 # shown in the order of the items; what it counts with pass and fail is added to the counts here.
 side_by_side() { # JOB ITEM...

@@ -119,7 +119,8 @@ def texts():
 
 
 def corpus():
-    return [(ROOT / name).read_text("utf-8") for name in ("README.md", "cmd/README.md", "CONTRIBUTING.md")]
+    pages = [ROOT / "README.md", *sorted(ROOT.glob("cmd/manual/**/*.md")), ROOT / "CONTRIBUTING.md"]
+    return [page.read_text("utf-8") for page in pages]
 
 
 def write_tokenizer(folder, add):

@@ -379,16 +379,15 @@ def check_quantized(folder):
 
 # --- Manual -----------------------------------------------------------------------------------
 
-def check_manual(folder):
-    """Its console and python blocks, in order, in one folder; what the console shows is tested by
-    tests/run_readme.sh."""
+def check_page(page, folder):
+    """Runs the console and python blocks of a page of the manual, in order, in one folder. Returns
+    the number of python blocks. tests/run_readme.sh compares what the console shows."""
     folder.mkdir()
     for name in ("models", "data", "tests"):
         (folder / name).symlink_to(ROOT / name)
     os.chdir(folder)
     n_block = 0
-    manual = (ROOT / "cmd/README.md").read_text("utf-8")
-    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", manual, re.M | re.S)
+    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     for language, block in blocks:
         if language == "console":
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.M):
@@ -396,9 +395,16 @@ def check_manual(folder):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             continue
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(block, "cmd/README.md", "exec"), {})
+            exec(compile(block, str(page), "exec"), {})
         assert out.getvalue().strip(), "a python block of the manual prints nothing"
         n_block += 1
+    return n_block
+
+
+def check_manual(folder):
+    folder.mkdir()
+    pages = [page for page in sorted(ROOT.glob("cmd/manual/**/*.md")) if "\n```python\n" in page.read_text("utf-8")]
+    n_block = sum(check_page(page, folder / page.stem) for page in pages)
     print(f"check-python: {n_block} python blocks of the manual run")
 
 

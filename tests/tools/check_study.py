@@ -255,7 +255,7 @@ def check_manual(folder):
     """The manual's lines of pandas and statsmodels run, and find the means of its table."""
     root = pathlib.Path(__file__).parents[2]
     items = root / "data/experiments/agreement.csv"
-    manual = (root / "cmd/README.md").read_text("utf-8").split("### A study of agreement")[1]
+    manual = (root / "cmd/manual/tutorial/a-study.md").read_text("utf-8")
     block = re.search(r"^```py\n(.*?)^```$", manual, re.M | re.S).group(1)
     exact = ["ablate", "-q", "--precision", "17", "--items", items, "--csv", "-"]
     attn(*exact, "--each", folder / "each.csv")

@@ -119,14 +119,14 @@ def hard_text(rng):
 
 # --- The tokenizers -------------------------------------------------------------------------------
 
-CORPUS = ["README.md", "cmd/README.md", "data/tiny-corpus.txt"]
+CORPUS = [ROOT / "README.md", *sorted(ROOT.glob("cmd/manual/**/*.md")), ROOT / "data/tiny-corpus.txt"]
 N_VOCABULARY = 600
 BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
 def lines():
-    return [line for name in CORPUS for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
+    return [line for path in CORPUS for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def special(text, **flags):
@@ -418,7 +418,7 @@ if __name__ == "__main__":
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if is_golden:
-        CORPUS, N_VOCABULARY = CORPUS[2:], 250
+        CORPUS, N_VOCABULARY = CORPUS[-1:], 250
         STYLES["xlmr"] = lambda folder: xlmr(folder, small_rules())
         write_golden(folder)
         sys.exit(0)

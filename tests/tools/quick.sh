@@ -33,6 +33,7 @@ done
 [ ${#sources[@]} -eq 0 ] || clang-format --dry-run -Werror "${sources[@]}"
 tests/tools/check_layers.sh
 tests/tools/check_namesakes.sh
+tests/tools/check_links.sh
 mapfile -t units < <(printf '%s\n' "${units[@]}" | sort -u | grep .)
 env -u MAKEFLAGS make -j"$(nproc)" --no-print-directory all tests/fixtures/.unpacked "${stamps[@]}" "${units[@]}"
 [ ${#units[@]} -eq 0 ] || tests/run_unit.sh "${units[@]}"
