@@ -21,6 +21,7 @@
 enum {
     MOST_NAMED = 10,
     MOST_PEEKED = 1000,
+    MOST_EDIT_NOTES = 32, /* forwarded notes about edits */
     N_ID = 1 << 16,
     N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
     MOST_RESAMPLES = 10000000
@@ -41,10 +42,12 @@ struct attn_study {
     struct attn_each *each; /* owns; NULL: no line for each item */
     attn_note_fn on_note;
     attn_progress_fn on_progress;
-    void *user;                   /* for these */
-    struct attn_monitor *monitor; /* owns; one thread at a time calls on_note */
-    double share;                 /* of the input that has been read; inside the monitor */
-    uint64_t noted;               /* bits of the codes that runs of items have noted */
+    void *user;                           /* for these */
+    struct attn_monitor *monitor;         /* owns; one thread at a time calls on_note */
+    double share;                         /* of the input that has been read; inside the monitor */
+    uint64_t noted;                       /* bits of the codes that runs of items have noted */
+    uint64_t edit_notes[MOST_EDIT_NOTES]; /* [n_edit_note] hashes of the notes about edits */
+    size_t n_edit_note;
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
@@ -288,16 +291,34 @@ static void forward_note(void *user, enum attn_note code, const char *message)
     attn_monitor_leave(study->monitor);
 }
 
-/* An attn_note_fn: forwards the first note of each code. */
+/* Whether no note of this subject was forwarded before. The subject of a note about an edit is the
+ * edit as it was typed, which the message names; the subject of all other notes is their code,
+ * because their messages have numbers or words of the item. */
+static bool is_new_note(struct attn_study *study, enum attn_note code, const char *message)
+{
+    const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
+    const bool is_new = (study->noted >> code & 1) == 0;
+
+    if (code != ATTN_NOTE_EDIT_MASKED && code != ATTN_NOTE_EDIT_IDLE) {
+        study->noted |= UINT64_C(1) << code;
+        return is_new;
+    }
+    for (size_t i = 0; i < study->n_edit_note; i++)
+        if (study->edit_notes[i] == hash)
+            return false;
+    if (study->n_edit_note == MOST_EDIT_NOTES)
+        return false;
+    study->edit_notes[study->n_edit_note++] = hash;
+    return true;
+}
+
+/* An attn_note_fn: forwards the first note of each subject. */
 static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
-    bool is_new;
 
     attn_monitor_enter(study->monitor);
-    is_new = (study->noted >> code & 1) == 0;
-    study->noted |= UINT64_C(1) << code;
-    if (is_new && study->on_note)
+    if (is_new_note(study, code, message) && study->on_note)
         study->on_note(study->user, code, message);
     attn_monitor_leave(study->monitor);
 }

@@ -397,6 +397,49 @@ static void count_note(void *user, enum attn_note code, const char *message)
     ++*n;
 }
 
+struct edit_notes {
+    size_t n_masked, n_first; /* about knockouts; about the first one */
+};
+
+static void count_edit_note(void *user, enum attn_note code, const char *message)
+{
+    struct edit_notes *notes = user;
+
+    notes->n_masked += code == ATTN_NOTE_EDIT_MASKED;
+    notes->n_first += strstr(message, "'0>1'") != NULL;
+}
+
+/* Both knockouts are of pairs that the causal mask excludes, in each of the items. */
+START_TEST(notes_each_idle_edit_once)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_knockout knockouts[2] = {{0}, {0}};
+    struct attn_score_sum sum;
+    struct attn_table *table = NULL;
+    struct edit_notes notes = {0};
+
+    open_host();
+    ck_assert(attn_knockout_parse("0>1", &knockouts[0], NULL) == ATTN_OK);
+    ck_assert(attn_knockout_parse("0>2", &knockouts[1], NULL) == ATTN_OK);
+    request.edits.knockouts = knockouts;
+    request.edits.n_knockout = 2;
+    request.on_note = count_edit_note;
+    request.user = &notes;
+    study.items = open_items(data);
+    args.study = &study;
+    ck_assert(attn_score(host, &request, &args, &table, &sum, NULL) == ATTN_OK);
+    ck_assert_uint_eq(notes.n_masked, 2);
+    ck_assert_uint_eq(notes.n_first, 1);
+    attn_table_free(table);
+    attn_items_free(study.items);
+    for (size_t i = 0; i < 2; i++)
+        attn_knockout_release(&knockouts[i]);
+    close_host();
+}
+END_TEST
+
 START_TEST(counts_items_that_fail)
 {
     static const char lines[] = "{\"text\": \"The keys\", \"target\": \" are\"}\n"
@@ -567,6 +610,6 @@ END_TEST
 
 ATTN_SUITE("study", means_are_those_of_single_runs, heads_of_packs_are_those_of_single_runs,
            groups_are_in_the_order_of_their_first_items, pairs_are_differences_of_partners,
-           intervals_are_of_the_same_resamples, counts_items_that_fail,
+           intervals_are_of_the_same_resamples, notes_each_idle_edit_once, counts_items_that_fail,
            a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
            mistakes_are_said)
