@@ -39,7 +39,7 @@ use() {
 debian_make bookworm "$root" >/dev/null
 debian_mount "$root"
 # What the packages and their tests need stays when they are removed.
-debian_install "$root" gcc libc6-dev libcjson-dev libpcre2-dev libxsmm-dev nettle-dev \
+debian_install "$root" gcc libc6-dev libcjson-dev libpcre2-dev libxsmm-dev \
     zlib1g-dev pkg-config python3-numpy unzip >"$root/log" 2>&1 || { cat "$root/log" && exit 1; }
 list >"$before"
 mkdir "$root/packages"

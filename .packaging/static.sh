@@ -24,7 +24,7 @@ done
 cp LICENSE "$top/licences/attn-cli"
 cp "$libraries/cjson.copyright" "$top/licences/cjson"
 cp "$(dirname "$module")/libraries/copyright.txt" "$top/licences/attn.wasm"
-packages=(libc6-dev libpcre2-dev nettle-dev zlib1g-dev)
+packages=(libc6-dev libpcre2-dev zlib1g-dev)
 [ "${XSMM-}" = no ] || packages+=(libxsmm-dev)
 for package in "${packages[@]}"; do
     cp "/usr/share/doc/$package/copyright" "$top/licences/${package%-dev}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # wasm.sh - makes the libraries that libattn is linked with, for WebAssembly, of Debian's source
-# packages: cJSON, PCRE2 without its compiler, zlib, and SHA-256 of nettle.
+# packages: cJSON, PCRE2 without its compiler, and zlib.
 #
 #   wasm.sh FOLDER [SOURCES]     writes FOLDER/libraries.o, FOLDER/include and FOLDER/copyright.txt,
 #                                unless they are there. SOURCES: a folder where source.sh has been
@@ -13,14 +13,14 @@ folder=$1
 cc=(clang-19 --target=wasm32-wasi -O2 -msimd128 -w)
 [ -e "$folder/libraries.o" ] && exit 0
 
-mkdir -p "$folder/include/cjson" "$folder/include/nettle"
+mkdir -p "$folder/include/cjson"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ $# -gt 1 ]; then
     cp -R "$2"/. "$work"
 else
-    "$here/source.sh" "$work" cjson pcre2 zlib nettle
+    "$here/source.sh" "$work" cjson pcre2 zlib
 fi
 cd "$work"
 
@@ -44,15 +44,8 @@ for file in auto_possess chartables compile config context convert dfa_match err
         -c pcre2_$file.c -o "$work/pcre2_$file.o"
 done
 
-cd "$work"/nettle-*/
-cp sha2.h nettle-types.h "$folder/include/nettle"
-touch config.h
-for file in sha256 sha256-compress write-be32; do
-    "${cc[@]}" -I. -c $file.c -o "$work/nettle_$file.o"
-done
-
 cd "$work"
-for package in cjson pcre2 zlib nettle; do
+for package in cjson pcre2 zlib; do
     printf '=== %s\n\n' "$package"
     cat $package-*/debian/copyright
 done >"$folder/copyright.txt"

@@ -35,16 +35,16 @@ struct attn_batch {
     size_t most_next;                     /* so does one with more continuations */
     struct attn_batch_lines *lines;       /* owns; the input */
 
-    struct sha256_ctx done_input; /* of the lines of written records */
-    uint64_t n_before;            /* records of earlier processes */
-    uint64_t first;               /* offset of the first line */
-    uint64_t begin_of_work;       /* offset of the first line that this process reads */
-    uint64_t milliseconds_before; /* of earlier processes */
-    double begun;                 /* start of computing, in seconds of a clock */
-    double checked;               /* last checkpoint, in seconds since `begun` */
+    struct attn_sha256 done_input; /* of the lines of written records */
+    uint64_t n_before;             /* records of earlier processes */
+    uint64_t first;                /* offset of the first line */
+    uint64_t begin_of_work;        /* offset of the first line that this process reads */
+    uint64_t milliseconds_before;  /* of earlier processes */
+    double begun;                  /* start of computing, in seconds of a clock */
+    double checked;                /* last checkpoint, in seconds since `begun` */
 
     struct attn_batch_line line; /* the current one */
-    struct sha256_ctx input;     /* of all lines so far */
+    struct attn_sha256 input;    /* of all lines so far */
     uint64_t n_read;             /* lines */
     uint64_t number_before;      /* lines before the shard */
     bool has_numbers;            /* ... were counted */

@@ -22,11 +22,11 @@ static const double checkpoint_seconds = 1;
 struct batch_slot {
     struct attn_record_store store;
     struct attn_label_store labels;
-    uint64_t begin, end;     /* of its line in the input */
-    uint32_t crc;            /* of the line */
-    uint64_t n_line_before;  /* lines before the shard, if they were counted */
-    bool is_text;            /* the line does not begin like an object */
-    struct sha256_ctx input; /* digest of all lines up to this one */
+    uint64_t begin, end;      /* of its line in the input */
+    uint32_t crc;             /* of the line */
+    uint64_t n_line_before;   /* lines before the shard, if they were counted */
+    bool is_text;             /* the line does not begin like an object */
+    struct attn_sha256 input; /* digest of all lines up to this one */
 };
 
 double attn_batch_work_seconds(const struct attn_batch *batch)
@@ -270,7 +270,7 @@ static void end_reading(void *user)
 
 enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_error *err)
 {
-    sha256_init(&batch->input);
+    attn_sha256_init(&batch->input);
     batch->done_input = batch->input;
     batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
     return batch->seen_labels ? ATTN_OK : ATTN_NO_MEMORY;

@@ -16,7 +16,7 @@ enum { PIECE = 1 << 18 };
 /* How far a file was read. */
 struct reading {
     uint64_t size; /* bytes, those that are left out with them */
-    struct sha256_ctx context;
+    struct attn_sha256 context;
 };
 
 struct part {
@@ -55,7 +55,7 @@ static enum attn_status open_all(struct attn_ledger_parts *parts,
 
         part->descriptor = -1;
         part->begin = part->now.size = of.n_changing;
-        sha256_init(&part->now.context);
+        attn_sha256_init(&part->now.context);
         part->held = part->now;
         part->path = attn_strndup(of.path, strlen(of.path), err);
         if (!part->path)
@@ -124,7 +124,7 @@ static enum attn_status advance(struct attn_ledger_parts *parts, struct part *pa
             return attn_error_errno(err, "read", part->path, errno);
         if (n <= 0)
             continue;
-        sha256_update(&now->context, (size_t)n, parts->piece);
+        attn_sha256_update(&now->context, parts->piece, (size_t)n);
         now->size += (uint64_t)n;
     }
     *has_all = now->size >= size;
@@ -183,7 +183,7 @@ enum attn_status attn_ledger_parts_measure(struct attn_ledger_parts *parts,
         if (are_finished && part->begin > 0) { /* nothing is left out now */
             part->begin = 0;
             part->now.size = 0;
-            sha256_init(&part->now.context);
+            attn_sha256_init(&part->now.context);
         }
         ATTN_TRY(advance(parts, part, of.size, stop, &has_all, err));
         if (!has_all)

@@ -171,7 +171,7 @@ static void skip(struct attn_batch_lines *lines, size_t size)
 static void take(struct attn_batch_lines *lines, size_t size)
 {
     if (lines->options.read)
-        sha256_update(lines->options.read, size, (const uint8_t *)lines->buffer + lines->at);
+        attn_sha256_update(lines->options.read, lines->buffer + lines->at, size);
     skip(lines, size);
 }
 

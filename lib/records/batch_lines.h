@@ -26,11 +26,11 @@ struct attn_batch_lines_options {
     const char *path; /* NULL or "-": standard input */
     const char *data; /* [n_data] bytes instead of a file; or NULL */
     size_t n_data;
-    char separator;          /* of CSV: \n in a quoted field is part of the line; 0: not CSV */
-    size_t max_line;         /* bytes of the longest line, without \n */
-    size_t shard, n_shard;   /* shard of n_shard, from 0; n_shard 0: all lines */
-    struct attn_stop stop;   /* ends the lines; checked before each wait */
-    struct sha256_ctx *read; /* gets the bytes of all lines, in order; or NULL */
+    char separator;           /* of CSV: \n in a quoted field is part of the line; 0: not CSV */
+    size_t max_line;          /* bytes of the longest line, without \n */
+    size_t shard, n_shard;    /* shard of n_shard, from 0; n_shard 0: all lines */
+    struct attn_stop stop;    /* ends the lines; checked before each wait */
+    struct attn_sha256 *read; /* gets the bytes of all lines, in order; or NULL */
 };
 
 /* A line and its place. Initialize with = {0}; end with attn_batch_line_release. */

@@ -22,22 +22,21 @@ enum attn_status attn_report_stopped(struct attn_error *err)
     return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
 }
 
-void attn_digest_hex(const struct sha256_ctx *context, char hex[ATTN_DIGEST_HEX_SIZE])
+void attn_digest_hex(const struct attn_sha256 *context, char hex[ATTN_DIGEST_HEX_SIZE])
 {
-    struct sha256_ctx ended = *context; /* nettle begins anew in the one that it ends */
-    uint8_t bytes[SHA256_DIGEST_SIZE];
+    uint8_t bytes[ATTN_SHA256_SIZE];
 
-    sha256_digest(&ended, sizeof bytes, bytes);
+    attn_sha256_digest(context, bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
 void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE])
 {
-    struct sha256_ctx context;
+    struct attn_sha256 context;
 
-    sha256_init(&context);
-    sha256_update(&context, size, bytes);
+    attn_sha256_init(&context);
+    attn_sha256_update(&context, bytes, size);
     attn_digest_hex(&context, hex);
 }
 
@@ -46,7 +45,7 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t *piece = NULL;
-    struct sha256_ctx context;
+    struct attn_sha256 context;
     enum attn_status status;
     ssize_t n = 1;
 
@@ -55,11 +54,11 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
     piece = attn_alloc_uninitialized(PIECE, 1, err);
     status = piece ? ATTN_OK : ATTN_NO_MEMORY;
     *n_byte = 0;
-    sha256_init(&context);
+    attn_sha256_init(&context);
     while (status == ATTN_OK && n != 0) {
         n = pread(descriptor, piece, PIECE, (off_t)*n_byte);
         if (n > 0) {
-            sha256_update(&context, (size_t)n, piece);
+            attn_sha256_update(&context, piece, (size_t)n);
             *n_byte += (uint64_t)n;
         }
         if (n < 0 && errno != EINTR)

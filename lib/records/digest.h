@@ -9,14 +9,14 @@
 #define ATTN_RECORDS_DIGEST_H
 
 #include "base/status.h"
+#include "kernels/sha256.h"
 
-#include <nettle/sha2.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ATTN_DIGEST_HEX_SIZE = 2 * SHA256_DIGEST_SIZE + 1 };
+enum { ATTN_DIGEST_HEX_SIZE = 2 * ATTN_SHA256_SIZE + 1 };
 
 /* Flags that end long work. Borrowed; each may be NULL. */
 struct attn_stop {
@@ -36,6 +36,6 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
 void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE]);
 
 /* The digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT can get more bytes. */
-void attn_digest_hex(const struct sha256_ctx *context, char hex[ATTN_DIGEST_HEX_SIZE]);
+void attn_digest_hex(const struct attn_sha256 *context, char hex[ATTN_DIGEST_HEX_SIZE]);
 
 #endif

@@ -45,8 +45,8 @@ struct made_item {
     struct attn_item_place *places;     /* [item.n_place] */
     struct attn_item_label *labels;     /* [item.n_label] */
     size_t place_capacity, label_capacity;
-    struct sha256_ctx read; /* all bytes of the input up to the item's end */
-    uint64_t end;           /* of the item, in bytes of the input */
+    struct attn_sha256 read; /* all bytes of the input up to the item's end */
+    uint64_t end;            /* of the item, in bytes of the input */
 };
 
 struct attn_items {
@@ -54,7 +54,7 @@ struct attn_items {
     char *path; /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
-    struct sha256_ctx read;     /* all bytes of lines that were read */
+    struct attn_sha256 read;    /* all bytes of lines that were read */
     struct attn_csv_reader csv; /* separator 0: JSON Lines */
     struct attn_buffer json;    /* a line of CSV as JSON */
     uint64_t from, limit;       /* items of the shard begin in these bytes */
@@ -613,8 +613,8 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     input = &options->inputs[items->n_read];
-    sha256_update(&items->read, input->n_text, (const uint8_t *)input->text);
-    sha256_update(&items->read, input->n_id * sizeof *input->ids, (const uint8_t *)input->ids);
+    attn_sha256_update(&items->read, input->text, input->n_text);
+    attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
     made->item.record.number = items->n_read++;
     made->item.record.input = *input;
     made->item.line = made->end = items->n_read;
@@ -958,7 +958,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
     items->csv.separator = lines.separator;
     items->line_number = 1;
     items->limit = UINT64_MAX;
-    sha256_init(&items->read);
+    attn_sha256_init(&items->read);
     ATTN_TRY(attn_batch_lines_open(&lines, &items->lines, err));
     if (items->csv.separator)
         ATTN_TRY(read_header(items, err));
@@ -1032,7 +1032,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
     }
     forget_ahead(items);
     attn_batch_lines_rewind(items->lines);
-    sha256_init(&items->read);
+    attn_sha256_init(&items->read);
     items->n_read = items->options.inputs ? (size_t)items->from : 0;
     items->line_number = 1;
     return items->csv.separator

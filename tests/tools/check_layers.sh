@@ -63,7 +63,6 @@ declare -A home=(
     [cJSON.h]='lib/formats/.*'
     [pcre2.h]='lib/tokenizer/.*'
     [zlib.h]='lib/(batch|encode|page|records)/.*'
-    [sha2.h]='lib/records/.*'
     [pthread.h]='lib/base/.*'
     [mman.h]='lib/base/.*|lib/kernels/gemm.*|cmd/.*'
     [immintrin.h]='lib/kernels/.*'

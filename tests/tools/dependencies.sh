@@ -23,9 +23,6 @@ xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
 # 0.1 ms. ATTN_ARCHIVES=no: shared ones, as distributions want.
 zlib_libs='-l:libz.a'
 
-# The same of nettle, of which lib/records uses SHA-256.
-nettle_libs='-l:libnettle.a'
-
 fail() {
     printf 'attn-cli: %s\n' "$@" >&2
     exit 1
@@ -65,11 +62,6 @@ has_static_zlib() {
         "$cc" -x c - $zlib_libs -o /dev/null 2>/dev/null
 }
 
-has_static_nettle() {
-    echo 'void nettle_sha256_init(void *); int main(void) { char c[256]; nettle_sha256_init(c); }' |
-        "$cc" -x c - $nettle_libs -o /dev/null 2>/dev/null
-}
-
 # Of clang: its name may carry a version.
 clang=$(command -v clang || command -v clang-14 || true)
 
@@ -88,7 +80,6 @@ missing() {
         has_module libcjson || echo libcjson-dev
         has_module libpcre2-8 || echo libpcre2-dev
         has_module zlib || echo zlib1g-dev
-        has_module nettle || echo nettle-dev
         [ "${XSMM-}" = no ] || has_xsmm || echo libxsmm-dev
         ;;
     check) # what unit tests are linked with
@@ -150,7 +141,6 @@ missing() {
         has_for_arm libcjson.so || echo libcjson-dev:arm64
         has_for_arm libpcre2-8.so || echo libpcre2-dev:arm64
         has_for_arm libz.so || echo zlib1g-dev:arm64
-        has_for_arm libnettle.so || echo nettle-dev:arm64
         has_for_arm pkgconfig/check.pc || echo check:arm64
         has_for_arm libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0:arm64
         has_for_arm libpng16.so.16 || echo libpng16-16:arm64
@@ -187,10 +177,7 @@ find_libraries() {
         if [ "${ATTN_ARCHIVES-}" = no ] || ! has_static_zlib; then
             zlib_libs=$("$pkg_config" --libs zlib)
         fi
-        if [ "${ATTN_ARCHIVES-}" = no ] || ! has_static_nettle; then
-            nettle_libs="-Wl,--as-needed $("$pkg_config" --libs nettle)"
-        fi
-        libs="$zlib_libs $nettle_libs $xsmm_libs"
+        libs="$zlib_libs $xsmm_libs"
     fi
     mkdir -p "$(dirname "$prefix")"
     # shellcheck disable=SC2086
