@@ -21,7 +21,21 @@
 
 enum { MOST_SITES = 2 };
 
-enum { PART, SET, LAYER, HEAD, NEURON, VALUE, CHANGE, KL, SAME_TOP, CONTROL, CONTROL_SD, N_COLUMN };
+enum {
+    PART,
+    SET,
+    LAYER,
+    HEAD,
+    NEURON,
+    VALUE,
+    CHANGE,
+    KL,
+    SAME_TOP,
+    RIGHT,
+    CONTROL,
+    CONTROL_SD,
+    N_COLUMN
+};
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
@@ -37,6 +51,7 @@ static const struct attn_column columns[N_COLUMN] = {
                   .type = ATTN_VALUE_BOOLEAN,
                   .range = ATTN_RANGE_SHARE,
                   .quantity = "most probable token stays the same"},
+    [RIGHT] = ATTN_COLUMN_RIGHT,
     [CONTROL] =
         ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
@@ -561,11 +576,15 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 static uint64_t hidden(const void *state)
 {
-    const struct attn_ablate_args *args = ((const struct ablation *)state)->args;
+    const struct ablation *ablation = state;
+    const struct attn_ablate_args *args = ablation->args;
+    const bool has_right =
+        attn_metric_has_right(args->answer.metric) && (ablation->frame.item || args->has_right);
     const uint64_t one =
         args->n_set > 0 ? ATTN_COLUMN_BIT(LAYER) | ATTN_COLUMN_BIT(HEAD) : ATTN_COLUMN_BIT(SET);
 
-    return one | ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
+    return one | (has_right ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
+           ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
            (args->n_control > 0 ? 0 : ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD));
 }
 
@@ -584,6 +603,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [CHANGE] = attn_cell_real(reply->value - base->value),
         [KL] = attn_cell_real(reply->kl),
         [SAME_TOP] = attn_cell_boolean(reply->first == base->first),
+        [RIGHT] = attn_cell_real(attn_reply_is_right(&ablation->answer, reply)),
     };
 
     if (part)

@@ -14,6 +14,7 @@
  *     value, change          the metric without the part, and its difference from the base
  *     kl                     KL(p of the base || p) of the next token at the position, in nats
  *     same_top               whether the most probable token there is still the same
+ *     right                  over items, except for kl and ce: whether the answer is right; a share
  *     control, control_sd    with controls: mean change for random choices of as many heads, and
  *                            its standard deviation
  *
@@ -85,6 +86,7 @@ struct attn_ablate_args {
     size_t n_set;
     const struct attn_study_args *study; /* items instead of the request's input, or texts without
                                             is_cumulative and controls; or NULL */
+    bool has_right;                      /* one text has the column `right`, too */
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

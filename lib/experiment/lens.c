@@ -33,6 +33,7 @@ enum {
     PROB,
     LOGIT,
     LOGIT_DIFF,
+    RIGHT,
     N_COLUMN
 };
 
@@ -53,6 +54,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
     [LOGIT_DIFF] =
         ATTN_COLUMN_QUANTITY("logit_diff", 4, NULL, SIGNED, "logit(target) - logit(foil)"),
+    [RIGHT] = ATTN_COLUMN_RIGHT,
 };
 
 struct lens {
@@ -219,7 +221,15 @@ static uint64_t hidden(const void *state)
         hidden |= ATTN_COLUMN_BIT(PROB);
     else if (!has_target)
         hidden |= ATTN_COLUMN_BIT(LOGIT);
-    return hidden | (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
+    return hidden | (lens->frame.item ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
+           (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
+}
+
+/* Whether the target is above the foil in a reading with VALUES, or without a foil the most
+ * probable token. */
+static bool is_right(const struct lens *lens, const double *values)
+{
+    return lens->answer.has_foil ? values[VALUE_LOGIT_DIFF] > 0 : values[VALUE_RANK] == 1;
 }
 
 /* Appends a row for the target, or a row per place. The first `top` of VALUES are those of the most
@@ -241,6 +251,7 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
         row[PROB] = attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         row[LOGIT_DIFF] = attn_cell_real(values[VALUE_LOGIT_DIFF]);
+        row[RIGHT] = attn_cell_real(is_right(lens, values));
         return attn_frame_append(&lens->frame, row, err);
     }
     for (size_t i = 0; i < lens->n_value; i++) {
@@ -408,7 +419,7 @@ static void report_last(struct lens *lens)
         .row = "model",
         .value = has_foil ? lens->values[VALUE_LOGIT_DIFF] : log(lens->values[VALUE_PROB]),
         .has_right = true,
-        .is_right = has_foil ? lens->values[VALUE_LOGIT_DIFF] > 0 : lens->values[VALUE_RANK] == 1,
+        .is_right = is_right(lens, lens->values),
     };
 }
 

@@ -30,6 +30,7 @@ enum {
     VALUE,
     CHANGE,
     EFFECT,
+    RIGHT,
     CHECK,
     CONTROL,
     CONTROL_SD,
@@ -50,6 +51,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
     [EFFECT] =
         ATTN_COLUMN_QUANTITY("effect", 6, NULL, SIGNED, "share of the difference of both answers"),
+    [RIGHT] = ATTN_COLUMN_RIGHT,
     [CHECK] = ATTN_COLUMN("check", TEXT),
     [CONTROL] =
         ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
@@ -431,6 +433,7 @@ static void take_outcomes(struct attn_patching *patch, const struct attn_sets *s
         if (part->trial == ATTN_PART_UNTRIED)
             continue;
         part->has_effect = sets->changes[n].n_edit > 0;
+        part->is_right = attn_reply_is_right(&patch->answer, &sets->outcomes[n].reply);
         part->value = sets->outcomes[n++].reply.value;
         part->effect = part->has_effect ? share(patch, part->value) : 0;
     }
@@ -564,6 +567,8 @@ static uint64_t hidden(const void *state)
                   ATTN_COLUMN_BIT(TOKEN));
     if (patch->is_estimated || !item)
         bits |= ATTN_COLUMN_BIT(CHANGE);
+    if (patch->is_estimated || !item || !attn_metric_has_right(patch->args->answer.metric))
+        bits |= ATTN_COLUMN_BIT(RIGHT);
     if (patch->args->n_control == 0)
         bits |= ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
     return patch->is_estimated ? bits : bits | ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(CHECK);
@@ -571,8 +576,9 @@ static uint64_t hidden(const void *state)
 
 /* Fills the cells of ROW for a run with VALUE and EFFECT. */
 static void fill_effect(const struct attn_patching *patch, double value, double effect,
-                        struct attn_cell *row)
+                        bool is_right, struct attn_cell *row)
 {
+    row[RIGHT] = attn_cell_real(is_right);
     row[VALUE] = attn_cell_real(value);
     row[CHANGE] = attn_cell_real(value - patch->base_reply.value);
     if (patch->can_restore || patch->is_estimated)
@@ -586,7 +592,7 @@ static enum attn_status append_run(struct attn_patching *patch, const char *name
     const double effect =
         patch->is_estimated ? reply == &patch->source_reply : share(patch, reply->value);
 
-    fill_effect(patch, reply->value, effect, row);
+    fill_effect(patch, reply->value, effect, attn_reply_is_right(&patch->answer, reply), row);
     return attn_frame_append(&patch->frame, row, err);
 }
 
@@ -613,7 +619,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->row);
     }
     if (part->has_effect)
-        fill_effect(patch, part->value, part->effect, row);
+        fill_effect(patch, part->value, part->effect, part->is_right, row);
     if (part->trial >= ATTN_PART_TOP)
         row[CHECK] = attn_cell_string(names[part->trial]);
     return attn_frame_append(&patch->frame, row, err);

@@ -521,8 +521,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
     [ITEM_DIFFERENCE] =
         ATTN_COLUMN_QUANTITY("difference", 4, "nats", SIGNED, "log p(good) - log p(bad)"),
-    [ITEM_RIGHT] =
-        ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right"),
+    [ITEM_RIGHT] = ATTN_COLUMN_RIGHT,
     [ITEM_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
     [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability"),
     [ITEM_NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),

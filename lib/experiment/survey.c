@@ -35,6 +35,7 @@ enum {
     WEIGHT, /* with from and to */
     PERCENTILE,
     CHANGE,
+    RIGHT, /* over items */
     N_COLUMN
 };
 
@@ -63,6 +64,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
     [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
+    [RIGHT] = ATTN_COLUMN_RIGHT,
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
@@ -108,6 +110,7 @@ struct survey {
     double *found;             /* [n_layer * n_head, N_COLUMN] of the current text; NaN: no value */
     size_t n_text;             /* texts so far */
     double base;               /* the metric of the unchanged model; with has_effect */
+    bool has_right, is_right;  /* it is judged; the unchanged model is right */
 };
 
 /* The run of one text, and the sums over its rows. */
@@ -360,13 +363,22 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     struct attn_ablate_sum sum;
     struct attn_table *effects;
 
+    size_t change, right;
+
     args.answer = survey->args->answer;
+    args.has_right = survey->has_right;
     survey->frame.has_noted_spaces = true;
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
-    for (size_t head = 0; head < n_all(survey); head++)
-        survey->heads[head].values[CHANGE] = (struct attn_moments){
-            .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
-    survey->base = attn_table_cell(effects, 0, 3).real;
+    change = attn_table_find(effects, "change");
+    right = attn_table_find(effects, "right");
+    for (size_t head = 0; head < n_all(survey); head++) { /* row 0: the base */
+        survey->heads[head].values[CHANGE] =
+            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, head + 1, change).real};
+        survey->heads[head].values[RIGHT] =
+            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, head + 1, right).real};
+    }
+    survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
+    survey->is_right = attn_table_cell(effects, 0, right).real > 0;
     attn_table_free(effects);
     return ATTN_OK;
 }
@@ -384,6 +396,7 @@ static uint64_t hidden(const void *state)
     const struct attn_survey_args *args = survey->args;
     uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(CHANGE);
 
+    hidden |= survey->has_right ? 0 : ATTN_COLUMN_BIT(RIGHT);
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
             hidden |= ATTN_COLUMN_BIT(column_of[m]);
@@ -468,8 +481,8 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
                                              : has_foil ? ATTN_ANSWER_LOGIT_DIFF
                                                         : ATTN_ANSWER_LOG_PROB);
     answer->value = survey->base;
-    answer->has_right = has_foil;
-    answer->is_right = survey->base > 0;
+    answer->has_right = survey->has_right;
+    answer->is_right = survey->is_right;
     return ATTN_OK;
 }
 
@@ -663,6 +676,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
     ATTN_TRY(attn_frame_memory(frame, err));
     survey->has_pairs = args->from || args->to;
+    survey->has_right = args->has_effect && (frame->study || frame->plan) &&
+                        attn_metric_has_right(args->answer.metric);
     return frame->study ? peek_pairs(survey, err) : ATTN_OK;
 }
 
@@ -723,6 +738,7 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
     struct attn_study_answer beside = {.table = NULL};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
+    of_item.plan = &experiment; /* it is an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));

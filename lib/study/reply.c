@@ -62,6 +62,12 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
+bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply)
+{
+    return answer->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0
+                                                    : reply->first == answer->target;
+}
+
 enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err)

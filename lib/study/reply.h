@@ -28,6 +28,16 @@ struct attn_reading {
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 
+/* Whether tables of items judge answers to METRIC: kl and ce need no target. */
+static inline bool attn_metric_has_right(enum attn_answer_metric metric)
+{
+    return metric != ATTN_ANSWER_KL && metric != ATTN_ANSWER_CE;
+}
+
+/* Whether the model of REPLY answers rightly: the difference of the metric logit_diff is above 0,
+ * else the target is the most probable token. Needs a target. */
+bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply);
+
 enum { ATTN_ANSWERS_MOST = 2 };
 
 /* Reads the replies to ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, after a feed of n texts of one length

@@ -42,6 +42,10 @@ enum { ATTN_MOST_COLUMNS = 80 };
         .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words)                     \
     }
 
+/* 1 where the model answers an item rightly, else 0; its mean is the accuracy. */
+#define ATTN_COLUMN_RIGHT                                                                          \
+    ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right")
+
 #define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
 
 /* The text of token ID; missing where there is none. TOKENIZER may be NULL. */

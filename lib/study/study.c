@@ -75,7 +75,6 @@ static const char *list_labels(const struct attn_item *item, char *names, size_t
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err)
 {
-    const bool needs_target = args->metric != ATTN_ANSWER_KL && args->metric != ATTN_ANSWER_CE;
     char names[ATTN_QUOTE_SIZE];
 
     if (item->target || item->has_target_id) {
@@ -88,7 +87,7 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
     }
     if (item->at)
         args->at = item->at;
-    if (!needs_target || args->target || args->target_id)
+    if (!attn_metric_has_right(args->metric) || args->target || args->target_id)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
                           list_labels(item, names, sizeof names));
@@ -101,8 +100,7 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
     answer->row = "base";
     answer->value = reply->value;
     answer->has_right = asked->has_target;
-    answer->is_right =
-        asked->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0 : reply->first == asked->target;
+    answer->is_right = attn_reply_is_right(asked, reply);
 }
 
 /* --- Defaults --------------------------------------------------------------------------------- */

@@ -222,6 +222,60 @@ START_TEST(heads_of_packs_are_those_of_single_runs)
 }
 END_TEST
 
+/* The share of items whose metric logit_diff is above 0 in ROW. */
+static double share_right(struct attn_table *const tables[N_ITEM], size_t row, const char *name)
+{
+    double n = 0;
+
+    for (size_t i = 0; i < N_ITEM; i++)
+        n += number_at(tables[i], row, name) > 0;
+    return n / N_ITEM;
+}
+
+static struct attn_table *ask_lens(const struct attn_study_args *study, size_t item)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    args.study = study;
+    if (!study) {
+        request.input = input_of(texts[item]);
+        take_answer(&args.answer, item);
+    }
+    ck_assert_msg(attn_lens(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
+    return table;
+}
+
+START_TEST(right_is_the_share_of_items_above_0)
+{
+    static const struct {
+        ask_fn ask;
+        const char *metric;
+    } cases[] = {{ask_ablate, "value"}, {ask_patch, "value"}, {ask_lens, "logit_diff"}};
+    const struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+    bool has_wrong = false;
+
+    open_host();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        table = ask_items(cases[i].ask, &study);
+        ask_each(cases[i].ask, tables);
+        for (size_t row = 0; row < attn_table_n_row(table); row++) {
+            const double right = share_right(tables, row, cases[i].metric);
+
+            expect_near(number_at(table, row, "right"), right, row, "right");
+            has_wrong = has_wrong || right < 1;
+        }
+        ck_assert(has_wrong);
+        free_each(tables);
+        attn_table_free(table);
+    }
+    close_host();
+}
+END_TEST
+
 START_TEST(means_are_those_of_single_runs)
 {
     static const char *const names[] = {"value", "change", "kl"};
@@ -608,8 +662,9 @@ START_TEST(mistakes_are_said)
 }
 END_TEST
 
-ATTN_SUITE("study", means_are_those_of_single_runs, heads_of_packs_are_those_of_single_runs,
-           groups_are_in_the_order_of_their_first_items, pairs_are_differences_of_partners,
-           intervals_are_of_the_same_resamples, notes_each_idle_edit_once, counts_items_that_fail,
-           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
-           mistakes_are_said)
+ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_single_runs,
+           heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
+           pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
+           notes_each_idle_edit_once, counts_items_that_fail,
+           a_failing_allocation_leaves_nothing_behind,
+           a_failing_allocation_leaves_nothing_of_packs, mistakes_are_said)
