@@ -87,6 +87,7 @@ const struct command command_attribute = {
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     OPTION_PARTS(parts),
+    .lacks = "image|label|types",
     .args_size = sizeof(struct attribute_args),
     .defaults = &(const struct attribute_args){.question = QUESTION_ARGS_DEFAULT},
     .work = attribute,

@@ -14,6 +14,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 

@@ -86,6 +86,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
     OPTION_PARTS(parts),
+    .lacks = "types",
     .args_size = sizeof(struct generate_args),
     .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT, .top_p = -1},
     .work = generate,

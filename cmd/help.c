@@ -6,6 +6,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -109,8 +110,21 @@ static void print_option(struct attn_sink *out, const struct option *option)
         print(out, "[\\fB%s\\fP]\n", option->environment);
 }
 
+/* One row for the options NAMES that TOPIC explains, unless it is NULL. */
+static void print_explained(struct attn_sink *out, const char *topic, const char *names)
+{
+    if (!topic)
+        return;
+    print_text(out, ".TP\n.B ");
+    print_roff(out, names, strlen(names));
+    print(out, "\nTOPIC %s below explains these\n", topic);
+}
+
 static void print_command(struct attn_sink *out, const struct command *command)
 {
+    const char *topic = NULL;
+    char names[120];
+
     print(out, ".SH COMMAND %s\n", command->name);
     print(out, ".B attn\\-cli %s\n", command->name);
     print_line(out, command->usage);
@@ -120,17 +134,22 @@ static void print_command(struct attn_sink *out, const struct command *command)
     else
         print_line(out, command->summary);
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        if (walk.begins)
+        if (walk.begins) {
+            print_explained(out, topic, names);
+            topic = help_list_explained(&walk, names, sizeof names);
             print(out, ".SS %s\n", walk.heading);
-        if (walk.option.name)
+        }
+        if (walk.option.name && !walk.option.topic)
             print_option(out, &walk.option);
     }
+    print_explained(out, topic, names);
 }
 
-/* Prints the text and the rows of a topic. */
+/* Prints the text, the rows and the options of a topic. */
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
+    struct topic_walk walk = {0};
 
     print(out, ".SH TOPIC %s\n", topic->name);
     print_paragraphs(out, topic->text);
@@ -139,6 +158,8 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
         print_line(out, row.name);
         print_line(out, row.text);
     }
+    while (topic_option_next(topic, &walk))
+        print_option(out, &walk.option);
 }
 
 /* Whether COMMANDS before this one have an option that stands for the same variable. */

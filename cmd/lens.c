@@ -63,6 +63,7 @@ const struct command command_lens = {
                 "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
     OPTION_PARTS(parts),
+    .lacks = "dropout|seed",
     .args_size = sizeof(struct lens_args),
     .defaults = &(const struct lens_args){.question = QUESTION_ARGS_DEFAULT},
     .work = lens,

@@ -66,6 +66,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --texts sentences.txt --lines\n"
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n",
     OPTION_PARTS(parts),
+    .lacks = "image|embeds",
     .args_size = sizeof(struct score_args),
     .defaults = &(const struct score_args){.question = QUESTION_ARGS_DEFAULT},
     .work = score,

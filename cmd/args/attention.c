@@ -21,18 +21,20 @@ static const struct option attention_rows[] = {
     OPTION_CHOICE("masking", "inf|renormalize|zero", struct attention_args, masking,
                   "how keys are masked. inf (default): their scores are -inf before the softmax. "
                   "zero: their weights are set to 0 after it. renormalize: as zero, and the rest "
-                  "of the row is divided by its sum"),
+                  "of the row is divided by its sum",
+                  .topic = "attention"),
     OPTION_CHOICE("scale", "on|off", struct attention_args, scale,
-                  "whether scores are divided by the square root of d_head"),
+                  "whether scores are divided by the square root of d_head", .topic = "attention"),
     OPTION_REAL("eps", "E", struct attention_args, eps,
-                "a number that is added to that square root; default: 0"),
+                "a number that is added to that square root; default: 0", .topic = "attention"),
     OPTION_CHOICE("similarity", "dot|cosine", struct attention_args, similarity,
                   "how a query and a key make a score: by their dot product (default) or their "
                   "cosine",
-                  .alone = "pairs"),
+                  .alone = "pairs", .topic = "attention"),
     OPTION_CHOICE("algorithm", "auto|dense|blockwise", struct attention_args, algorithm,
                   "how full attention is computed; blockwise never holds a whole row of the "
-                  "matrix"),
+                  "matrix",
+                  .topic = "attention"),
 };
 
 const struct option_group attention_options =
@@ -41,9 +43,9 @@ const struct option_group attention_options =
 static const struct option dropout_rows[] = {
     OPTION_REAL("dropout", "P", struct attention_args, dropout,
                 "drop this share of the weights and divide the others by 1-P, as in training",
-                .max = 1),
+                .max = 1, .topic = "attention"),
     OPTION_NUMBER("seed", "S", struct attention_args, seed, 0, INT64_MAX,
-                  "seed of the choice of dropped weights; default: 0"),
+                  "seed of the choice of dropped weights; default: 0", .topic = "attention"),
 };
 
 const struct option_group dropout_options =

@@ -36,6 +36,7 @@ struct command {
     const char *examples;            /* lines to paste */
     const struct option_part *parts; /* [n_part] its options */
     size_t n_part;
+    const char *lacks;    /* options of these groups that it cannot use, "image|label"; or NULL */
     size_t args_size;     /* of its struct of arguments, which the options fill */
     const void *defaults; /* [args_size] its values before parsing; NULL: zeros */
     /* Performs CALL and prints on CALL->out. Frees its own memory. */

@@ -1,9 +1,10 @@
 /* help.h - help texts, 80 columns wide: of the program and of commands, made from these and their
- * options, and of topics. */
+ * options. */
 #ifndef CMD_HELP_H
 #define CMD_HELP_H
 
 #include "cmd/line/command.h"
+#include "cmd/line/options.h"
 
 #include "extra.h"
 
@@ -20,35 +21,11 @@ void help_row(struct attn_sink *out, const char *name, const char *text, size_t 
 /* Whether VALUE of an option, which may be NULL, asks what values there are. */
 bool help_is_asked(const char *value);
 
-enum { TOPIC_NAME_SIZE = 64 };
+/* One option: its names and argument, then its help. */
+void help_option(struct attn_sink *out, const struct option *option);
 
-/* A line of a topic's table. */
-struct topic_row {
-    char name[TOPIC_NAME_SIZE]; /* the explained name */
-    const char *text;           /* any length */
-};
-
-/* What several commands have in common, explained once: attn-cli help TOPIC, and a section of the
- * manual page. To add one: write its row in help.c. */
-struct topic {
-    const char *name;    /* the argument of `help` */
-    const char *summary; /* one line for the list of topics */
-    const char *text;    /* paragraphs, lines broken at 80 columns */
-    bool (*make_row)(
-        size_t i,
-        struct topic_row *row); /* sets row I after the text; false after the last; or NULL */
-    size_t column;              /* in which the text of a row begins */
-    const char *examples;       /* lines to paste */
-};
-
-/* All of them, in the order of the help. */
-extern const struct topic topics[];
-extern const size_t n_topic;
-
-/* The topic NAME, or NULL. */
-const struct topic *topic_find(const char *name);
-
-/* Prints TOPIC as the help has it. */
-void topic_print(struct attn_sink *out, const struct topic *topic);
+/* Writes "--scale, --eps" into NAMES [size]: the options below the heading of WALK that a topic
+ * explains. WALK is at the first option of the heading. Returns the topic's name, or NULL. */
+const char *help_list_explained(const struct option_walk *walk, char *names, size_t size);
 
 #endif

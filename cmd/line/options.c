@@ -49,7 +49,8 @@ bool option_next(struct option_walk *walk)
             walk->part += walk->sub == 0;
         } else if (option->kind == OPTION_KIND_HEADING) {
             walk->heading = option->heading;
-        } else {
+        } else if (!option->name || !command->lacks ||
+                   word_find(command->lacks, option->name) < 0) {
             option->heading = walk->heading;
             option->traits |= sub.group->traits;
             option->offset += sub.offset + (is_large ? part.offset : 0);

@@ -71,7 +71,9 @@ struct option {
     bool is_closed;    /* of REAL: max too is allowed */
     const char *alone; /* of CHOICE: the flag that this name without one of its words meant in an
                           older version, for commands that have that flag; or NULL */
-    unsigned traits;   /* a set of enum option_trait; rows also have those of their group */
+    const char
+        *topic; /* of `help`, which explains it: the help of a command only names it; or NULL */
+    unsigned traits; /* a set of enum option_trait; rows also have those of their group */
 };
 
 /* The effects of an option on requests. */

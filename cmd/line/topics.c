@@ -1,0 +1,304 @@
+/* topics.c - the texts of the topics. Their options come from the tables of the commands. */
+#include "cmd/line/topics.h"
+
+#include "cmd/line/field_names.h"
+#include "cmd/line/help.h"
+#include "cmd/line/print.h"
+
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A format that has an option. */
+static bool make_format(size_t i, struct topic_row *row)
+{
+    for (size_t k = 0; k < attn_n_format(); k++) {
+        const struct attn_format *format = attn_format_at(k);
+
+        if (!format->argument || i-- > 0)
+            continue;
+        snprintf(row->name, sizeof row->name, "--%s %s", format->name, format->argument);
+        row->text = field_names_of_help(format->help);
+        return true;
+    }
+    return false;
+}
+
+static bool make_measure(size_t i, struct topic_row *row)
+{
+    if (i >= ATTN_N_MEASURE)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", attn_measure_name(attn_measure_order[i]));
+    row->text = attn_measure_help(attn_measure_order[i]);
+    return true;
+}
+
+/* Copies row I of TEXTS [N], name and text. */
+static bool copy_row(const char *const (*texts)[2], size_t n, size_t i, struct topic_row *row)
+{
+    if (i >= n)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", texts[i][0]);
+    row->text = texts[i][1];
+    return true;
+}
+
+static bool make_figure(size_t i, struct topic_row *row)
+{
+    static const char *const texts[][2] = {
+        {"matrix", "one head with its tokens; the default for one head"},
+        {"grid", "all heads as thumbnails, a row for each layer; the default for several heads and "
+                 "for tables"},
+        {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
+        {"tokens", "the text, each token on the colour of its weight in one row (--queries), or of "
+                   "its value in a table of tokens"},
+        {"points", "the rows of a site on their first two principal components"},
+        {"patches", "heads over the picture of --image, a cell for each patch; the default for "
+                    "--image. patches:RxC lays out keys as an image of R rows and C columns"},
+        {"bars", "a bar for each row of a table, with its interval or standard error"},
+        {"curve", "a line over the layers or positions of a table"},
+    };
+
+    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
+}
+
+static bool make_item_key(size_t i, struct topic_row *row)
+{
+    static const char *const texts[][2] = {
+        {"id", "a name of the item; default: its number, from 0"},
+        {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
+        {"target", "and `foil`, `at`: as the options of these names; also target_id, foil_id"},
+        {"good", "and `bad`: the pair of texts of `score`"},
+        {"clean", "and `corrupted`: the pair of texts of `patch`"},
+        {"a", "and `b`: the pair of texts of `diff`"},
+        {"from", "and `to`, `queries`: positions, as numbers or words"},
+        {"pos.NAME", "a position with a name, for `patch`"},
+        {"pair", "and `types`, `key_mask`, `source`: additions to the input"},
+        {"any other", "a label, for --group-by and --paired"},
+    };
+
+    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
+}
+
+static bool make_metric(size_t i, struct topic_row *row)
+{
+    static const char *const texts[][2] = {
+        {"logit_diff", "the logit of --target minus the logit of --foil; the default with a foil"},
+        {"log_prob", "ln p(target), in nats; the default without a foil"},
+        {"logit", "the logit of --target"},
+        {"prob", "p(target)"},
+        {"kl", "KL(p before || p after the change), in nats; needs no target"},
+        {"ce", "the mean of -ln p over the tokens of the text but the first, in nats; needs no "
+               "target"},
+    };
+
+    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
+}
+
+const struct topic topics[] = {
+    {.name = "selection",
+     .summary = "which layers, heads, positions and tensors are kept",
+     .text = "attn-cli computes what is chosen, and what that needs. Numbers do not depend on\n"
+             "the choice. Layers, heads and positions count from 0. A list has items with\n"
+             "commas between them:\n"
+             "\n"
+             "  3          that one           -1         the last one\n"
+             "  0-5        0 to 5             0-11+2     0, 2, 4, 6, 8, 10\n"
+             "  all        all of them\n"
+             "\n"
+             "--layers takes such a list. --heads takes one too, and means these heads of\n"
+             "every layer that is kept; an item may also name its layer:\n"
+             "\n"
+             "  5.1        head 1 of layer 5  L5H1       the same\n"
+             "  9.*        all of layer 9     *.0        head 0 of every layer\n"
+             "\n"
+             "--queries takes positions, and words of the text: the rows of a pattern, and the\n"
+             "vectors at these positions. A word is that word with or without the space before\n"
+             "it; ' it' has the space; it#2 is its second place in the text. A word of several\n"
+             "tokens stands for all of them.\n"
+             "\n"
+             "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*',\n"
+             "'*'. 'attn-cli run --sites help' lists them with their shapes. Globs do not\n"
+             "match sites that are computed from others: rollout, weighted_pattern,\n"
+             "value_zeroing, and those that need a metric (run --grad).\n"
+             "\n"
+             "A list that names something that the model or the text does not have is an\n"
+             "error; the message says what there is.\n",
+     .examples =
+         "  attn-cli run -m fable --heads 2.2,3.* \"The cat sat on the mat\"\n"
+         "  attn-cli run -m fable --heads 2.5 --queries cabinet \"The keys to the cabinet\"\n"
+         "  attn-cli run -m fable --layers -1 --sites 'resid_*' \"The cat sat\"\n"},
+    {.name = "formats",
+     .summary = "how tensors, tables and pictures are written",
+     .text = "Without any of these options a command prints text for reading. With one or more\n"
+             "of them it writes files; '-' as FILE is standard output. A file appears whole or\n"
+             "not at all; a file that exists is replaced. A DIR that exists is written into:\n"
+             "run.json in it lists what was written.\n"
+             "\n"
+             "Rows are queries, columns are keys. A cell that is masked is empty in CSV, null\n"
+             "in JSON, and in arrays 0 in patterns and -inf in scores. Numbers in CSV and JSON\n"
+             "are the shortest that read back as the same float32. Tokens are printable\n"
+             "everywhere: a backslash is doubled, and other bytes are \\n"
+             ", \\t, \\r or \\xNN.\n",
+     .make_row = make_format,
+     .column = 22,
+     .examples = "  attn-cli run -m fable --heads 2.2 --sites pattern --csv - \"The cat sat\"\n"
+                 "  attn-cli run -m fable --npz all.npz --tidy all.csv \"The cat sat\"\n"
+                 "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
+    {.name = "measures",
+     .summary = "the numbers of a head, and what they do not say",
+     .text = "The measures of a head in the tables of 'attn-cli heads', `batch` and `attend\n"
+             "--measures`. A is the pattern, i a query, j a key; a measure is a mean over the\n"
+             "rows of a head. All of them say where a head looks. None says what it takes from\n"
+             "there, nor whether that matters: 'attn-cli ablate', `patch` and `attribute`\n"
+             "measure that.\n",
+     .make_row = make_measure,
+     .column = 17,
+     .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
+                 "  attn-cli heads --probe induction --sort induction --limit 4\n"
+                 "  printf 'The cat sat.\\n' | attn-cli batch --lines --measures far,first -\n"},
+    {.name = "attention",
+     .summary = "other kinds of attention, masks and scales",
+     .text = "These options change how a run computes attention. The weights of the model stay\n"
+             "as they are, so a change shows what this model loses with it, not what a model\n"
+             "that was trained with it would do. 'attn-cli run --attention help' lists the\n"
+             "kinds. --compare prints for each head how far its pattern is from exact\n"
+             "attention, and what both cost.\n",
+     .heading = "Attention",
+     .examples = "  attn-cli run --attention window:2 --compare \"The keys to the cabinet\"\n"
+                 "  attn-cli run --scale off --heads 2.5 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --dropout 0.1 --seed 1 --top 1 \"The keys to the cabinet\"\n"},
+    {.name = "figures",
+     .summary = "pictures of patterns and tables",
+     .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
+             "browser, --heatmap prints a figure in the terminal. PNG and PDF need cairo and\n"
+             "pango. --figure chooses what a figure shows:\n",
+     .make_row = make_figure,
+     .column = 17,
+     .heading = "Pictures",
+     .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
+                 "  attn-cli run --figure lines --heads 2.5 --svg lines.svg \"The keys to it\"\n"
+                 "  attn-cli ablate --target ' are' --heatmap \"The keys to the cabinet\"\n"},
+    {.name = "interventions",
+     .summary = "switch heads off, knock keys out, patch and steer a run",
+     .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
+             "the change. Positions are numbers, or words of the text. Several interventions\n"
+             "may be given. --steer is applied after all others, then --rescale, each in the\n"
+             "order given. A note reports how many rows changed; another note names each\n"
+             "intervention that changed none.\n",
+     .heading = "Interventions",
+     .examples = "  attn-cli run --ablate 2.5 --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --knockout 'cabinet>keys' --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli generate -n 3 --rescale z:2.5=0.5 \"The keys to the cabinet\"\n"},
+    {.name = "items",
+     .summary = "one question about many sentences, with means over them",
+     .text = "--items FILE asks the question of a command about each item of FILE, and prints\n"
+             "means over the items, with standard deviations (_sd) and standard errors (_se).\n"
+             "FILE is JSON Lines, or CSV or TSV with a header. A line is an item. Its keys:\n",
+     .make_row = make_item_key,
+     .column = 17,
+     .heading = "Items",
+     .examples = "  printf '%s\\n' text,target 'The keys, are' 'The key, is' >items.csv\n"
+                 "  attn-cli ablate --items items.csv --parts attn\n"
+                 "  attn-cli score --items items.csv --each - | head -n 3\n"},
+    {.name = "metrics",
+     .summary = "the number that a question is about",
+     .text = "A question about an answer needs one number. It is computed from the logits\n"
+             "after one position (--at). p is their softmax. --metric chooses the number:\n",
+     .make_row = make_metric,
+     .column = 17,
+     .heading = "Answer",
+     .examples =
+         "  attn-cli run --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
+         "  attn-cli ablate --metric kl --sort change --limit 3 \"The keys to the cabinet\"\n"
+         "  attn-cli patch --clean \"The keys\" --corrupted \"The key\" --target ' are'\n"},
+};
+
+const size_t n_topic = sizeof topics / sizeof *topics;
+
+const struct topic *topic_find(const char *name)
+{
+    for (size_t i = 0; i < n_topic; i++)
+        if (strcmp(topics[i].name, name) == 0)
+            return &topics[i];
+    return NULL;
+}
+
+static bool has_option(const struct command *command, const char *heading, const char *name)
+{
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.option.name && strcmp(walk.heading, heading) == 0 &&
+            (!name || strcmp(walk.option.name, name) == 0))
+            return true;
+    return false;
+}
+
+/* Appends the commands of this heading that have the option, " (run, batch)", or that lack it,
+ * " (not batch)", whichever are fewer; nothing if all have it. */
+static void append_commands(const char *heading, const char *name, char *text, size_t size)
+{
+    size_t used = strlen(text), n = 0, n_all = 0, n_listed = 0;
+    bool lists_others;
+
+    for (size_t i = 0; i < n_command; i++) {
+        n += has_option(commands[i], heading, name);
+        n_all += has_option(commands[i], heading, NULL);
+    }
+    lists_others = n > n_all / 2;
+    for (size_t i = 0; n < n_all && i < n_command; i++)
+        if (has_option(commands[i], heading, NULL) &&
+            has_option(commands[i], heading, name) != lists_others)
+            attn_fixed_text_append(text, size, &used, "%s%s",
+                                   n_listed++ > 0 ? ", "
+                                   : lists_others ? " (not "
+                                                  : " (",
+                                   commands[i]->name);
+    if (n_listed > 0)
+        attn_fixed_text_append(text, size, &used, ")");
+}
+
+bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
+{
+    if (!topic->heading)
+        return false;
+    for (; walk->command < n_command; walk->command++, walk->options = (struct option_walk){0}) {
+        walk->options.command = commands[walk->command];
+        while (option_next(&walk->options)) {
+            const struct option *option = &walk->options.option;
+            bool is_new = option->name && strcmp(walk->options.heading, topic->heading) == 0;
+
+            for (size_t i = 0; is_new && i < walk->command; i++)
+                is_new = !has_option(commands[i], topic->heading, option->name);
+            if (!is_new)
+                continue;
+            snprintf(walk->help, sizeof walk->help, "%s", option->help);
+            append_commands(topic->heading, option->name, walk->help, sizeof walk->help);
+            walk->option = *option;
+            walk->option.help = walk->help;
+            return true;
+        }
+    }
+    return false;
+}
+
+void topic_print(struct attn_sink *out, const struct topic *topic)
+{
+    struct topic_row row;
+    struct topic_walk walk = {0};
+
+    print(out, "attn-cli help %s: %s\n\n", topic->name, topic->summary);
+    print_text(out, topic->text);
+    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+        if (i == 0)
+            print_text(out, "\n");
+        help_row(out, row.name, row.text, topic->column);
+    }
+    for (size_t i = 0; topic_option_next(topic, &walk); i++) {
+        if (i == 0)
+            print_text(out, "\nOptions:\n");
+        help_option(out, &walk.option);
+    }
+    print_text(out, "\nExamples:\n");
+    print_text(out, topic->examples);
+}
